@@ -16,8 +16,8 @@ interface Check {
 // The slowest first, so that the others fill the second core meanwhile.
 const checks: Record<string, Check> = {
   types: { what: 'TypeScript accepts every file', command: ['tsc', '-p', 'tsconfig.json', '--pretty', 'false'] },
-  coverage: { what: 'expressions have types, of 99 % at least', command: ['node', 'scripts/check-coverage.ts'] },
-  casts: { what: 'the server asserts few types itself', command: ['node', 'scripts/check-casts.ts'] },
+  coverage: { what: 'at least 99 % of expressions have types', command: ['node', 'scripts/check-coverage.ts'] },
+  casts: { what: 'the server has few type assertions', command: ['node', 'scripts/check-casts.ts'] },
   generated: {
     what: 'generated files are up to date',
     command: ['node', 'scripts/generate.ts', '--check'],
@@ -38,19 +38,20 @@ const checks: Record<string, Check> = {
       'vitest.config.ts',
     ],
   },
-  rooms: { what: 'no two folders import from one another', command: ['node', 'scripts/check-rooms.ts'] },
+  rooms: { what: 'no two folders import each other', command: ['node', 'scripts/check-rooms.ts'] },
+  authority: { what: 'doors ask the authority, and read no role', command: ['node', 'scripts/check-authority.ts'] },
   names: { what: 'files and exports are found by one name', command: ['node', 'scripts/check-names.ts'] },
   contract: { what: 'every sentence of docs/contract has a test', command: ['node', 'scripts/check-contract.ts'] },
   words: { what: 'comments cite only what is in the repository', command: ['node', 'scripts/check-words.ts'] },
   mutants: { what: 'each planted fault fits its source', command: ['node', 'scripts/check-mutants.ts'] },
   data: {
-    what: 'models alone name tables, no handle leaks out of a transaction',
+    what: 'only models name tables, no handle leaks out of a transaction',
     command: ['node', 'scripts/check-data.ts'],
   },
   style: {
     what: 'style and likely mistakes',
     command: ['biome', 'check', '--colors=off', '--error-on-warnings', '--max-diagnostics=50', '.'],
-    remedy: 'node scripts/run.mjs exec biome check --write .   mends most of these',
+    remedy: 'node scripts/run.mjs exec biome check --write .   fixes most of these',
   },
 }
 
@@ -83,7 +84,7 @@ async function run([program = '', ...words]: string[]): Promise<Outcome> {
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !(name in checks))
 if (unknown.length > 0) {
-  console.error(`No check is called ${unknown.join(', ')}; there are ${Object.keys(checks).join(', ')}`)
+  console.error(`Unknown check ${unknown.join(', ')}; available: ${Object.keys(checks).join(', ')}`)
   process.exit(2)
 }
 

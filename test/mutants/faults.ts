@@ -907,7 +907,7 @@ const prune: PlantedFault[] = [
   {
     title: 'what is no longer declared stays',
     file: server('resources/permissions/plan-registration.ts'),
-    search: 'pruned: prunes ? byCode(undeclared) : []',
+    search: 'pruned: prunes ? undeclared : []',
     replace: 'pruned: []',
     tests: contract('4.6-permissions'),
   },
@@ -942,9 +942,9 @@ const prune: PlantedFault[] = [
   },
   {
     title: 'max_prune is off by one',
-    file: server('resources/permissions/register-permissions.ts'),
-    search: 'plan.pruned.length > input.max_prune',
-    replace: 'plan.pruned.length > input.max_prune + 1',
+    file: server('resources/permissions/prune-permissions.ts'),
+    search: 'pruned.length <= limit',
+    replace: 'pruned.length <= limit + 1',
     tests: contract('4.6-permissions'),
   },
   {

@@ -1,4 +1,5 @@
-// `npm run check` refuses what it claims to refuse: each fault is planted in a copy of the sources and the check that guards it is run.
+// `npm run check` refuses what it claims to refuse: plants each fault in a copy of the
+// sources and runs the check that must find it.
 import { execFile, execFileSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -24,7 +25,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const server = 'packages/server/src'
 let copy = ''
 
-/** The packages are shared, but those of the workspace are the copy's own. */
+/** Links the installed packages into the copy, except those of the workspace, which the copy has itself. */
 function linkModules(folder: string): void {
   const from = join(root, folder, 'node_modules')
   if (!existsSync(from)) return
@@ -44,7 +45,7 @@ beforeAll(() => {
     encoding: 'utf8',
   })
   for (const file of listed.split('\0')) {
-    // The tests themselves, which are most of what there is to read, say nothing about whether a check refuses.
+    // Leave out the tests: they are most of the source and do not affect what a check refuses.
     if (file === '' || file.endsWith('.test.ts') || !existsSync(join(root, file))) continue
     cpSync(join(root, file), join(copy, file))
   }
@@ -66,7 +67,7 @@ function check(name: string): Promise<{ code: number; output: string }> {
   })
 }
 
-/** Writes files into the copy, or adds to those that stand, until `attempt` is over. */
+/** Creates files in the copy, or appends to existing ones, and undoes that after `attempt`. */
 async function planted<T>(files: Record<string, string>, attempt: () => Promise<T>): Promise<T> {
   const before = Object.keys(files).map(
     (file) => [join(copy, file), existsSync(join(copy, file)) ? readFileSync(join(copy, file)) : undefined] as const,
@@ -83,7 +84,7 @@ async function planted<T>(files: Record<string, string>, attempt: () => Promise<
 }
 
 describe('imports', () => {
-  /** Planted all at once, for one run of the check: [who imports, what, the rule that refuses it]. */
+  /** All are planted for one run of the check: [the importing file, the import, the rule that refuses it]. */
   const refused: [file: string, line: string, rule: string][] = [
     [`${server}/lib/planted.ts`, "import '../models/user.ts'", 'foundations-import-lib'],
     [`${server}/adapters/planted.ts`, "import '../deps.ts'", 'adapters-import-the-foundations'],
@@ -128,7 +129,7 @@ describe('imports', () => {
     [`${server}/lib/planted-program.ts`, "import '../gatehouse.ts'", 'programs-have-effects'],
     [`${server}/lib/planted-cycle-a.ts`, "import './planted-cycle-b.ts'", 'no-cycle-outside-models'],
   ]
-  /** What the table allows, right beside what it refuses. */
+  /** Imports that are allowed but are close to refused ones. */
   const accepted: [file: string, line: string][] = [
     [`${server}/lib/planted-protocol.ts`, "import '@gatehouse/sdk/protocol'"],
     ['packages/cli/src/planted-inspect.ts', "import '@gatehouse/sdk/inspect'"],
@@ -171,7 +172,7 @@ test('an error code outside the closed table does not compile, neither thrown no
   }
   const path = join(copy, 'tsconfig.json')
   const settings = readFileSync(path, 'utf8')
-  // These and what they stand on: of all files together it would take half a minute.
+  // Compile only these files and their imports, since all files together would take half a minute.
   writeFileSync(path, JSON.stringify({ ...JSON.parse(settings), include: Object.keys(faults) }))
   const { code, output } = await planted(faults, () => check('types')).finally(() => writeFileSync(path, settings))
   expect(code).toBe(1)
@@ -233,9 +234,9 @@ test('folders that import from one another are refused, two of them and a ring o
   }
   const { code, output } = await planted(files, () => check('rooms'))
   expect(code).toBe(1)
-  expect(output).toContain('lib/planted-pair, mail/planted-pair import from one another')
+  expect(output).toContain('lib/planted-pair, mail/planted-pair import each other')
   expect(output).toContain('mail/planted-pair/other.ts → lib/planted-pair/one.ts')
-  expect(output).toContain('planted-a, planted-b, planted-c import from one another')
+  expect(output).toContain('planted-a, planted-b, planted-c import each other')
 })
 
 test('expressions without types are refused, and so are paths that lead to few', async () => {
@@ -247,8 +248,21 @@ test('expressions without types are refused, and so are paths that lead to few',
   renameSync(join(copy, 'packages'), join(copy, 'elsewhere'))
   const few = await check('coverage').finally(() => renameSync(join(copy, 'elsewhere'), join(copy, 'packages')))
   expect(few.code).toBe(1)
-  expect(few.output).toMatch(/expressions were counted, and there are more than 30000/)
+  expect(few.output).toMatch(/expressions were counted, but there are more than 30000/)
 }, 300_000)
+
+test('code that reads the role of admins by itself is refused, and a route that declares its caller is not', async () => {
+  const files = {
+    [`${server}/flows/planted/enter-planted.ts`]: "export const isAdmin = (roles: string[]) => roles.includes('system_admin')\n",
+    [`${server}/models/planted-query.ts`]: "export const admins = `select 1 where role_code = 'system_admin'`\n",
+    [`${server}/resources/planted/routes.ts`]: "export const auth = 'system_admin'\n",
+  }
+  const { code, output } = await planted(files, () => check('authority'))
+  expect(code).toBe(1)
+  expect(output).toContain('flows/planted/enter-planted.ts:1 names the role itself')
+  expect(output).toContain('models/planted-query.ts:1 names the role itself')
+  expect(output).not.toContain('routes.ts:1')
+})
 
 test('a file without its name, a name that is exported twice and one cast too many are refused', async () => {
   const casts = Array.from({ length: 30 }, (_, index) => `export const cast${index} = ['planted'] as readonly string[]\n`).join(
@@ -260,7 +274,10 @@ test('a file without its name, a name that is exported twice and one cast too ma
     [`${server}/lib/planted-cast.ts`]: `${casts}export const never = 'planted' as never\n`,
   }
   const [names, assertions] = await planted(files, () => Promise.all([check('names'), check('casts')]))
-  expect(names).toMatchObject({ code: 1, output: expect.stringContaining('find-planted.ts exports nothing of its name: lookUp') })
+  expect(names).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('find-planted.ts exports nothing that begins with its name: lookUp'),
+  })
   expect(names.output).toMatch(/AttemptLimit is exported from .*planted-limit[.]ts and .*rate-limit[.]ts/)
   expect(assertions).toMatchObject({ code: 1, output: expect.stringContaining('planted-cast.ts') })
   expect(assertions.output).toContain('1 times `as never`')
@@ -290,14 +307,14 @@ test('a sentence of the contract without a test, and a test or a topic of a sent
   }
   const { code, output } = await planted(files, () => check('contract'))
   expect(code).toBe(1)
-  expect(output).toContain('docs/contract/service.md#planted-sentence is covered by no test')
+  expect(output).toContain('docs/contract/service.md#planted-sentence is not covered by a test')
   expect(output).toContain('planted.test.ts: “a planted test” covers no-such-sentence, which no page of docs/contract has')
-  expect(output).toContain('planted.test.ts: what comes after “covers planted-sentence” is no test')
-  expect(output).toContain('docs/contract/README.md leads to service.md#no-such-sentence, which is not there')
+  expect(output).toContain('planted.test.ts: the statement after “covers planted-sentence” is not a test')
+  expect(output).toContain('docs/contract/README.md links to service.md#no-such-sentence, which does not exist')
 })
 
 test('an unknown check is named, and so are those there are', async () => {
   const { code, output } = await check('nonsense')
   expect(code).toBe(2)
-  expect(output).toContain('No check is called nonsense; there are types,')
+  expect(output).toContain('Unknown check nonsense; available: types,')
 })

@@ -25,7 +25,7 @@ export async function restore(
   const prepare = async (staging: string) => {
     const deps = createDeps({ ...config, databaseUrl: `sqlite:${staging}`, logLevel: 'silent' })
     try {
-      if (!(await isMigrated(deps.db))) throw new SqliteFileError(`${file} is no backup of Gatehouse`)
+      if (!(await isMigrated(deps.db))) throw new SqliteFileError(`${file} is not a Gatehouse backup`)
       ended = await bringBack(deps)
     } finally {
       await closeDeps(deps)

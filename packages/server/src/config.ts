@@ -42,7 +42,10 @@ const encryptionKey = z
 const sender = z
   .string()
   .max(320)
-  .regex(/^(?:[^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u, 'must be an address, with or without a name before <it>')
+  .regex(
+    /^(?:[^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u,
+    'must be an e-mail address, optionally with a name: Name <address>',
+  )
 
 const databaseUrl = z.string().superRefine((url, context) => {
   const message = faultOfDatabaseUrl(url)
@@ -70,7 +73,10 @@ const hosts = list().transform((entries, context) =>
     const host = URL.parse(`http://${isIPv6(entry) ? `[${entry}]` : entry}`)
     const name = host?.hostname.replace(/^\[|\]$/g, '') ?? ''
     if (host?.href === `http://${host?.hostname}/` && (isIPv6(name) || /^[a-z0-9._-]+$/.test(name))) return name
-    context.addIssue({ code: 'custom', message: 'must be hosts like id.corp.internal or 10.0.0.5, without scheme, port and *' })
+    context.addIssue({
+      code: 'custom',
+      message: 'must be hosts like id.corp.internal or 10.0.0.5, without a scheme, a port or *',
+    })
     return z.NEVER
   }),
 )
@@ -95,113 +101,137 @@ function withDefault<Output>(schema: z.ZodType<Output, string>, description: str
 
 /** Every setting, in the order in which docs/configuration.md lists them. */
 export const settings = z.object({
-  NODE_ENV: withDefault(z.string(), '`production` is production mode', 'development'),
+  NODE_ENV: withDefault(z.string(), '`production` enables production mode', 'development'),
   HOST: withDefault(z.string(), 'Address to listen on', '127.0.0.1'),
-  PORT: withDefault(whole(0, 65_535), 'Port to listen on; 0 takes a free one', '4000'),
-  PUBLIC_URL: setting(originUrl, 'Service address as the world sees it; links are never built from the Host header', {
+  PORT: withDefault(whole(0, 65_535), 'Port to listen on; 0 picks a free one', '4000'),
+  PUBLIC_URL: setting(originUrl, 'Public address of the service; links are never built from the Host header', {
     default: '`http://HOST:PORT`',
     inProduction: 'required',
   }),
   DATABASE_URL: setting(
     databaseUrl,
-    '`sqlite:PATH` (one server; short commands may run beside it) or `postgres://…`, also with several hosts, `postgres://a:5432,b:5432/db`, of which the one that takes writes is used',
+    '`sqlite:PATH` (one server; short commands may run at the same time) or `postgres://…`. With several hosts, `postgres://a:5432,b:5432/db`, the one that accepts writes is used',
     {
       default: defaultDatabaseUrl,
       inProduction: 'required',
       secret: true,
     },
   ),
-  DB_POOL_MAX: withDefault(whole(1, 1_000), 'Postgres connections; everything also works with 1', '10'),
-  DB_ACQUIRE_TIMEOUT_MS: withDefault(whole(100, 60_000), 'How long a request waits for a database connection; then 503', '1800'),
+  DB_POOL_MAX: withDefault(whole(1, 1_000), 'Maximum number of Postgres connections; 1 is enough to run', '10'),
+  DB_ACQUIRE_TIMEOUT_MS: withDefault(
+    whole(100, 60_000),
+    'How long a request waits for a database connection before it fails with 503',
+    '1800',
+  ),
   DB_STATEMENT_TIMEOUT_MS: withDefault(
     whole(100, 60_000),
-    'Postgres: how long a statement may run, or for two thirds of it a transaction stand idle; then 503',
+    'Postgres: how long a statement may run before the request fails with 503. A transaction may be idle for two thirds of that',
     '3000',
   ),
-  AUTH_AUTO_MIGRATE: withDefault(flag, 'Whether `serve` migrates a Postgres database; an SQLite one always', 'true'),
+  AUTH_AUTO_MIGRATE: withDefault(flag, 'Whether `serve` migrates a Postgres database. It always migrates an SQLite one', 'true'),
   JWT_ACCESS_SECRET: setting(secret, 'Signs access tokens; shared with every consumer backend. At least 32 characters', {
     default: 'a random one kept in `.gatehouse/`',
     inProduction: 'required',
     secret: true,
   }),
-  JWT_ACCESS_SECRET_PREVIOUS: setting(secret, 'Still accepted while the secret is being rotated', { secret: true }),
-  AUTH_ALLOW_WEAK_SECRET: withDefault(
-    flag,
-    'Whether production starts, with a warning, although JWT_ACCESS_SECRET can be guessed',
-    'false',
-  ),
-  AUTH_ENCRYPTION_KEY: setting(encryptionKey, 'Seals second factors, webhook and provider secrets. 32 bytes in base64', {
-    default: 'a random one kept in `.gatehouse/`',
-    inProduction: 'required',
+  JWT_ACCESS_SECRET_PREVIOUS: setting(secret, 'The previous secret, accepted while the secret is being rotated', {
     secret: true,
   }),
-  AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'Still opens what was sealed under it', { secret: true }),
-  JWT_ISSUER: withDefault(z.string().max(200), 'Claim `iss`', DEFAULT_ISSUER),
-  JWT_ACCESS_TTL_SECONDS: withDefault(whole(1, 3_600), 'Life of an access token', '900'),
-  JWT_REFRESH_TTL_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a refresh token that is not used', '2592000'),
-  JWT_SESSION_MAX_SECONDS: withDefault(whole(1, 315_360_000), 'Life of a session, however often it is refreshed', '7776000'),
+  AUTH_ALLOW_WEAK_SECRET: withDefault(
+    flag,
+    'Whether production starts with a JWT_ACCESS_SECRET that can be guessed, with a warning',
+    'false',
+  ),
+  AUTH_ENCRYPTION_KEY: setting(
+    encryptionKey,
+    'Encrypts second factors, webhook secrets and provider secrets. 32 bytes in base64',
+    {
+      default: 'a random one kept in `.gatehouse/`',
+      inProduction: 'required',
+      secret: true,
+    },
+  ),
+  AUTH_ENCRYPTION_KEY_PREVIOUS: setting(encryptionKey, 'The previous key, which still decrypts what was encrypted with it', {
+    secret: true,
+  }),
+  JWT_ISSUER: withDefault(z.string().max(200), 'The `iss` claim of access tokens', DEFAULT_ISSUER),
+  JWT_ACCESS_TTL_SECONDS: withDefault(whole(1, 3_600), 'Lifetime of an access token', '900'),
+  JWT_REFRESH_TTL_SECONDS: withDefault(whole(1, 315_360_000), 'Lifetime of an unused refresh token', '2592000'),
+  JWT_SESSION_MAX_SECONDS: withDefault(
+    whole(1, 315_360_000),
+    'Lifetime of a session, no matter how often it is refreshed',
+    '7776000',
+  ),
   AUTH_REFRESH_LEEWAY_SECONDS: withDefault(
     whole(0, 300),
-    'How long a spent refresh token still gives its unused successor',
+    'How long a spent refresh token still returns its unused successor',
     '10',
   ),
-  AUTH_DEFAULT_APP_CODE: setting(z.string().max(100), 'App of registrations that name none'),
-  AUTH_ALLOW_BASE_USER_LOGIN: withDefault(flag, 'Whether a login without an app gives a base-user token', 'false'),
+  AUTH_DEFAULT_APP_CODE: setting(z.string().max(100), 'App for registrations without an `app_code`'),
+  AUTH_ALLOW_BASE_USER_LOGIN: withDefault(flag, 'Whether a login without an app returns a base-user token', 'false'),
   AUTH_REQUIRE_APP_CODE: setting(flag, 'Whether a login must name an app', {
     default: '`true`; `false` with AUTH_ALLOW_BASE_USER_LOGIN',
   }),
   AUTH_CLIENT_OVERRIDES: withDefault(
     z.enum(['open', 'declared']),
-    'Which overrides of roles and linked apps clients may send',
+    'Which role and linked-app overrides clients may send',
     'open',
     'declared',
   ),
   AUTH_ADMIN_APP_CODES: withDefault(
     list(),
-    'Active apps whose tokens carry the rights of a system_admin, by commas; `*` is all',
+    'Active apps whose tokens carry the rights of a system_admin, comma-separated; `*` means all',
     '*',
     'authctl',
   ),
   AUTH_BOOTSTRAP_ADMIN_EMAIL: setting(
     z.string().max(254),
-    'At start, when no system_admin exists, one is made with this address',
+    'E-mail address of the system_admin that is created at start if none exists',
   ),
-  AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Its password', { secret: true }),
-  AUTH_BCRYPT_COST: withDefault(whole(4, 15), 'Cost of password hashes, 10 to 15; others are upgraded at the next login', '12'),
-  AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'one per core, from 1 to 4' }),
-  AUTH_PASSWORD_BLOCKLIST: withDefault(z.enum(['on', 'off']), 'Refuse the commonest passwords', 'off', 'on'),
-  AUTH_LOCKOUT_THRESHOLD: withDefault(whole(1, 1_000), 'Failed logins that lock an account', '10'),
-  AUTH_LOCKOUT_SECONDS: withDefault(whole(1, 31_536_000), 'How long it stays locked', '900'),
-  AUTH_RATE_LIMIT_ACCOUNT: withDefault(limit, 'Failed logins per e-mail address and way in, COUNT/SECONDS or `off`', '20/300'),
+  AUTH_BOOTSTRAP_ADMIN_PASSWORD: setting(z.string(), 'Password of that system_admin', { secret: true }),
+  AUTH_BCRYPT_COST: withDefault(
+    whole(4, 15),
+    'bcrypt cost of password hashes, 10 to 15. Hashes with another cost are replaced at the next login',
+    '12',
+  ),
+  AUTH_HASH_THREADS: setting(whole(1, 64), 'Worker threads for password hashes', { default: 'one per core, at most 4' }),
+  AUTH_PASSWORD_BLOCKLIST: withDefault(z.enum(['on', 'off']), 'Refuse the most common passwords', 'off', 'on'),
+  AUTH_LOCKOUT_THRESHOLD: withDefault(whole(1, 1_000), 'Number of failed logins that locks an account', '10'),
+  AUTH_LOCKOUT_SECONDS: withDefault(whole(1, 31_536_000), 'How long the account stays locked', '900'),
+  AUTH_RATE_LIMIT_ACCOUNT: withDefault(
+    limit,
+    'Failed logins per e-mail address and way to sign in, COUNT/SECONDS or `off`',
+    '20/300',
+  ),
   AUTH_RATE_LIMIT_IP: withDefault(
     limit,
-    'Per address: POSTs to pages, and under `/auth/` those that need no bearer; COUNT/SECONDS or `off`',
+    'Per IP address: POSTs to pages, and POSTs under `/auth/` that need no bearer token; COUNT/SECONDS or `off`',
     '1000/60',
     '100/60',
   ),
   AUTH_RATE_LIMIT_USER: withDefault(
     limit,
-    'Per user: calls under `/auth/` and `/organizations/` with their token that hash a password or send mail; COUNT/SECONDS or `off`',
+    'Per user: authenticated calls under `/auth/` and `/organizations/` that hash a password or send mail; COUNT/SECONDS or `off`',
     '20/60',
   ),
   AUTH_INVITATION_LIMIT: withDefault(
     limit,
-    'Invitations by one org_admin, and four times as many by all org_admins of one organization; COUNT/SECONDS or `off`',
+    'Invitations per org_admin, and four times as many by all org_admins of an organization together; COUNT/SECONDS or `off`',
     '50/86400',
   ),
-  AUTH_TRUST_PROXY: withDefault(whole(0, 20), 'Proxy hops whose X-Forwarded-For is believed', '0'),
-  AUTH_CORS_ORIGINS: withDefault(origins, 'Browser origins that may call, by commas; `*` is all', '*'),
-  AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer that guards `/metrics`', {
+  AUTH_TRUST_PROXY: withDefault(whole(0, 20), 'Number of proxy hops whose X-Forwarded-For is trusted', '0'),
+  AUTH_CORS_ORIGINS: withDefault(origins, 'Browser origins that may call the API, comma-separated; `*` means all', '*'),
+  AUTH_METRICS_TOKEN: setting(z.string().min(16, 'must have at least 16 characters'), 'Bearer token that `/metrics` requires', {
     secret: true,
   }),
   SMTP_URL: setting(
     z.string().refine((text) => /^smtps?:$/.test(URL.parse(text)?.protocol ?? ''), 'must be an smtp or smtps URL'),
-    'Mail server; without one, mails become `.eml` files',
+    'Mail server. Without one, mails are written to `.eml` files',
     { inProduction: 'required', secret: true },
   ),
   MAIL_FROM: withDefault(sender, 'Sender of mails: `no-reply@acme.com`, `Acme <no-reply@acme.com>`', 'no-reply@localhost'),
-  AUTH_MAIL_DIR: withDefault(z.string(), 'Where mails go without SMTP', '.gatehouse/mail'),
-  AUTH_DEFAULT_FRONTEND_URL: setting(originUrl, 'Link origin of apps without `frontend_url`', { default: '`PUBLIC_URL`' }),
+  AUTH_MAIL_DIR: withDefault(z.string(), 'Folder for mails if there is no SMTP_URL', '.gatehouse/mail'),
+  AUTH_DEFAULT_FRONTEND_URL: setting(originUrl, 'Origin of links for apps without a `frontend_url`', { default: '`PUBLIC_URL`' }),
   AUTH_WEBHOOK_ALLOW_PRIVATE: withDefault(
     flag,
     'Whether webhooks may reach loopback, private and link-local addresses',
@@ -210,27 +240,27 @@ export const settings = z.object({
   ),
   AUTH_SSO_PRIVATE_HOSTS: setting(
     hosts,
-    'Login providers, and what they refer to, that may be at a loopback, private or link-local address: exact hosts, by commas',
+    'Hosts of login providers, and of the URLs they refer to, that may have a loopback, private or link-local address. Exact names, comma-separated',
     { default: 'every host', inProduction: 'none' },
   ),
-  AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts added to the built-in chat hosts, by commas'),
+  AUTH_CHAT_WEBHOOK_HOSTS: setting(list(), 'Hosts to add to the built-in chat hosts, comma-separated'),
   AUTH_TOKEN_WARN_BYTES: withDefault(
     whole(1_024, 65_536),
-    'Admin answers and `authctl doctor` warn of apps whose tokens would be longer; nothing is refused',
+    'Admin responses and `authctl doctor` warn about apps whose tokens would be longer. Nothing is refused',
     '6144',
   ),
-  AUTH_RETENTION_DAYS: withDefault(
-    whole(1, 36_500),
-    'Days that delivered payloads, ended sessions and spent tokens are kept',
-    '90',
-  ),
-  AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days that audit events are kept', { default: 'for ever' }),
+  AUTH_RETENTION_DAYS: withDefault(whole(1, 36_500), 'Days to keep delivered payloads, ended sessions and spent tokens', '90'),
+  AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days to keep audit events', { default: 'forever' }),
   AUTH_SHUTDOWN_DELAY_SECONDS: withDefault(
     whole(0, 300),
-    'After SIGTERM, how long requests are still taken while `/ready` is 503: longer than a balancer needs to learn of it',
+    'How long requests are still served after SIGTERM, while `/ready` is 503. Set it longer than a load balancer needs to notice',
     '0',
   ),
-  LOG_LEVEL: withDefault(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'What is logged', 'info'),
+  LOG_LEVEL: withDefault(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    'Lowest level that is logged',
+    'info',
+  ),
 })
 
 /** The settings as the code uses them. Names of durations end in their unit. */
@@ -331,7 +361,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     faults.push(...secrets.faults)
     warnings.push(...secrets.warnings)
     if (judged.PUBLIC_URL?.startsWith('http:'))
-      warnings.push('PUBLIC_URL begins with http: passwords and tokens can be read on their way')
+      warnings.push('PUBLIC_URL begins with http: passwords and tokens can be read in transit')
   }
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults, warnings)
 
@@ -395,7 +425,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
   }
 }
 
-interface Given {
+interface ReadSettings {
   /** The settings that were set, including those read from files. */
   given: Record<string, string>
   /** Their names, including those whose file could not be read. */
@@ -404,10 +434,10 @@ interface Given {
   warnings: string[]
 }
 
-function readEnvironment(environment: Record<string, string | undefined>, secrets: SecretSources): Given {
+function readEnvironment(environment: Record<string, string | undefined>, secrets: SecretSources): ReadSettings {
   const named = Object.entries(environment).filter((entry): entry is [string, string] => Boolean(entry[1]))
   const given = Object.fromEntries(named.filter(([name]) => name in settings.shape))
-  const read: Given = { given, names: new Set(Object.keys(given)), faults: [], warnings: [] }
+  const read: ReadSettings = { given, names: new Set(Object.keys(given)), faults: [], warnings: [] }
   for (const [variable, path] of named) {
     const setting = secretFiles.get(variable)
     if (setting !== undefined) readFileOf(setting, path, secrets, read)
@@ -417,7 +447,7 @@ function readEnvironment(environment: Record<string, string | undefined>, secret
   return read
 }
 
-function readFileOf(name: string, path: string, secrets: SecretSources, { given, names, faults, warnings }: Given): void {
+function readFileOf(name: string, path: string, secrets: SecretSources, { given, names, faults, warnings }: ReadSettings): void {
   if (name in given) {
     faults.push(`${name} and ${name}_FILE cannot both be set`)
     return
@@ -470,7 +500,7 @@ function crossFaults(env: Partial<Environment>, given: ReadonlySet<string>): str
     faults.push('JWT_ACCESS_SECRET_PREVIOUS must differ from JWT_ACCESS_SECRET')
   }
   if (given.has('AUTH_BOOTSTRAP_ADMIN_EMAIL') !== given.has('AUTH_BOOTSTRAP_ADMIN_PASSWORD')) {
-    faults.push('AUTH_BOOTSTRAP_ADMIN_EMAIL and AUTH_BOOTSTRAP_ADMIN_PASSWORD go together')
+    faults.push('AUTH_BOOTSTRAP_ADMIN_EMAIL and AUTH_BOOTSTRAP_ADMIN_PASSWORD must be set together')
   }
   return faults
 }
@@ -484,18 +514,18 @@ function judgeSecrets(env: Partial<Environment>): { faults: string[]; warnings: 
   const warnings: string[] = []
   const { JWT_ACCESS_SECRET: secret, JWT_ACCESS_SECRET_PREVIOUS: previous, AUTH_ENCRYPTION_KEY: key } = env
   if (secret !== undefined) {
-    if (documentedSamples.has(secret)) faults.push('JWT_ACCESS_SECRET is a sample of the documentation')
+    if (documentedSamples.has(secret)) faults.push('JWT_ACCESS_SECRET is a sample from the documentation')
     else if (isGuessable(secret)) {
       const found = env.AUTH_ALLOW_WEAK_SECRET ? warnings : faults
-      found.push('JWT_ACCESS_SECRET can be guessed; make a random one (authctl secret new)')
+      found.push('JWT_ACCESS_SECRET can be guessed; generate a random one (authctl secret new)')
     }
-    if (secret !== secret.trim()) faults.push('JWT_ACCESS_SECRET must not begin or end with a blank')
+    if (secret !== secret.trim()) faults.push('JWT_ACCESS_SECRET must not begin or end with white space')
   }
   if (key !== undefined) {
     if (key.every((byte) => byte === key[0])) faults.push('AUTH_ENCRYPTION_KEY is one repeated byte (openssl rand -base64 32)')
     const signing = [secret, previous].filter((value) => value !== undefined)
     if (signing.some((value) => isMadeOf(key, value)))
-      faults.push('AUTH_ENCRYPTION_KEY is made of the signing secret, which every consumer holds (openssl rand -base64 32)')
+      faults.push('AUTH_ENCRYPTION_KEY is derived from the signing secret, which every consumer has (openssl rand -base64 32)')
   }
   return { faults, warnings }
 }

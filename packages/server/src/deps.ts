@@ -150,7 +150,7 @@ export function rehearsing(deps: Deps<Pool>): Deps<Pool> {
 }
 
 async function unrehearsed(): Promise<never> {
-  throw new Error('a rehearsal reached for the network')
+  throw new Error('a dry run tried to use the network')
 }
 
 export async function closeDeps(deps: Deps<Pool>): Promise<void> {

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 // better-sqlite3 crashes an older Node without a message. It loads with the first connection, so this check runs before that.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 15)) {
-  process.stderr.write(`gatehouse: Node 24.15 or newer is needed; this is ${process.version}\n`)
+  process.stderr.write(`gatehouse: Node 24.15 or newer is required; this is ${process.version}\n`)
   process.exit(1)
 }
 // Live objects take about 40 MB. On a machine with much memory, V8 would let garbage grow to many times that before it collects.

@@ -29,17 +29,17 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
   serve                                             run the service
   migrate                                           bring the database up to date
   create-admin --email E --password-stdin [--promote [--claim-unverified]]
-                                                    make a system_admin; --promote takes an existing user;
+                                                    create a system_admin. --promote takes an existing user;
                                                     --claim-unverified also one who never verified the address,
-                                                    and removes the password and all else it was registered with
-  app-secret CODE                                   print the newest secret of an app that signs with its own, for its
-                                                    consumers; the audit keeps that it was read
-  check [--deep]                                    look at settings and database; exit 0 or 1. With --deep also at all
-                                                    rows: a line for each rule that is broken, and exit 3
-  backup FILE [--force]                             SQLite: write the database, which may be in use, into a file
-  restore FILE [--force]                            SQLite: put a backup in the place of the database, which --force
-                                                    replaces and keeps under another name; does finish-restore too
-  finish-restore                                    after every other restore of a backup: end all sessions, links,
+                                                    removing the password and all else set at registration
+  app-secret CODE                                   print the newest secret of an app that has its own signing key,
+                                                    for its consumers. The audit records that it was read
+  check [--deep]                                    check settings and database; exit 0 or 1. --deep also checks all
+                                                    rows, and exits with 3 after a line for each broken rule
+  backup FILE [--force]                             SQLite: copy the database to a file; it may be in use
+  restore FILE [--force]                            SQLite: restore a backup. --force replaces an existing database
+                                                    and keeps it under another name. Includes finish-restore
+  finish-restore                                    run after any other kind of restore: ends all sessions, links,
                                                     open invitations and access tokens, which may have been revoked
                                                     since the backup
 `
@@ -151,7 +151,7 @@ async function runCreateAdmin(
   options: { email?: string; 'password-stdin': boolean; promote: boolean; 'claim-unverified': boolean },
 ): Promise<void> {
   if (options.email === undefined) throw new UsageError('--email is required')
-  if (options['claim-unverified'] && !options.promote) throw new UsageError('--claim-unverified goes with --promote')
+  if (options['claim-unverified'] && !options.promote) throw new UsageError('--claim-unverified requires --promote')
   if (!options['password-stdin'] && !options.promote)
     throw new UsageError('--password-stdin is required: the password is read from standard input')
   const password = options['password-stdin'] ? (await text(process.stdin)).replace(/\r?\n$/, '') : undefined
@@ -174,8 +174,8 @@ async function runCreateAdmin(
 async function runAppSecret(deps: Deps<Pool>, code: string | undefined): Promise<void> {
   if (code === undefined) throw new UsageError('app-secret needs the code of an app')
   const { secret, kid, stage } = await readAppSecret(deps, code, systemActor)
-  const use = stage === 'next' ? 'is accepted, and signs after the switch' : 'signs'
-  process.stderr.write(`JWT_ACCESS_SECRET of the consumers of ${code}: key ${kid}, it ${use}\n`)
+  const use = stage === 'next' ? 'is accepted now and signs after the switch' : 'signs'
+  process.stderr.write(`JWT_ACCESS_SECRET for the consumers of ${code}: key ${kid} ${use}\n`)
   process.stdout.write(`${secret}\n`)
 }
 
@@ -192,7 +192,7 @@ async function runCheck(deps: Deps): Promise<void> {
   const lost = pending.length > 0 ? [] : await countUnopenable(deps)
   if (lost.length > 0) {
     const what = lost.map(({ what, count }) => `${count} ${what}`).join(', ')
-    throw new StartError(`${what} were sealed under another AUTH_ENCRYPTION_KEY; give it in AUTH_ENCRYPTION_KEY_PREVIOUS`)
+    throw new StartError(`${what} were sealed with another AUTH_ENCRYPTION_KEY; set it as AUTH_ENCRYPTION_KEY_PREVIOUS`)
   }
   process.stdout.write('encryption key: ok\n')
 }
@@ -210,7 +210,7 @@ async function runDeepCheck(deps: Deps<Pool>): Promise<void> {
 
 function lineOfFault({ kind, subject, position, event }: AuditFault): string {
   const what = [subject, event?.id, position === null ? undefined : `at position ${position}`].filter(Boolean).join(' ')
-  return `audit: not whole: ${kind}: ${what}. Cure: docs/sealed-audit.md, "When verify names an event"`
+  return `audit: not intact: ${kind}: ${what}. See docs/sealed-audit.md, "When verify names an event"`
 }
 
 async function runBackup(config: Config, file: string | undefined, options: { force: boolean }): Promise<void> {
@@ -232,7 +232,7 @@ async function runFinishRestore(deps: Deps<Pool>): Promise<void> {
 }
 
 function lineOf({ sessions, links, invitations }: FinishedRestore): string {
-  return `ended ${sessions} sessions, ${links} links of mails, ${invitations} invitations, and every access token\n`
+  return `ended ${sessions} sessions, ${links} mail links, ${invitations} invitations, and every access token\n`
 }
 
 /** Faults and warnings about the settings, one per line. */

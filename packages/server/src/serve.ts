@@ -61,13 +61,14 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
     throw codeOf(error) === 'EADDRINUSE' ? new StartError(portTaken(deps.config)) : error
   })
   const bound = server.address()
-  if (bound === null || typeof bound === 'string') throw new Error('the server listens on no port')
+  if (bound === null || typeof bound === 'string') throw new Error('the server is not listening on a port')
   const { address, port, family } = bound
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const cleanup = startCleanup(patient.deps)
   const sealer = startAuditSealer(patient.deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
-  if (deps.config.smtpUrl === undefined) deps.logger.info({ folder: deps.config.mailDir }, 'no SMTP_URL: mails become files')
+  if (deps.config.smtpUrl === undefined)
+    deps.logger.info({ folder: deps.config.mailDir }, 'no SMTP_URL: mails are written to files')
   deps.logger.info({ url }, 'listening')
   return {
     url,
@@ -91,7 +92,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
 }
 
 function portTaken({ host, port }: Config): string {
-  return `port ${port} of ${host} is taken; stop what listens there, or set PORT to another`
+  return `port ${port} on ${host} is taken; stop the process that uses it, or set another PORT`
 }
 
 /** Throws StartError if there are pending migrations that `serve` may not run. */

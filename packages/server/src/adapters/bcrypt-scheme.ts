@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { BcryptEngine } from './bcrypt/bcrypt-engine.ts'
 import { bcryptBody, formatBcrypt, parseBcrypt } from './bcrypt/bcrypt-text.ts'
-import type { PasswordScheme, Verdict } from './password-scheme.ts'
+import type { HashCheck, PasswordScheme } from './password-scheme.ts'
 
 const saltBytes = 16
 
@@ -21,7 +21,7 @@ export class BcryptScheme implements PasswordScheme {
   }
 
   /** Pads a hash of a lower cost. Otherwise the time would reveal whose hash was imported, and so which accounts exist. */
-  async verify(hash: string, password: string, costAtLeast: number): Promise<Verdict> {
+  async verify(hash: string, password: string, costAtLeast: number): Promise<HashCheck> {
     const { salt, cost } = parseBcrypt(hash)
     const digest = await this.#engine.digest({ password, salt, cost, costAtLeast })
     const made = Buffer.from(bcryptBody(formatBcrypt({ cost, salt, digest })))

@@ -7,7 +7,7 @@ export interface Line {
 }
 
 /** A piece of work that was taken. */
-export interface Taken<T> {
+export interface TakenItem<T> {
   item: T
   /** Call it once, when the work is done. */
   release(): void
@@ -52,12 +52,12 @@ export class FairQueue<T> {
   }
 
   /** Takes the next item. Skips a source that has `most` items under way for each of its turns. */
-  next(most = Number.POSITIVE_INFINITY): Taken<T> | undefined {
+  next(most = Number.POSITIVE_INFINITY): TakenItem<T> | undefined {
     for (const [key, source] of this.#sources) if (this.#countOf(key) < most * source.turns) return this.#take(key, source)
     return undefined
   }
 
-  #take(sourceKey: string, source: Source<T>): Taken<T> {
+  #take(sourceKey: string, source: Source<T>): TakenItem<T> {
     const [key, line] = source.lines.entries().next().value!
     const { item } = line.shift()!
     source.lines.delete(key)

@@ -47,7 +47,7 @@ export function guardedConnector(rules: DialRules): buildConnector.connector {
 
 /** Checks a host before its name is looked up. */
 function refuseDial(host: string, port: string, { mayBePrivate, setting }: DialRules): Error | undefined {
-  if (!isWebPort(port)) return new Error(`port ${port} is that of another protocol`)
+  if (!isWebPort(port)) return new Error(`port ${port} belongs to another protocol`)
   if (isIP(host) && !mayBePrivate(host) && !isPublicAddress(host)) return new PrivateAddressError(host, setting)
 }
 

@@ -42,7 +42,7 @@ export interface MailerOptions {
 }
 
 /** How long a mail server may take, in milliseconds. */
-export interface Patience {
+export interface MailTimeouts {
   connectMs: number
   greetingMs: number
   /** Without a byte from the other side. */
@@ -59,14 +59,14 @@ const loadCreateTransport = async (): Promise<CreateTransport> => (await import(
 /** Connections to the mail server, kept open for the next message. */
 const connections = 5
 /** Well below the lease of an outbox message. */
-const usualPatience: Patience = { connectMs: 5_000, greetingMs: 5_000, silenceMs: 10_000, sendMs: 25_000 }
+const usualTimeouts: MailTimeouts = { connectMs: 5_000, greetingMs: 5_000, silenceMs: 10_000, sendMs: 25_000 }
 
 /** Sends by SMTP if `smtpUrl` is set. Otherwise writes each message to an `.eml` file in `mailDir`. */
-export function createMailer({ smtpUrl, mailFrom, mailDir }: MailerOptions, patience: Patience = usualPatience): Mailer {
-  return smtpUrl === undefined ? fileMailer(mailDir, mailFrom) : smtpMailer(smtpUrl, mailFrom, patience)
+export function createMailer({ smtpUrl, mailFrom, mailDir }: MailerOptions, timeouts: MailTimeouts = usualTimeouts): Mailer {
+  return smtpUrl === undefined ? fileMailer(mailDir, mailFrom) : smtpMailer(smtpUrl, mailFrom, timeouts)
 }
 
-function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceMs, sendMs }: Patience): Mailer {
+function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceMs, sendMs }: MailTimeouts): Mailer {
   let transport: Transporter | undefined
   const open = (createTransport: CreateTransport) =>
     createTransport({

@@ -17,79 +17,79 @@ export class Metrics {
   #collecting: Promise<string> | undefined
   #collected: { text: string; at: number } | undefined
 
-  readonly requests = this.#counter('http_requests_total', 'Answers by route pattern and class of status', [
+  readonly requests = this.#counter('http_requests_total', 'Responses by route pattern and status class', [
     'method',
     'route',
     'status',
   ])
   readonly requestSeconds = this.#histogram(
     'http_request_duration_seconds',
-    'From the first byte to the answer; of a stream, until it is open',
+    'From the first byte to the response; for a stream, until it is open',
     requestBuckets,
     ['method', 'route'],
   )
-  readonly logins = this.#counter('logins_total', 'Tries to log in by their outcome: success, or the code of the error', [
-    'method',
-    'outcome',
-  ])
-  readonly registrations = this.#counter('registrations_total', 'Registrations: created, existing, or the code of the error', [
-    'outcome',
-  ])
-  readonly refreshes = this.#counter('refreshes_total', 'Refreshes: success, or the code of the error', ['outcome'])
-  readonly hashWaitSeconds = this.#histogram('password_hash_wait_seconds', 'How long hashes waited for a thread', waitBuckets)
-  readonly hashRounds = this.#counter('password_hash_rounds_total', 'Rounds of bcrypt that were run: 2^cost for each hash')
+  readonly logins = this.#counter('logins_total', 'Login attempts by outcome: success, or the error code', ['method', 'outcome'])
+  readonly registrations = this.#counter(
+    'registrations_total',
+    'Registrations by outcome: created, existing, or the error code',
+    ['outcome'],
+  )
+  readonly refreshes = this.#counter('refreshes_total', 'Refreshes by outcome: success, or the error code', ['outcome'])
+  readonly hashWaitSeconds = this.#histogram(
+    'password_hash_wait_seconds',
+    'How long password hashes waited for a thread',
+    waitBuckets,
+  )
+  readonly hashRounds = this.#counter('password_hash_rounds_total', 'bcrypt rounds that were run: 2^cost per hash')
   readonly hashesRefused = this.#counter(
     'password_hashes_refused_total',
-    'Hashes refused since they would have waited over 3 seconds',
+    'Hashes refused because they would have waited more than 3 seconds',
   )
-  readonly hashesWaiting = this.#gauge('password_hash_queue_length', 'Hashes that wait for a thread')
-  readonly attempts = this.#counter('outbox_attempts_total', 'Attempts to send: delivered, retried or given_up', [
-    'kind',
-    'outcome',
-  ])
-  readonly outboxPending = this.#gauge('outbox_pending', 'Entries still to be sent, counted to 10000', ['kind'])
+  readonly hashesWaiting = this.#gauge('password_hash_queue_length', 'Hashes waiting for a thread')
+  readonly attempts = this.#counter(
+    'outbox_attempts_total',
+    'Attempts to send a message, by outcome: delivered, retried or given_up',
+    ['kind', 'outcome'],
+  )
+  readonly outboxPending = this.#gauge('outbox_pending', 'Messages still to be sent, counted up to 10000', ['kind'])
   readonly outboxOldestDueSeconds = this.#gauge('outbox_oldest_due_seconds', 'How long the oldest due message has waited', [
     'kind',
   ])
-  readonly cleanupRemoved = this.#counter(
-    'cleanup_removed_rows_total',
-    'Expired rows that were deleted, by the rule of the cleanup',
-    ['rule'],
-  )
+  readonly cleanupRemoved = this.#counter('cleanup_removed_rows_total', 'Expired rows deleted, by cleanup rule', ['rule'])
   readonly cleanupSucceeded = this.#gauge(
     'cleanup_last_success_timestamp_seconds',
-    'When a rule of the cleanup last found no more to delete, in Unix seconds',
+    'When a cleanup rule last had nothing left to delete, in Unix seconds',
     ['rule'],
   )
   readonly auditSealed = this.#counter('audit_sealed_events_total', 'Audit events that this server sealed')
   readonly auditHead = this.#gauge(
     'audit_head_position',
-    'Place of the last audit event in the chain of seals, as this server saw it',
+    'Position of the last audit event in the chain of seals, as seen by this server',
   )
   readonly auditRefused = this.#gauge(
     'audit_refused_events',
-    'Audit events without a seal that the service did not write so: something else wrote to the table',
+    'Unsealed audit events that differ from what the service wrote: something else wrote to the table',
   )
   readonly auditCutOffs = this.#counter(
     'audit_cut_offs_total',
-    'Times that the end of the chain of seals was not where this server had left it: sealed audit events are gone',
+    'How often the end of the chain of seals was not where this server had left it: sealed audit events are gone',
   )
   readonly auditOldestUnsealedSeconds = this.#gauge(
     'audit_oldest_unsealed_seconds',
-    'Age of the oldest audit event that has no seal; 0 when all have one',
+    'Age of the oldest unsealed audit event; 0 if there is none',
   )
-  readonly streams = this.#gauge('revocation_streams', 'Consumers that listen to this server')
+  readonly streams = this.#gauge('revocation_streams', 'Consumers with an open stream to this server')
   readonly revocationLagSeconds = this.#histogram(
     'revocation_lag_seconds',
-    'From the writing of a revocation, by whatever server, to its publication here',
+    'From when any server writes a revocation until this server publishes it',
     lagBuckets,
   )
-  readonly connections = this.#gauge('database_connections', 'Connections of the pool', ['state'])
-  readonly connectionsWanted = this.#gauge('database_connections_wanted', 'Requests that wait for a connection')
+  readonly connections = this.#gauge('database_connections', 'Connections in the pool', ['state'])
+  readonly connectionsWanted = this.#gauge('database_connections_wanted', 'Requests waiting for a connection')
   readonly databaseUp = this.#gauge('database_up', '1 when the database answered this scrape within a second')
 
   constructor() {
-    this.#gauge('build_info', 'The version that runs', ['version']).set({ version }, 1)
+    this.#gauge('build_info', 'The running version', ['version']).set({ version }, 1)
   }
 
   /** Adds metrics for memory, processor, event loop and garbage collection of this process, until it ends. */

@@ -111,7 +111,7 @@ export class OpenIdClients {
       const keys = openid.getJwksCache(config)
       if (keys) this.#keys.set(client.issuer, keys.jwks)
       const claims = answer.claims()
-      if (!claims) throw new Error('the answer of the provider has no ID token')
+      if (!claims) throw new Error('the response from the provider has no ID token')
       const asks = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined
       const more = asks ? await openid.fetchUserInfo(config, answer.access_token, claims.sub) : claims
       return readClaims(claims.sub, more)
@@ -179,7 +179,7 @@ function boundedFetch(dispatcher: Agent): openid.CustomFetch {
     const body: ReadableStream<Uint8Array> | null = response.body
     for await (const chunk of body ?? []) {
       size += chunk.length
-      if (size > maxAnswerBytes) throw new Error('the answer of the provider is too long')
+      if (size > maxAnswerBytes) throw new Error('the response from the provider is too long')
       chunks.push(chunk)
     }
     const { status, headers } = response

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Piscina } from 'piscina'
 import { bcryptCost, bcryptInput, hashOfNobody } from '../lib/password-hash.ts'
 import { HashQueueFullError } from '../lib/unavailable.ts'
-import { laneCount } from './bcrypt/lane-program.ts'
-import { FairQueue, type Line, type Taken } from './fair-queue.ts'
+import { laneCount, laneProgram } from './bcrypt/lane-program.ts'
+import { FairQueue, type Line, type TakenItem } from './fair-queue.ts'
 import { HashBacklog } from './hash-backlog.ts'
 import type { FallbackNotice, HashAnswer, HashJob } from './hash-worker.ts'
 
@@ -64,6 +64,8 @@ export class PasswordHasher {
     const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
     const pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
+      // Generating the program leaves 3 MB of garbage, so only this thread does it.
+      workerData: laneProgram(laneCount),
       minThreads,
       maxThreads: this.#threads,
       concurrentTasksPerWorker: laneCount,
@@ -87,7 +89,7 @@ export class PasswordHasher {
   /** Hashes a password at the configured cost. Throws HashQueueFullError. */
   async hash(password: string, line: Line): Promise<string> {
     const hash = await this.#run({ kind: 'hash', input: bcryptInput(password), cost: this.cost }, this.cost, line)
-    if (typeof hash !== 'string') throw new Error('the worker made no hash')
+    if (typeof hash !== 'string') throw new Error('the worker returned no hash')
     return hash
   }
 
@@ -155,7 +157,7 @@ export class PasswordHasher {
     }
   }
 
-  async #work({ item: { job, cost, asked }, release }: Taken<WaitingJob>): Promise<string | boolean> {
+  async #work({ item: { job, cost, asked }, release }: TakenItem<WaitingJob>): Promise<string | boolean> {
     this.#pool ??= this.#open(0)
     try {
       const { result, workedMs, rounds }: HashAnswer = await this.#pool.run(job)

@@ -43,7 +43,7 @@ export async function postWebhook({ url, headers, body, allowPrivate, timeoutMs,
     const retryAfter = answer.headers['retry-after']
     return { status: answer.statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter }
   } catch (error) {
-    throw signal.aborted ? new Error(`no whole answer within ${timeoutMs / 1_000} s`, { cause: error }) : error
+    throw signal.aborted ? new Error(`no complete response within ${timeoutMs / 1_000} s`, { cause: error }) : error
   } finally {
     client.destroy().catch(() => {})
   }

@@ -19,7 +19,7 @@ interface Answer {
 }
 
 /** What is at the other end of a connection. */
-export interface Standing {
+export interface Endpoint {
   /**
    * Whether a pooler such as PgBouncer is in between, which may run each transaction on another connection to Postgres. For
    * cancelling statements, Postgres gives each connection the number of its process. A pooler gives a different number.
@@ -49,7 +49,7 @@ const lineage = `(select system_identifier::text from pg_control_system()) as cl
   case when pg_is_in_recovery() then null else pg_walfile_name(pg_current_wal_lsn()) end as wal`
 
 /** Throws if there is no answer within `timeoutMs`. */
-export async function inspectConnection(connection: Connection, timeoutMs: number | undefined): Promise<Standing> {
+export async function inspectConnection(connection: Connection, timeoutMs: number | undefined): Promise<Endpoint> {
   const ask = (text: string) => connection.query({ text, query_timeout: timeoutMs })
   const { rows } = await ask(`${position}, ${lineage}`).catch((error: unknown) => {
     // Engines that keep their log elsewhere, such as Aurora, reject the second part.

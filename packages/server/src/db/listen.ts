@@ -12,7 +12,7 @@ const firstRetryMs = 500
 const lastRetryMs = 30_000
 const probePrefix = 'probe:'
 
-export interface Ears {
+export interface MessageListener {
   onMessage(payload: string): void
   /** Messages are heard from now on. Earlier ones may have been missed. */
   onHearing(): void
@@ -30,7 +30,7 @@ export interface Listener {
  * connection drops or a standby has replaced the database. It counts as hearing only on a direct connection to Postgres, and only
  * while its own probe messages arrive there: behind a pooler such as PgBouncer, LISTEN succeeds and is silent.
  */
-export function listen(primary: Primary, channel: string, ears: Ears): Listener {
+export function listen(primary: Primary, channel: string, ears: MessageListener): Listener {
   const stopping = new AbortController()
   const { signal } = stopping
   /** The era in which it hears. Undefined while it does not. */
@@ -74,7 +74,7 @@ export function listen(primary: Primary, channel: string, ears: Ears): Listener 
 async function attend(
   primary: Primary,
   channel: string,
-  ears: Pick<Ears, 'onMessage'> & { onHearing(era: number): void },
+  ears: Pick<MessageListener, 'onMessage'> & { onHearing(era: number): void },
   signal: AbortSignal,
 ): Promise<void> {
   const client = new pg.Client({
@@ -91,7 +91,7 @@ async function attend(
   const stop = () => fail(signal.reason)
   signal.addEventListener('abort', stop)
   client.on('error', fail)
-  client.on('end', () => fail(new Error('the connection that listens has ended')))
+  client.on('end', () => fail(new Error('the LISTEN connection has ended')))
   const echo = new Echo()
   client.on('notification', ({ payload = '' }) => {
     if (!payload.startsWith(probePrefix)) ears.onMessage(payload)
@@ -125,7 +125,7 @@ async function attend(
 async function open(client: pg.Client, primary: Primary): Promise<number> {
   await client.connect()
   const standing = await inspectConnection(asConnection(client), echoTimeoutMs)
-  if (standing.isBehindPooler) throw new Error('LISTEN is silent: a pooler stands before Postgres')
+  if (standing.isBehindPooler) throw new Error('LISTEN is silent: a pooler is in front of Postgres')
   return primary.admit(standing)
 }
 
@@ -140,7 +140,7 @@ class Echo {
 
   expect(payload: string): { payload: string; arrival: Promise<void> } {
     const arrival = new Promise<void>((resolve, reject) => {
-      const tooLate = () => reject(new Error('LISTEN is silent: a message to itself did not arrive'))
+      const tooLate = () => reject(new Error('LISTEN is silent: a probe message did not arrive'))
       const timer = setTimeout(tooLate, echoTimeoutMs).unref()
       this.#awaited = {
         payload,

@@ -1,5 +1,5 @@
 import { type Db, isPostgres, primaryOf, type Tx } from './handle.ts'
-import { type Ears, type Listener, listen } from './listen.ts'
+import { type Listener, listen, type MessageListener } from './listen.ts'
 
 type Channel = 'gatehouse_revocations'
 
@@ -9,7 +9,7 @@ export async function notifyAtCommit(db: Tx, channel: Channel, payload: string):
 }
 
 /** Receives these notifications, on a connection outside the pool. Undefined on SQLite, which has one server. */
-export function listenFor(db: Db, channel: Channel, ears: Ears): Listener | undefined {
+export function listenFor(db: Db, channel: Channel, ears: MessageListener): Listener | undefined {
   const primary = primaryOf(db)
   return primary && listen(primary, channel, ears)
 }

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { urlsOfHosts } from '../lib/database-url.ts'
 import { inFlight } from '../lib/in-flight.ts'
-import { inspectConnection, type Lineage, type Standing } from './inspect-connection.ts'
+import { type Endpoint, inspectConnection, type Lineage } from './inspect-connection.ts'
 
 /** How long a host may take to say what it is. Shorter than a request waits for a connection. */
 const probeMs = 1_000
 /** Once one host takes writes, how long to wait for others that may be its successor. */
 const graceMs = 150
 
-type Candidate = Standing & { url: string }
+type Candidate = Endpoint & { url: string }
 
 /**
  * Which of the hosts of DATABASE_URL takes writes, and the newest history that this process has seen. All connections of a
@@ -53,14 +53,14 @@ export class Primary {
   }
 
   /** Returns the era of a new connection. Throws if it leads to a standby, to no Postgres, or to a history that was replaced. */
-  admit({ engineFault, isStandby, lineage }: Standing): number {
+  admit({ engineFault, isStandby, lineage }: Endpoint): number {
     if (engineFault !== undefined) throw new Error(engineFault)
     if (isStandby) throw new Error('the database is a standby, and may be behind')
     if (lineage === undefined) return this.#era
     if (this.#isReplaced(lineage)) {
       const { timeline } = this.#lineage!
       throw new Error(
-        `the database is on timeline ${lineage.timeline}, and this process has seen its successor, on timeline ${timeline}`,
+        `the database is on timeline ${lineage.timeline}, but this process has seen its successor on timeline ${timeline}`,
       )
     }
     const { cluster, timeline } = this.#lineage ?? {}
@@ -93,7 +93,7 @@ export class Primary {
     await Promise.race([all, some.catch(() => all)])
     // Two hosts take writes while one of them has not noticed yet that it was replaced.
     const [newest] = takers.sort((a, b) => (b.lineage?.timeline ?? 0) - (a.lineage?.timeline ?? 0))
-    if (newest === undefined) throw new Error(`no host takes writes (${faults.join('; ')})`)
+    if (newest === undefined) throw new Error(`no host accepts writes (${faults.join('; ')})`)
     this.#found = newest.url
     return newest.url
   }

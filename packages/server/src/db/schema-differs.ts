@@ -2,7 +2,7 @@
 export class SchemaDiffersError extends Error {
   constructor(names: readonly string[]) {
     super(
-      `the database was made by another ${names.join(', ')} than the released one; make a new database, or run the version that made this one`,
+      `the database was created by a different version of ${names.join(', ')} than the released one; create a new database, or run the version that created this one`,
     )
     this.name = 'SchemaDiffersError'
   }

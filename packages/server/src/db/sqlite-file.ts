@@ -118,7 +118,7 @@ async function assertUnused(file: string): Promise<void> {
     database.exec('begin exclusive; rollback')
   } catch (error) {
     if (codeOf(error)?.startsWith('SQLITE_BUSY'))
-      throw new SqliteFileError(`${file} is in use: stop the server and whatever else has it open`)
+      throw new SqliteFileError(`${file} is in use: stop the server and everything else that has it open`)
     // Other errors are fine: a restore is meant to replace a damaged database.
   } finally {
     database.close()

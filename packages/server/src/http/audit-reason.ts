@@ -11,7 +11,7 @@ export const auditReason = z
   .string()
   .optional()
   .meta({
-    description: `Why, in percent-encoded UTF-8 of at most ${maxCharacters} characters. Kept with the audit events of the call`,
+    description: `Reason for the call, in percent-encoded UTF-8 of at most ${maxCharacters} characters. Stored with its audit events`,
   })
 
 /** The audit reason that the caller sent. Undefined if it is absent or blank. Throws `validation_failed`. */

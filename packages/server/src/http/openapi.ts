@@ -21,7 +21,7 @@ const fieldErrorRecord = z.object({
 const errorRecord = z
   .object({
     status: z.int(),
-    code: z.string().meta({ description: 'A stable word to switch on' }),
+    code: z.string().meta({ description: 'A stable code that clients can switch on' }),
     title: z.string(),
     detail: z.string().nullable(),
     errors: z.array(fieldErrorRecord).optional().meta({ description: 'Only with `validation_failed`' }),
@@ -64,7 +64,11 @@ export function buildOpenApi(routes: readonly Route[], prefix: string) {
           bearerFormat: 'JWT',
           description: 'An access token, the token of a service account, or the assertion of a consumer',
         },
-        basic: { type: 'http', scheme: 'basic', description: 'The token of a service account as the password, with any name' },
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'The token of a service account as the password, with any user name',
+        },
       },
     },
   })
@@ -122,7 +126,7 @@ function securityOf(route: Route): Record<string, string[]>[] {
 }
 
 const sentBackNote =
-  'The record can be sent back as it was read: members that cannot be set here are ignored when they are what they are, and 400 when not.'
+  'You can send the record back as you read it. Members that cannot be set here are ignored if they are unchanged, and refused with 400 otherwise.'
 
 function describe({ description, record }: Route): { description?: string } {
   const notes = [description, record && sentBackNote].filter((note) => note !== undefined)
@@ -158,7 +162,7 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
         ? { description: route.summary, content: { 'application/json': { schema } } }
         : route.eventStream
           ? { description: route.summary, content: { 'text/event-stream': { schema: z.string() } } }
-          : { description: status === '302' ? 'A redirect: `Location` says where to' : 'Done' },
+          : { description: status === '302' ? 'A redirect to `Location`' : 'Done' },
     ]),
   )
 }

@@ -66,7 +66,7 @@ ${body}
 
 /** The last line of an error page. */
 export function renderHelp(requestId: string): Html {
-  return html`<p class="hint">If it happens again, tell whoever runs this service the number of this request: ${requestId}</p>`
+  return html`<p class="hint">If it happens again, tell the people who run this service the number of this request: ${requestId}</p>`
 }
 
 /**

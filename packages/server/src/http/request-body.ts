@@ -116,25 +116,26 @@ export function parseObject(bytes: Buffer): ParsedBody {
     text = utf8.decode(bytes)
     parsed = parseJson(text)
   } catch (cause) {
-    throw new ApiError('invalid_json', { detail: 'The body is not JSON in UTF-8', cause })
+    throw new ApiError('invalid_json', { detail: 'The body is not valid JSON in UTF-8', cause })
   }
   const { value, verbatim } = parsed
   if (!isRecord(value) || !isRecord(verbatim)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
   assertSound(value, 1)
   const duplicate = duplicateName(text, value)
   if (duplicate !== undefined)
-    throw new ApiError('invalid_json', { detail: `${duplicate.slice(0, maxNameShown)}: stands twice in one object` })
+    throw new ApiError('invalid_json', { detail: `${duplicate.slice(0, maxNameShown)}: appears twice in one object` })
   return { value, verbatim }
 }
 
 /** Refuses what JSON allows but a database or another program cannot hold: NUL, lone surrogates, huge numbers, deep nesting. */
 function assertSound(value: unknown, depth: number): void {
   if (typeof value === 'string') {
-    if (unsoundString.test(value)) throw new ApiError('invalid_json', { detail: 'A string holds a NUL or half a surrogate pair' })
+    if (unsoundString.test(value))
+      throw new ApiError('invalid_json', { detail: 'A string contains a NUL or half a surrogate pair' })
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new ApiError('invalid_json', { detail: 'A number is out of range' })
   } else if (typeof value === 'object' && value !== null) {
-    if (depth > maxDepth) throw new ApiError('invalid_json', { detail: `The body is nested deeper than ${maxDepth}` })
+    if (depth > maxDepth) throw new ApiError('invalid_json', { detail: `The body is nested deeper than ${maxDepth} levels` })
     for (const [key, member] of Object.entries(value)) {
       assertSound(key, depth)
       assertSound(member, depth + 1)

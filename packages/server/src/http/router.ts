@@ -101,7 +101,7 @@ export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], option
       const literal = literals.get(ctx.path)?.get(ctx.method)
       if (literal) return literal(ctx)
       const methods = methodsOf(ctx.path)
-      if (methods.length === 0) throw new ApiError('not_found', { detail: `Nothing is at ${ctx.path.slice(0, 200)}` })
+      if (methods.length === 0) throw new ApiError('not_found', { detail: `There is nothing at ${ctx.path.slice(0, 200)}` })
       if (!methods.includes(ctx.method)) throw new ApiError('method_not_allowed', { headers: { Allow: methods.join(', ') } })
       await dispatch(ctx, next)
     },
@@ -123,7 +123,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   const { ip, requestId } = ctx.state.origin
   try {
     if (!route.dryRun && 'dry_run' in ctx.query)
-      throw fieldError('dry_run', 'unknown_field', 'is a parameter of writes below /admin alone')
+      throw fieldError('dry_run', 'unknown_field', 'is allowed only on writes under /admin')
     const takesSecrets = takesClientSecrets(route)
     const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)
     // An unreadable body holds no secret, so the call fails with `token_missing`.
@@ -142,7 +142,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     const { given, sentBack } = partsOf(route, sent.value)
     const body = route.body ? validate(route.body, given) : {}
     if (takesSecrets && ofHeader !== undefined && sent.value.client_secret !== undefined)
-      throw fieldError('client_secret', 'invalid_value', 'stands beside an Authorization header')
+      throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
@@ -223,7 +223,7 @@ function soundQuery(query: Record<string, unknown>): Record<string, unknown> {
     for (const text of [name, ...[value].flat()]) {
       if (!isSoundText(String(text))) {
         throw new ApiError('validation_failed', {
-          errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'holds a NUL or half a surrogate pair' }],
+          errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'contains a NUL or half a surrogate pair' }],
         })
       }
     }

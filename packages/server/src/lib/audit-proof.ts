@@ -42,7 +42,7 @@ export interface StoredEvent extends AuditFacts, AuditProof, Erasure {
 }
 
 /** `unproven`: the row has no proof. `unknown key`: its proof was made with a key that this server does not have. */
-export type ProofVerdict = 'whole' | 'unproven' | 'changed' | 'unknown key'
+export type ProofState = 'whole' | 'unproven' | 'changed' | 'unknown key'
 
 /**
  * How a row got its proof. While a row still counts (`counting`), its proof covers neither the count nor whom it is about;
@@ -107,7 +107,7 @@ export class AuditProofs {
    * Whether the row is what was written, apart from its seal and position. A row without a position is new, and only a key of the
    * configuration proves it, since a replaced key may have been stolen.
    */
-  check(row: StoredEvent): ProofVerdict {
+  check(row: StoredEvent): ProofState {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (mac === null)
       return salt === null && personal_digest === null && erased_by === null && erased_mac === null ? 'unproven' : 'changed'
@@ -127,7 +127,7 @@ export class AuditProofs {
   }
 
   /** The proof of a row after its personal facts were erased; `row` has the rest. A row that was not whole stays so. */
-  erase(row: StoredEvent, verdict: ProofVerdict, erasedBy: string): AuditProof & Erasure {
+  erase(row: StoredEvent, verdict: ProofState, erasedBy: string): AuditProof & Erasure {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (verdict !== 'whole' || mac === null) return { salt, personal_digest, mac, erased_by, erased_mac }
     if (row.seal_position === null) {
@@ -143,7 +143,7 @@ export class AuditProofs {
   }
 
   /** Whether a sealed row is what was written, in its place after the row that has the seal `previous`. */
-  checkSealed(row: StoredEvent, previous: string): ProofVerdict {
+  checkSealed(row: StoredEvent, previous: string): ProofState {
     const verdict = this.check(row)
     if (verdict !== 'whole') return verdict
     const { seal, mac, seal_position: position } = row
@@ -156,7 +156,7 @@ export class AuditProofs {
   }
 
   /** Accepts only keys of the configuration: both ends of the chain are signed again when the key is replaced. */
-  checkSignature(signature: string, values: readonly (string | number | null)[]): ProofVerdict {
+  checkSignature(signature: string, values: readonly (string | number | null)[]): ProofState {
     const [id = ''] = signature.split('.')
     if (!this.#configured.has(id)) return isKeyId(id) ? 'unknown key' : 'changed'
     return this.#isOf(signature, values) ? 'whole' : 'changed'

@@ -12,6 +12,17 @@ export const appScopes = [
 export const serviceScopes = ['permissions:register', ...appScopes] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
+/** The role whose holders administer this service. Code that asks about it uses this constant or a function of this file. */
+export const SYSTEM_ADMIN = 'system_admin'
+
+/** Who governs an organization, and who gives and takes an org-scoped role in it. */
+export type Giver = typeof SYSTEM_ADMIN | 'org_admin'
+
+/** A system_admin enters every app without a grant, unless the grant was revoked. */
+export function entersWithoutGrant(globalRoles: readonly string[]): boolean {
+  return globalRoles.includes(SYSTEM_ADMIN)
+}
+
 /** Why a caller may not do something: the error code, and one sentence if the title of the code says too little. */
 export interface Refusal {
   code:
@@ -27,7 +38,7 @@ export interface Refusal {
 /** The role that a login or registration is to give. */
 interface GivenRole {
   code: string
-  assignable_by: 'system_admin' | 'org_admin'
+  assignable_by: Giver
 }
 
 /** A `refuse…` member returns undefined if the caller may do it. */
@@ -127,7 +138,7 @@ export function authorityOfServiceAccount(account: {
       return { code: 'scope_required', detail: 'This service account may not register users through this app' }
     },
     refusePermissionsOf(service) {
-      const detail = `This service account registers the permissions of ${account.service} only`
+      const detail = `This service account may register only the permissions of ${account.service}`
       return (
         refuseWithout('permissions:register') ?? (service === account.service ? undefined : { code: 'service_mismatch', detail })
       )

@@ -18,5 +18,5 @@ export function faultOfEngine(version: string): string | undefined {
   const [name] = strangers.find(([, pattern]) => pattern.test(version)) ?? []
   if (name === undefined && /^(PostgreSQL|EnterpriseDB) \d/.test(version)) return undefined
   const engine = name ?? `“${version.slice(0, 60)}”`
-  return `the database is ${engine}, not PostgreSQL: its advisory locks, row locks and LISTEN may do nothing without an error`
+  return `the database is ${engine}, not PostgreSQL: its advisory locks, row locks and LISTEN may silently do nothing`
 }

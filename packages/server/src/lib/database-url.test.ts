@@ -23,9 +23,9 @@ describe('a DATABASE_URL that is wrong is named by what is wrong with it, and no
   test.each([
     ['mysql://root:hunter2@db/app', /^must be sqlite:PATH or postgres:/],
     ['sqlite:', /^must be sqlite:PATH or postgres:/],
-    ['postgres://u:hunter2@a,,b/app', /^names no host at place 2 of 3$/],
-    ['postgres://u:hunter2@a:5432,:5433/app', /^names no host at place 2 of 2$/],
-    ['postgres://u:hunter2@a,/app', /^names no host at place 2 of 2$/],
+    ['postgres://u:hunter2@a,,b/app', /^has no host name at position 2 of 3$/],
+    ['postgres://u:hunter2@a:5432,:5433/app', /^has no host name at position 2 of 2$/],
+    ['postgres://u:hunter2@a,/app', /^has no host name at position 2 of 2$/],
     ['postgres://u:hunter2@a,b/app?host=/run', /\?host=/],
     ['postgres://u:hunter2@a,b/app?sslmode=require&port=1', /\?port=/],
     ['postgres://u:hunter2@a:5432,b:65536/app', /at host 2 of 2: ports/],

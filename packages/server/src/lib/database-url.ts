@@ -29,13 +29,13 @@ export function faultOfDatabaseUrl(databaseUrl: string): string | undefined {
   if (!scheme.test(databaseUrl)) return 'must be sqlite:PATH or postgres://…'
   const { before, hosts, after } = partsOf(databaseUrl)
   if (hosts.length > 1) {
-    if (/[?&](host|port)=/.test(after)) return 'names several hosts, so it must not have ?host= or ?port= too'
+    if (/[?&](host|port)=/.test(after)) return 'names several hosts, so it must not have ?host= or ?port= as well'
     const unnamed = hosts.findIndex((host) => /^(:|$)/.test(host))
-    if (unnamed !== -1) return `names no host at place ${unnamed + 1} of ${hosts.length}`
+    if (unnamed !== -1) return `has no host name at position ${unnamed + 1} of ${hosts.length}`
   }
   // Without a host, this machine is meant. `URL` cannot parse a user without a host, so put one in.
   const unreadable = hosts.findIndex((host) => !URL.canParse(`${before}${host || 'localhost'}${after}`))
   if (unreadable === -1) return undefined
   const place = hosts.length > 1 ? ` at host ${unreadable + 1} of ${hosts.length}` : ''
-  return `cannot be read${place}: ports are numbers to 65535, and in a user or password write %40 for @, %2F for /, %3A for :`
+  return `cannot be read${place}: ports are numbers up to 65535, and in a user or password write %40 for @, %2F for /, %3A for :`
 }

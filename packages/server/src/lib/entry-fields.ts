@@ -23,13 +23,13 @@ export const optionalAppCode = appCode.nullish().transform((code) => code?.trim(
 export const optionalTwoFactorCode = text
   .nullish()
   .transform((code) => code?.trim() || undefined)
-  .meta({ description: '6 digits of the authenticator app, or a recovery code' })
+  .meta({ description: 'A 6-digit code of the authenticator app, or a recovery code' })
 
 /** The form of the token is not validated: a token that is unknown, expired or another user's counts as absent. */
 export const optionalDeviceToken = text
   .nullish()
   .transform((token) => token?.trim() || undefined)
-  .meta({ description: '`device_token` of an earlier answer for the same e-mail; one that is not good counts as none' })
+  .meta({ description: '`device_token` of an earlier response for the same e-mail. One that is not valid is ignored' })
 
 /** The overrides of a request: what it asks for in place of the settings of its app. Provisioning checks what they name. */
 export const overrideFields = {
@@ -48,6 +48,8 @@ export const password = z
 
 /** With these, a logged-in user proves their identity again. */
 export const proofFields = {
-  password: password.optional().meta({ description: 'Needed unless the last login was in the last 10 minutes' }),
-  two_factor_code: optionalTwoFactorCode.meta({ description: 'The same, where a second factor is active: a code of it' }),
+  password: password.optional().meta({ description: 'Required unless the last login was in the last 10 minutes' }),
+  two_factor_code: optionalTwoFactorCode.meta({
+    description: 'A two-factor code. Required in the same case if a second factor is active',
+  }),
 }

@@ -38,7 +38,7 @@ export const moment = z
   .transform((raw, context) => {
     const ms = isoMoment.safeParse(raw).success ? Date.parse(raw) : Number.NaN
     if (Number.isFinite(ms)) return ms
-    context.addIssue({ code: 'custom', message: 'must be ISO 8601: 2026-01-31T12:00:00Z, with an offset, or a date alone' })
+    context.addIssue({ code: 'custom', message: 'must be ISO 8601: 2026-01-31T12:00:00Z, a time with an offset, or a date' })
     return z.NEVER
   })
   .meta({ format: 'date-time' })
@@ -72,31 +72,31 @@ export const appRef = z
 export const appParams = z.object({ appId: appRef.meta({ description: 'UUID or code of the app' }) })
 export const userParams = z.object({ userId: id })
 
-export const pool = z.string().min(1).max(maxCode).regex(poolForm, 'must be of a-z, 0-9, _ and -')
+export const pool = z.string().min(1).max(maxCode).regex(poolForm, 'must contain only a-z, 0-9, _ and -')
 export const roleCode = z
   .string()
   .min(1)
   .max(maxCode)
-  .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+  .regex(/^[a-z0-9_-]+$/, 'must contain only a-z, 0-9, _ and -')
 /** A way to sign in: `password`, `magic_link`, or the code of a provider. */
 export const authMethodCode = z
   .string()
   .min(1)
   .max(maxCode)
-  .regex(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+  .regex(/^[a-z0-9_-]+$/, 'must contain only a-z, 0-9, _ and -')
 /** The name of a service or of a linked app, which need not exist yet. */
 export const stableCode = z
   .string()
   .min(1)
   .max(MAX_NAME)
-  .refine((code) => code === code.trim(), 'must not begin or end with a blank')
-  .refine((code) => !controlCharacter.test(code), 'must not hold control characters')
+  .refine((code) => code === code.trim(), 'must not begin or end with white space')
+  .refine((code) => !controlCharacter.test(code), 'must not contain control characters')
 
 /** `resource:action`; the resource ends at the first colon. */
 export const permissionCode = z
   .string()
   .max(MAX_PERMISSION)
-  .regex(permissionForm, 'must be resource:action, of letters, digits, . _ * / and -; the action may hold colons')
+  .regex(permissionForm, 'must be resource:action, made of letters, digits, . _ * / and -; the action may contain colons')
 
 export const email = z.string().transform((raw, context) => {
   const normalized = normalizeEmail(raw)
@@ -138,7 +138,8 @@ export const webUrl = z
     // URL parsers repair `https:host`, but the raw string is what is stored and dialled.
     if (!url || !/^https?:\/\/[^/]/i.test(raw) || foreignToUrls.test(raw))
       context.addIssue({ code: 'custom', message: 'must be an absolute http or https URL' })
-    else if (url.username !== '' || url.password !== '') context.addIssue({ code: 'custom', message: 'must not hold user info' })
+    else if (url.username !== '' || url.password !== '')
+      context.addIssue({ code: 'custom', message: 'must not contain user info' })
   })
 
 export function list<T extends z.ZodType>(entry: T, most: number = MAX_LIST): z.ZodArray<T> {
@@ -162,7 +163,7 @@ export function readAs(type: Record<string, unknown>) {
 export const queryFlag = z.enum(['true', 'false']).meta({ override: readAs({ type: 'boolean' }) })
 
 export const dryRun = queryFlag.optional().meta({
-  description: 'Answers what the call would answer, and changes, sends and reveals nothing. The reply carries `X-Dry-Run: true`',
+  description: 'Returns what the call would return, but changes, sends and reveals nothing. The response has `X-Dry-Run: true`',
 })
 
 /** `?limit=&cursor=` of every list. The cursor is opaque to clients. */
@@ -174,7 +175,7 @@ export const pageQuery = {
     .refine((limit) => limit >= 1 && limit <= 200, 'must be a whole number from 1 to 200')
     .optional()
     .meta({
-      description: 'Entries per page, 1 to 200; 50 unless told',
+      description: 'Entries per page, 1 to 200. Default: 50',
       override: readAs({ type: 'integer', minimum: 1, maximum: 200 }),
     }),
   cursor: z
@@ -183,11 +184,11 @@ export const pageQuery = {
     .transform((cursor, context) => {
       const key = decodeCursor(cursor, isUuid)
       if (key !== undefined) return key
-      context.addIssue({ code: 'custom', message: 'is no cursor of this list' })
+      context.addIssue({ code: 'custom', message: 'must be a cursor of this list' })
       return z.NEVER
     })
     .optional()
-    .meta({ description: '`next_cursor` of the page before' }),
+    .meta({ description: '`next_cursor` of the previous page' }),
 }
 
 /** `?limit=&cursor=` of a list by name. Its cursors are those of `withPageByName`. */
@@ -199,15 +200,15 @@ export const pageByNameQuery = {
     .transform((cursor, context) => {
       const key = decodeCursor(cursor, isNameKey)
       if (key !== undefined) return nameOfKey(key)
-      context.addIssue({ code: 'custom', message: 'is no cursor of this list' })
+      context.addIssue({ code: 'custom', message: 'must be a cursor of this list' })
       return z.NEVER
     })
     .optional()
-    .meta({ description: '`next_cursor` of the page before' }),
+    .meta({ description: '`next_cursor` of the previous page' }),
 }
 
 /** The search text of a list. */
-export const searchQuery = z.string().max(MAX_NAME).optional().meta({ description: 'Literal substring, without ASCII case' })
+export const searchQuery = z.string().max(MAX_NAME).optional().meta({ description: 'Literal substring. Ignores ASCII case' })
 
 export function page<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() })

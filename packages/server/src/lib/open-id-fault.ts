@@ -19,7 +19,7 @@ export class OpenIdFault extends Error {
 
 /** Joins the messages of an error and of its causes. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'an answer that was not expected'
+  if (!(error instanceof Error)) return 'an unexpected response'
   const code = 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
   return `${error.message}${code}${error.cause instanceof Error ? `: ${describe(error.cause)}` : ''}`
 }

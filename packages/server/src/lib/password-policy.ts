@@ -18,6 +18,6 @@ export function passwordFault(password: string, email: string, blocklist: Readon
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
     return { code: 'too_long', message: `must have at most ${MAX_PASSWORD_BYTES} bytes` }
   if (normalizeEmail(password) === email) return { code: 'invalid_value', message: 'must not be the e-mail address' }
-  if (blocklist.has(password.toLowerCase())) return { code: 'too_common', message: 'is one of the commonest passwords' }
+  if (blocklist.has(password.toLowerCase())) return { code: 'too_common', message: 'is one of the most common passwords' }
   return undefined
 }

@@ -23,7 +23,7 @@ export const userRecord = z
 export const permissionCodesBody = z
   .strictObject({
     // Any text: the permissions that do not exist are reported later, for all entries at once.
-    permissions: list(text, MAX_PERMISSIONS).meta({ description: 'Codes: `resource:action`' }),
+    permissions: list(text, MAX_PERMISSIONS).meta({ description: 'Permission codes: `resource:action`' }),
   })
   .meta({ id: 'PermissionCodes' })
 
@@ -47,7 +47,7 @@ export const accountWarnings = {
   warnings: z
     .array(z.object({ code: z.literal('account_unverified') }))
     .optional()
-    .meta({ description: 'Nobody has proven that this account is theirs: its address may belong to somebody else' }),
+    .meta({ description: 'The ownership of this account has not been proven: its address may belong to someone else' }),
 }
 
 /** A login at a provider that a user can sign in with. */
@@ -59,7 +59,9 @@ export type IdentityRecord = z.output<typeof identityRecord>
 
 export const tokenSizeWarning = z.object({
   app: z.string().meta({ description: 'Code of the app' }),
-  projected_token_bytes: z.int().meta({ description: 'How long its tokens will be, in scope `roles` those of the largest role' }),
+  projected_token_bytes: z
+    .int()
+    .meta({ description: 'Expected length of its tokens. In scope `roles`, of the tokens with the largest role' }),
 })
 
 /** A member of answers to calls that make the tokens of an app longer. */
@@ -67,7 +69,7 @@ export const tokenSizeWarnings = {
   warnings: z
     .array(tokenSizeWarning)
     .optional()
-    .meta({ description: 'Only when there are any: apps whose tokens pass AUTH_TOKEN_WARN_BYTES. Nothing is refused' }),
+    .meta({ description: 'Apps whose tokens exceed AUTH_TOKEN_WARN_BYTES. Absent if there are none. Nothing is refused' }),
 }
 
 /** The members that carry tokens. */
@@ -76,14 +78,14 @@ export const tokenMembers = {
   access_token: z.string(),
   expires_in: z.int().meta({ description: 'Seconds until the access token expires' }),
   refresh_token: z.string(),
-  refresh_expires_in: z.int().meta({ description: 'Seconds until the refresh token expires when it is not used' }),
+  refresh_expires_in: z.int().meta({ description: 'Seconds until the refresh token expires if it is not used' }),
   device_token: z
     .string()
     .optional()
     .meta({
       description:
-        'Send it with the next login for the same e-mail: guesses of strangers then cannot lock this device out. Replaces neither ' +
-        'password nor second factor; good for 180 days. Not in the answer of a refresh',
+        'Send it with the next login for the same e-mail, so that guesses of strangers cannot lock out this device. Replaces ' +
+        'neither password nor second factor. Valid for 180 days. Not in the response to a refresh',
     }),
 }
 

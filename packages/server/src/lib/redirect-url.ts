@@ -31,7 +31,7 @@ export function redirectRuleFault(rule: string): string | undefined {
     if (stars === 1 && !webOrigin.test(url)) return 'a * must come after the slash that ends the origin'
   } else {
     if (!privateScheme.test(rule))
-      return 'must be an https or http URL, or use a private scheme that holds a dot (com.example.app:/cb)'
+      return 'must be an https or http URL, or use a private scheme that contains a dot (com.example.app:/cb)'
     if (stars > 0) return 'a private scheme cannot have a *'
   }
   return isWellFormed(url)

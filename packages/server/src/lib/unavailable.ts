@@ -5,8 +5,8 @@
 export type DatabaseStage = 'connect' | 'acquire' | 'statement' | 'terminated'
 
 const messages: Record<DatabaseStage, string> = {
-  connect: 'no connection to the database could be made',
-  acquire: 'the pool gave no connection',
+  connect: 'could not connect to the database',
+  acquire: 'the pool had no free connection',
   statement: 'the database could not run the statement now',
   terminated: 'the connection to the database ended',
 }

@@ -2,7 +2,7 @@ import { iso } from '../lib/timestamps.ts'
 import { type MailDraft, type MailText, renderMail } from './render-mail.ts'
 
 /** An app or an organization. `code` is its code or slug, shown in place of a name that cannot be written in ASCII. */
-export interface Named {
+export interface NamedParty {
   name: string
   code: string
 }
@@ -12,52 +12,52 @@ export interface Named {
 const ignore = 'If you did not ask for this, do nothing: without the link, nothing happens.'
 
 /** When and from where a mail was requested, and the link for a reader who did not request it. */
-export interface Asked {
+export interface MailOrigin {
   /** Milliseconds. */
   at: number
   ip: string | null
   disownLink: string
 }
 
-export function verificationMail(app: Named, link: string, { at, ip, disownLink }: Asked): MailText {
+export function verificationMail(app: NamedParty, link: string, { at, ip, disownLink }: MailOrigin): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
       subject: `Confirm your e-mail address for ${place}`,
       parts: [
         'Hello,',
-        `somebody, most likely you, gave this e-mail address to ${place}. Open this link to confirm that it is yours:`,
+        `someone, most likely you, gave this e-mail address to ${place}. Open this link to confirm that it is yours:`,
         { link, label: 'Confirm the e-mail address' },
         'It works once, for 24 hours.',
         `Time: ${minuteOf(at)}.`,
         ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
-        'If this was not you, open this link instead: it deletes the account, unless somebody has confirmed it before.',
+        'If this was not you, open this link instead: it deletes the account, unless it has been confirmed already.',
         { link: disownLink, label: 'This was not me' },
       ],
     }
   })
 }
 
-export function changeMail(app: Named, link: string, { at, ip }: Asked): MailText {
+export function changeMail(app: NamedParty, link: string, { at, ip }: MailOrigin): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
       subject: `Confirm your new e-mail address for ${place}`,
       parts: [
         'Hello,',
-        `somebody, most likely you, wants to use this e-mail address for an account of ${place}. Open this link to confirm that it is yours:`,
+        `someone, most likely you, wants to use this e-mail address for an account of ${place}. Open this link to confirm that it is yours:`,
         { link, label: 'Use this e-mail address' },
         'It works once, for 24 hours.',
         `Time: ${minuteOf(at)}.`,
         ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
-        'If this was not you, do not open the link: the account would be that of somebody else.',
+        'If this was not you, do not open the link: the account is not yours.',
       ],
     }
   })
 }
 
 /** Sent to the previous address of an account. */
-export function undoMail(app: Named, link: string, { at, ip }: Asked): MailText {
+export function undoMail(app: NamedParty, link: string, { at, ip }: MailOrigin): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
@@ -69,29 +69,29 @@ export function undoMail(app: Named, link: string, { at, ip }: Asked): MailText 
         ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
         'If this was not you, open this link: it brings this address back and ends every session of the account.',
         { link, label: 'Undo the change' },
-        'It works once, for 72 hours. Then set a new password with "forgot password", and tell whoever runs the service.',
+        'It works once, for 72 hours. Then set a new password with "forgot password", and tell the people who run the service.',
       ],
     }
   })
 }
 
-export function resetMail(app: Named, link: string): MailText {
+export function resetMail(app: NamedParty, link: string): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
       subject: `Set a new password for ${place}`,
       parts: [
         'Hello,',
-        `somebody, most likely you, asked for a new password for ${place}. Open this link to choose one:`,
+        `someone, most likely you, asked for a new password for ${place}. Open this link to choose one:`,
         { link, label: 'Choose a new password' },
-        'It works once, for one hour. Your present password stays as it is until you have chosen another one.',
+        'It works once, for one hour. Your current password stays valid until you have chosen a new one.',
         ignore,
       ],
     }
   })
 }
 
-export function magicLinkMail(app: Named, link: string): MailText {
+export function magicLinkMail(app: NamedParty, link: string): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
@@ -100,7 +100,7 @@ export function magicLinkMail(app: Named, link: string): MailText {
         'Hello,',
         `open this link to sign in to ${place}:`,
         { link, label: 'Sign in' },
-        'It works once, for 15 minutes. Whoever has it can sign in as you: do not pass it on.',
+        'It works once, for 15 minutes. Anyone who has it can sign in as you: do not share it.',
         ignore,
       ],
     }
@@ -108,7 +108,7 @@ export function magicLinkMail(app: Named, link: string): MailText {
 }
 
 /** `expiresAt` in milliseconds. */
-export function invitationMail(organization: Named, link: string, expiresAt: number): MailText {
+export function invitationMail(organization: NamedParty, link: string, expiresAt: number): MailText {
   return renderMail((show) => {
     const place = show(organization.name, organization.code)
     return {
@@ -126,15 +126,15 @@ export function invitationMail(organization: Named, link: string, expiresAt: num
 }
 
 /** Sent to an admin. It omits the requester's message: anyone can ask, so admins read messages in a place known to be ours. */
-export function accessRequestedMail(app: Named, { email, requestId }: { email: string; requestId: string }): MailText {
+export function accessRequestedMail(app: NamedParty, { email, requestId }: { email: string; requestId: string }): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
-      subject: 'Somebody asks for access to an app',
+      subject: 'A user asks for access to an app',
       parts: [
         'Hello,',
-        `${show(email, 'somebody')} asks for access to ${place}.`,
-        'Let them in, or turn them down:',
+        `${show(email, 'a user')} asks for access to ${place}.`,
+        'Approve or deny the request:',
         `authctl grant request approve ${requestId}`,
         `authctl grant request deny ${requestId}`,
       ],
@@ -143,12 +143,15 @@ export function accessRequestedMail(app: Named, { email, requestId }: { email: s
 }
 
 /** Sent to the user who asked for access. */
-export function accessDecidedMail(app: Named, { isApproved, reason }: { isApproved: boolean; reason: string | null }): MailText {
+export function accessDecidedMail(
+  app: NamedParty,
+  { isApproved, reason }: { isApproved: boolean; reason: string | null },
+): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     const answer = reason === null ? [] : [`The administrator says: ${show(reason, 'not readable')}`]
     const sentence = isApproved
-      ? `you may enter ${place} now. Sign in as usual.`
+      ? `you have access to ${place} now. Sign in as usual.`
       : `your request for access to ${place} was turned down.`
     return {
       subject: isApproved ? 'You have access now' : 'Your request for access was turned down',
@@ -202,28 +205,28 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   two_factor_locked: {
     subject: 'Wrong two-factor codes for your account',
     sentence:
-      'somebody proved your first factor, your password for example, and then sent too many wrong two-factor codes. Codes for your ' +
-      'account are refused for a while, and for longer each time that it goes on.',
+      'someone passed your first factor, for example your password, and then sent too many wrong two-factor codes. Codes for ' +
+      'your account are refused for a while, and for longer each time this happens.',
     advice:
-      'If this was not you, set a new password with "forgot password" now. If codes stay refused, ask whoever runs the service to ' +
-      'unlock your account.',
+      'If this was not you, set a new password with "forgot password" now. If codes stay refused, ask the people who run the ' +
+      'service to unlock your account.',
   },
   credentials_removed: {
     subject: 'Your e-mail address was confirmed',
     sentence:
-      'your e-mail address was confirmed by a first sign-in with it. The account had been opened before anybody had shown that the ' +
-      'address is theirs, so its password, its second factor, its sign-ins by providers, its names, its memberships of organizations ' +
+      'your e-mail address was confirmed by the first sign-in with it. The account had been created before anyone had proven ' +
+      'that the address is theirs, so its password, its second factor, its linked providers, its names, its organization memberships ' +
       'and its sessions were removed.',
     advice: 'To sign in with a password again, ask for a new one with "forgot password".',
   },
   identity_linked: {
     subject: 'A way to sign in was added',
     sentence:
-      `the provider ${provider} was added to the ways to sign in to your account: whoever signs in there, with the account that was ` +
-      'used for this, comes in as you.',
+      `the provider ${provider} was added to the ways to sign in to your account: anyone who signs in there, with the account that ` +
+      'was used for this, is signed in as you.',
     advice:
       'If this was not you, set a new password with "forgot password" now, which ends every session; then remove this way to sign ' +
-      'in from your account, and tell whoever runs the service.',
+      'in from your account, and tell the people who run the service.',
   },
   identity_unlinked: {
     subject: 'A way to sign in was removed',
@@ -235,12 +238,12 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
   },
   account_deleted: {
     subject: 'Your account was deleted',
-    sentence: 'your account was deleted, as asked for from one of its sessions. Every session of it has ended.',
-    advice: 'If this was not you, tell whoever runs the service.',
+    sentence: 'your account was deleted, as requested from one of its sessions. Every session of it has ended.',
+    advice: 'If this was not you, tell the people who run the service.',
   },
 })
 
-const usualAdvice = 'If this was not you, set a new password with "forgot password" now, and tell whoever runs the service.'
+const usualAdvice = 'If this was not you, set a new password with "forgot password" now, and tell the people who run the service.'
 
 export interface NoticeFacts {
   /** Milliseconds. */

@@ -1,4 +1,5 @@
 import { type Db, isPostgres } from '../db/handle.ts'
+import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { isJsonList } from '../lib/json-list.ts'
 import { Revocation } from './revocation.ts'
 
@@ -28,34 +29,34 @@ const invariants: readonly Invariant[] = [
     name: 'email-shared',
     rows: `select u.email || ' in the pool ' || p.namespace as what from ${pools} p join users u on u.id = p.user_id and u.${living}
       where u.email <> '' group by u.email, p.namespace having count(*) > 1`,
-    fault: 'several users of one pool have one e-mail, and only one of them can log in there',
+    fault: 'several users in one pool have the same e-mail, and only one of them can log in there',
     cure: 'move or untag all but one (authctl pool move, authctl pool untag), or delete them (authctl user delete)',
   },
   {
     name: 'user-below-floor',
     rows: `select ${id('id')} as what from users where min_token_version > token_version or min_access_version > token_version`,
-    fault: 'the floor of the user is above the version of new tokens, so none of them lives',
+    fault: 'the floor of the user is above the version of new tokens, so none of them is valid',
     cure: 'update users set token_version = min_token_version where token_version < min_token_version, then the same with min_access_version',
   },
   {
     name: 'grant-below-floor',
     rows: `select ${id('g.id')} as what from user_apps g join users u on u.id = g.user_id
       where g.min_token_version > u.token_version or g.min_access_version > u.token_version`,
-    fault: 'the floor of the grant is above the version of new tokens, so none of them lives',
-    cure: 'update user_apps set min_token_version = 0, min_access_version = 0 where id is the one; then authctl user logout',
+    fault: 'the floor of the grant is above the version of new tokens, so none of them is valid',
+    cure: 'update user_apps set min_token_version = 0, min_access_version = 0 where id = ID; then authctl user logout',
   },
   {
     name: 'session-above-version',
     rows: `select ${id('s.id')} as what from sessions s join users u on u.id = s.user_id
       where s.ended_at is null and s.token_version > u.token_version`,
-    fault: 'the session is newer than its user, so a part of the database is older than the rest',
-    cure: 'authctl user logout; where there are many, gatehouse finish-restore',
+    fault: 'the session is newer than its user, so part of the database is older than the rest',
+    cure: 'authctl user logout; if there are many, gatehouse finish-restore',
   },
   {
     name: 'session-forked',
     rows: `select ${id('s.id')} as what from sessions s join refresh_tokens t on t.session_id = s.id
       where s.ended_at is null and t.used_at is null group by s.id having count(*) > 1`,
-    fault: 'the session has several refresh tokens that nobody has used, and two can go on with it',
+    fault: 'the session has several unused refresh tokens, so two clients can continue it',
     cure: 'authctl user logout',
   },
   {
@@ -68,15 +69,15 @@ const invariants: readonly Invariant[] = [
       or exists (select 1 from user_identities where user_id = u.id)
       or exists (select 1 from second_factors where user_id = u.id)
       or exists (select 1 from mail_tokens where user_id = u.id and spent_at is null))`,
-    fault: 'a deleted user still holds a grant, a role, a pool, a membership, an identity, a second factor, a link or a password',
-    cure: "update users set status = 'suspended', deleted_at = null where id is the one, then authctl user delete",
+    fault: 'a deleted user still has a grant, a role, a pool, a membership, an identity, a second factor, a link or a password',
+    cure: "update users set status = 'suspended', deleted_at = null where id = ID, then authctl user delete",
   },
   {
     name: 'user-without-base-role',
     rows: `select ${id('u.id')} as what from users u where u.${living}
       and not exists (select 1 from user_roles where user_id = u.id and role_code = 'base_user')`,
-    fault: 'every user holds base_user, and this one does not',
-    cure: "insert into user_roles (user_id, role_code, created_at) select id, 'base_user', created_at from users where id is the one",
+    fault: 'the user lacks base_user, which every user has',
+    cure: "insert into user_roles (user_id, role_code, created_at) select id, 'base_user', created_at from users where id = ID",
   },
   {
     name: 'role-out-of-scope',
@@ -85,13 +86,13 @@ const invariants: readonly Invariant[] = [
       select ${id('h.membership_id')} || ' ' || h.role_code from membership_roles h join roles r on r.code = h.role_code and r.scope <> 'org'
       union all
       select a.code || ' ' || r.code from apps a join roles r on r.code = a.default_role_code and r.scope <> 'org'`,
-    fault: 'a user holds a role of organizations, or a membership or an app names a global role',
-    cure: 'authctl user role, authctl org member or authctl app update: take the role away',
+    fault: 'a user has an organization role, or a membership or an app has a global role',
+    cure: 'authctl user role, authctl org member or authctl app update: remove the role',
   },
   {
     name: 'default-role-alone',
     rows: `select code as what from apps where default_role_code is not null and default_organization_id is null`,
-    fault: 'the app has a default role and no default organization for it',
+    fault: 'the app has a default role but no default organization',
     cure: 'authctl app update: set the organization, or clear the role',
   },
   {
@@ -105,33 +106,33 @@ const invariants: readonly Invariant[] = [
     name: 'recovery-codes-alone',
     rows: `select distinct ${id('c.user_id')} as what from recovery_codes c
       where not exists (select 1 from second_factors where user_id = c.user_id and activated_at is not null)`,
-    fault: 'there are recovery codes of a second factor that the user does not have',
-    cure: 'delete from recovery_codes where user_id is the one',
+    fault: 'there are recovery codes for a user without a second factor',
+    cure: 'delete from recovery_codes where user_id = ID',
   },
   {
     name: 'deleted-app-lives',
     rows: 'select d.code as what from deleted_apps d join apps a on a.code = d.code',
-    fault: 'an app has a code that is noted as that of a deleted one',
-    cure: 'delete from deleted_apps where code is the one',
+    fault: 'an app has a code that is recorded as that of a deleted app',
+    cure: 'delete from deleted_apps where code = CODE',
   },
   {
     name: 'outbox-undecided',
     rows: `select ${id('id')} as what from outbox where (status = 'pending' and finished_at is not null) or (status <> 'pending' and finished_at is null)`,
-    fault: 'a message is sent and unsent at once',
-    cure: "update outbox set status = 'pending', finished_at = null where id is the one, which sends it again; or delete it",
+    fault: 'a message is both sent and unsent',
+    cure: "update outbox set status = 'pending', finished_at = null where id = ID, which sends it again; or delete it",
   },
   {
     name: 'built-in-missing',
     rows: `select code as what from (
-        select 'base_user' as code, 'global' as scope union all select 'super_admin', 'global' union all select 'system_admin', 'global'
+        select 'base_user' as code, 'global' as scope union all select 'super_admin', 'global' union all select '${SYSTEM_ADMIN}', 'global'
         union all select 'org_member', 'org' union all select 'org_admin', 'org') b
       where not exists (select 1 from roles r where r.code = b.code and r.scope = b.scope and r.built_in = 1)
       union all select 'authctl' where not exists (select 1 from apps where code = 'authctl' and built_in = 1 and status = 'active')
       union all select 'core' where not exists (select 1 from permissions where service = 'core' and pruned_at is null)
       union all select 'the generation of the catalog' where not exists (select 1 from generations where name = 'catalog')
       union all select 'the row of the service' where (select count(*) from service) <> 1`,
-    fault: 'what the database was made with is gone or was changed',
-    cure: 'restore a backup from before; or take the row from a new database that `gatehouse migrate` makes',
+    fault: 'something built in is missing or was changed',
+    cure: 'restore an earlier backup; or copy the row from a new database that `gatehouse migrate` creates',
   },
 ]
 
@@ -158,8 +159,8 @@ export async function listViolations(db: Db, now: number): Promise<Violation[]> 
   for (const { rows, ...told } of invariants) found.push(...(await violationOf(db, told, rows)))
   const ahead = {
     name: 'floor-ahead',
-    fault: 'a floor under the time of issue of tokens is in the future, and backends refuse every new token of the app',
-    cure: 'update apps (or service) set min_iat = 0, and rotate JWT_ACCESS_SECRET if tokens from before have to die',
+    fault: 'the earliest accepted issue time of tokens is in the future, so backends refuse every new token of the app',
+    cure: 'update apps (or service) set min_iat = 0, and rotate JWT_ACCESS_SECRET if older tokens must be invalidated',
   }
   found.push(...(await violationOf(db, ahead, floorsAhead, { latest })))
   return [...found, ...(await listCursorFaults(db)), ...(await listBrokenLists(db)), ...(await listStorageFaults(db))]
@@ -182,7 +183,7 @@ async function listCursorFaults(db: Db): Promise<Violation[]> {
   const last = await Revocation.lastCursorGiven(db)
   const most = Math.max(newest, first)
   if (last >= most) return []
-  const fault = 'the sequence of cursors is behind the revocations, so consumers miss the next ones or they cannot be written'
+  const fault = 'the cursor sequence is behind the revocations, so consumers miss the next ones, or those cannot be written'
   return [{ name: 'cursor-behind', count: 1, example: `${last} < ${most}`, fault, cure: 'gatehouse finish-restore' }]
 }
 
@@ -192,8 +193,8 @@ async function listBrokenLists(db: Db): Promise<Violation[]> {
     const rows: Record<string, string>[] = await db(table).select([...columns])
     for (const column of columns) {
       const broken = rows.map((row) => row[column] ?? '').filter((text) => !isJsonList(text))
-      const fault = `${table}.${column} holds something else than a list, and reading the row fails`
-      const cure = `update ${table} set ${column} = '[]' for these rows, then set what it was`
+      const fault = `${table}.${column} does not contain a list, so the row cannot be read`
+      const cure = `update ${table} set ${column} = '[]' for these rows, then set the former value`
       const [example] = broken
       if (example !== undefined)
         found.push({ name: 'list-broken', count: broken.length, example: example.slice(0, 40), fault, cure })
@@ -214,17 +215,17 @@ async function listStorageFaults(db: Db): Promise<Violation[]> {
 const storageFaults = [
   {
     name: 'row-orphaned',
-    fault: 'a row refers to one that is not there, such as a grant without its user or app',
+    fault: 'a row refers to one that does not exist, such as a grant without its user or app',
     cure: 'delete the row, or restore a backup',
   },
   {
     name: 'page-damaged',
-    fault: 'the file of the database is damaged, or a row breaks a constraint of its table',
-    cure: 'mend the row; of the file, gatehouse restore the last sound backup',
+    fault: 'the database file is damaged, or a row breaks a constraint of its table',
+    cure: 'fix the row; if the file is damaged, gatehouse restore with the last good backup',
   },
   {
     name: 'index-invalid',
-    fault: 'an index was not made to its end, so that it is not used and its uniqueness is not kept',
+    fault: 'an index was not completed, so it is not used and does not enforce uniqueness',
     cure: 'reindex index concurrently',
   },
 ] as const

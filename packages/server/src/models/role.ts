@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { keptFromDeletion } from '../db/locks.ts'
+import type { Giver } from '../lib/authority.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPageByName } from './list-query.ts'
@@ -19,7 +20,7 @@ export class Role extends BaseModel {
   declare description: string | null
   declare built_in: boolean
   /** Who gives and takes an org-scoped role in an organization. */
-  declare assignable_by: 'system_admin' | 'org_admin'
+  declare assignable_by: Giver
   declare created_at: number
   declare updated_at: number
 

@@ -1,6 +1,7 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
+import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
@@ -64,7 +65,7 @@ const liveSessionTables = `sessions s
   join users u on u.id = s.user_id
   left join apps a on a.id = s.app_id
   left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
-  left join user_roles r on r.user_id = s.user_id and r.role_code = 'system_admin'`
+  left join user_roles r on r.user_id = s.user_id and r.role_code = '${SYSTEM_ADMIN}'`
 
 const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)
 

@@ -23,7 +23,7 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
       const isCutOff = known !== undefined && !(await isInChain(deps, known))
       if (known && isCutOff) {
         metrics.auditCutOffs.inc()
-        logger.error({ head: headOf(known) }, 'audit events that were sealed are gone; run: authctl audit verify --head HEAD')
+        logger.error({ head: headOf(known) }, 'sealed audit events are gone; run: authctl audit verify --head HEAD')
       }
       // The head just read may itself be one of the lost events. Forget it, so that the loss is reported once.
       known = isCutOff || position === 0 ? undefined : { position, seal }
@@ -32,7 +32,7 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
       metrics.auditHead.set(position)
       if (sealed > 0) logger.info({ head: headOf({ position, seal }), sealed }, 'audit sealed')
       if (refused > wasRefused)
-        logger.error({ refused }, 'audit events that the service did not write so; run: authctl audit verify')
+        logger.error({ refused }, 'audit events differ from what the service wrote; run: authctl audit verify')
       wasRefused = refused
     },
     (error) => logger.error({ err: error }, 'the audit cannot be sealed; trying again'),

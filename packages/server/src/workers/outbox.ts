@@ -85,7 +85,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
       hasLeftSome = false
       for (const kind of keysOf(channels)) if (!stopping.signal.aborted) await leaseKind(kind)
     },
-    (error) => deps.logger.warn({ err: error }, 'the outbox cannot be read; trying each second'),
+    (error) => deps.logger.warn({ err: error }, 'the outbox cannot be read; retrying every second'),
   )
   deps.outboxBell.onRing = sender.wake
   const poll = setInterval(sender.wake, pollMs)

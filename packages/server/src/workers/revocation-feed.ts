@@ -33,7 +33,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     const cursor = await transaction(patient, (patient) => continueFeed(patient, hub.head))
     era = next
     await hub.publish([{ cursor, appId: null, form: 1, frame: resetFrame }], cursor)
-    logger.warn({ cursor }, 'the database has failed over; consumers start over with what it knows')
+    logger.warn({ cursor }, 'the database has failed over; consumers start over with its revocations')
   }
   const reader = onDemand(
     async () => {
@@ -50,7 +50,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
       const now = deps.clock()
       for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
     },
-    (error) => logger.warn({ err: error }, 'revocations cannot be read; trying each second'),
+    (error) => logger.warn({ err: error }, 'revocations cannot be read; retrying every second'),
   )
   const { wake } = reader
   hub.onWake = wake
@@ -60,18 +60,18 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
       if (!(Number(payload) <= hub.head)) wake()
     },
     onHearing() {
-      logger.info('hearing revocations of other servers')
+      logger.info('receiving revocations of other servers')
       wake()
     },
     onSilence(reason) {
-      logger.warn({ err: reason }, 'LISTEN brings nothing; revocations of other servers are read each second')
+      logger.warn({ err: reason }, 'LISTEN delivers nothing; reading revocations of other servers every second')
     },
   })
   const poll = setInterval(() => {
     if (reader.isFailing || !listener?.isHearing) wake()
   }, pollMs)
   const tend = setInterval(() => {
-    tendStreams(deps).catch((error: unknown) => logger.warn({ err: error }, 'the streams of consumers could not be tended'))
+    tendStreams(deps).catch((error: unknown) => logger.warn({ err: error }, 'the streams of consumers could not be maintained'))
   }, tendMs)
   return {
     async stop() {

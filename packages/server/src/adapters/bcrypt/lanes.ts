@@ -46,14 +46,15 @@ export class Lanes {
   /** Indexed by lane. The taken lanes come first. */
   readonly #jobs: RunningJob[] = []
 
-  constructor(count: number) {
+  /** `program` is the result of `laneProgram(count)`. Threads that share one do not each generate it. */
+  constructor(count: number, program = laneProgram(count)) {
     this.count = count
     const memory = new WebAssembly.Memory({ initial: 1 })
     this.memory = memory.buffer
     this.#bytes = new Uint8Array(this.memory)
     this.#words = new Int32Array(this.memory)
     this.#view = new DataView(this.memory)
-    this.#program = instantiate(count, memory)
+    this.#program = instantiate(count, program, memory)
   }
 
   get taken(): number {
@@ -125,10 +126,10 @@ export class Lanes {
   }
 }
 
-function instantiate(count: number, memory: object): LaneProgram {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(laneProgram(count)), { host: { memory } })
+function instantiate(count: number, program: Uint8Array<ArrayBuffer>, memory: object): LaneProgram {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(program), { host: { memory } })
   const { begin, finish } = exports
   const advance = Array.from({ length: count }, (_, index) => exports[`advance${index + 1}`])
-  if (!begin || !finish || !advance.every((each) => each !== undefined)) throw new Error('the program of the lanes is not whole')
+  if (!begin || !finish || !advance.every((each) => each !== undefined)) throw new Error('the lane program is incomplete')
   return { begin, finish, advance }
 }

@@ -14,10 +14,16 @@ export interface OpenedEngine {
   fallback?: string
 }
 
+interface Parts {
+  /** What `laneProgram(laneCount)` returned to another thread. */
+  program?: Uint8Array<ArrayBuffer> | undefined
+  reference?: BcryptEngine
+}
+
 /** Returns the lanes if they agree with the reference on random passwords, otherwise the reference. */
-export async function openEngine(reference: BcryptEngine = new ReferenceEngine()): Promise<OpenedEngine> {
+export async function openEngine({ program, reference = new ReferenceEngine() }: Parts = {}): Promise<OpenedEngine> {
   try {
-    const engine = new LaneEngine(new Lanes(laneCount))
+    const engine = new LaneEngine(new Lanes(laneCount, program))
     await compare(engine, reference)
     return { engine }
   } catch (error) {
@@ -37,6 +43,6 @@ async function compare(engine: BcryptEngine, reference: BcryptEngine): Promise<v
   for (let lanes = 1; lanes <= laneCount; lanes += 1) {
     const digests = await Promise.all(jobs.slice(0, lanes).map((job) => engine.digest(job)))
     const isEqual = digests.every((digest, index) => Buffer.compare(digest, expected[index] ?? Buffer.alloc(0)) === 0)
-    if (!isEqual) throw new Error(`with ${lanes} lanes, a hash is not that of bcryptjs`)
+    if (!isEqual) throw new Error(`with ${lanes} lanes, a hash differs from that of bcryptjs`)
   }
 }

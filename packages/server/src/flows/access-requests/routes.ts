@@ -9,8 +9,9 @@ export const accessRequestRoutes: Route[] = [
     tag: 'App access',
     summary: 'Ask for access to an app',
     description:
-      'For a user whose `access` is `pending`, by the credentials of a login. Admins are told by mail, and the user hears by mail what they ' +
-      'decide. 201 for a new request, 200 for the one that is open already; five new ones a day. The address must be verified.',
+      'For a user whose `access` is `pending`. Takes the credentials of a login. Admins are notified by mail, and the user ' +
+      'gets their decision by mail. 201 for a new request, 200 if one is already open. At most five new requests a day. The ' +
+      'address must be verified.',
     auth: 'public',
     noStore: true,
     body: askForAccessBody,

@@ -14,6 +14,6 @@ export async function choosePassword(
   { token, password, password_again: again }: NewPasswordForm,
   actor: Actor,
 ): Promise<void> {
-  if (again !== password) throw fieldError('password_again', 'invalid_value', 'is not the same as the first')
+  if (again !== password) throw fieldError('password_again', 'invalid_value', 'does not match the first one')
   await resetPassword(deps, { token, password }, actor)
 }

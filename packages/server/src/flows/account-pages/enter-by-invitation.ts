@@ -6,7 +6,7 @@ import { register } from '../registration/register.ts'
 import type { InvitationOffer } from './describe-invitation.ts'
 import type { InvitationAnswers } from './schema.ts'
 
-export interface Entered {
+export interface InvitationOutcome {
   created: boolean
   /** Whether the user may enter the app. A new account may have to wait. */
   access: 'granted' | 'pending' | 'unverified'
@@ -20,7 +20,7 @@ export async function enterByInvitation(
   deps: Deps<Pool>,
   { token, app, answers }: { token: string; app: NonNullable<InvitationOffer['app']>; answers: InvitationAnswers },
   actor: Actor,
-): Promise<Entered> {
+): Promise<InvitationOutcome> {
   const { email, password, first_name, last_name, two_factor_code } = answers
   const named = {
     email,

@@ -2,8 +2,8 @@ import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { InvitationOffer } from './describe-invitation.ts'
-import type { Entered } from './enter-by-invitation.ts'
-import { alert, codeField, field, form, headOf, nameOf, type Place, shown } from './page-parts.ts'
+import type { InvitationOutcome } from './enter-by-invitation.ts'
+import { alert, codeField, field, form, headOf, nameOf, type PageToken, shown } from './page-parts.ts'
 import type { FormRefusal } from './refusal.ts'
 import { generalFault, withFaultOfCode } from './refusal.ts'
 import type { InvitationForm } from './schema.ts'
@@ -15,14 +15,14 @@ interface Sent {
 }
 
 /** The form for an existing or a new account. If no app can take the reader that way, shows a code to enter elsewhere. */
-export function invitationView(place: Place, { organization, app, email }: InvitationOffer, sent?: Sent): PageView {
+export function invitationView(place: PageToken, { organization, app, email }: InvitationOffer, sent?: Sent): PageView {
   const inviting = nameOf(organization)
   if (app === null) return invitationCodeView(place.token, inviting)
   const through = nameOf(app)
   return {
     ...headOf(sent?.refusal, `You are invited to ${inviting}`),
     place: inviting,
-    body: html`<p>Accept with your account for ${shown(through)}. If you have none, this makes you one.</p>
+    body: html`<p>Accept with your account for ${shown(through)}. If you have none, one is created for you.</p>
 ${form(
   place,
   'Accept the invitation',
@@ -42,7 +42,7 @@ function emailField(fixed: string | null, sent: Sent | undefined): Html {
 }
 
 function passwordField(app: string, sent: Sent | undefined): Html {
-  const hint = `The one you sign in to ${app} with. Without an account, choose one of at least ${MIN_PASSWORD_CHARACTERS} characters.`
+  const hint = `The password you use for ${app}. If you have no account yet, choose one of at least ${MIN_PASSWORD_CHARACTERS} characters.`
   const refusal = sent && withFaultOfCode(sent.refusal)
   return field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hint }, refusal)
 }
@@ -51,7 +51,7 @@ function passwordField(app: string, sent: Sent | undefined): Html {
 function secondFactorField(sent: Sent | undefined): Html | undefined {
   if (sent === undefined || !/two_factor/.test(sent.refusal.code)) return undefined
   const code = { name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code' } as const
-  const hint = 'Of your authenticator app, or one of your recovery codes.'
+  const hint = 'From your authenticator app, or one of your recovery codes.'
   return field({ ...code, hint }, withFaultOfCode(sent.refusal))
 }
 
@@ -60,14 +60,14 @@ function nameField(key: 'first_name' | 'last_name', label: string, autocomplete:
   return field({ name: key, label, type: 'text', autocomplete, value, isOptional: true }, sent?.refusal)
 }
 
-export function enteredView({ organization, app }: InvitationOffer, { created, access }: Entered): PageView {
+export function enteredView({ organization, app }: InvitationOffer, { created, access }: InvitationOutcome): PageView {
   const place = nameOf(organization)
   const through = app && shown(nameOf(app))
   const account = created && html`Your account is ready. `
   const next = {
     granted: html`You can sign in to ${through} now.`,
-    pending: html`Access to ${through} has still to be given to you: ask whoever invited you.`,
-    unverified: html`Open the link that was mailed to you; then you can sign in to ${through}.`,
+    pending: html`You do not have access to ${through} yet. Ask the person who invited you.`,
+    unverified: html`Open the link that was mailed to you. Then you can sign in to ${through}.`,
   }[access]
   return { status: 200, title: `You are a member of ${place}`, place, body: html`<p>${account}${next}</p>` }
 }
@@ -77,7 +77,7 @@ function invitationCodeView(token: string, place: string): PageView {
     status: 200,
     title: `You are invited to ${place}`,
     place,
-    body: html`<p>Sign in, or register, where ${shown(place)} asked you to, and give this code there as your invitation.</p>
-${codeField('Invitation code', token)}<p>If you do not know where that is, ask whoever invited you.</p>`,
+    body: html`<p>Sign in or register where ${shown(place)} asked you to, and enter this invitation code there.</p>
+${codeField('Invitation code', token)}<p>If you do not know where that is, ask the person who invited you.</p>`,
   }
 }

@@ -2,13 +2,13 @@ import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { MailLink } from './describe-mail-link.ts'
-import { alert, codeField, field, form, headOf, nameOf, type Place, shown } from './page-parts.ts'
+import { alert, codeField, field, form, headOf, nameOf, type PageToken, shown } from './page-parts.ts'
 import { type FormRefusal, generalFault, withFaultOfCode } from './refusal.ts'
 
-export function verifyView(place: Place, { app, asksPassword, email }: MailLink, refusal?: FormRefusal): PageView {
+export function verifyView(place: PageToken, { app, asksPassword, email }: MailLink, refusal?: FormRefusal): PageView {
   const to = nameOf(app)
   const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' } as const
-  const hint = `The one that you chose for ${to}. If you chose none, somebody else gave your address: close the page.`
+  const hint = `The password you chose for ${to}. If you did not choose one, someone else entered your address: close this page.`
   const parts = asksPassword
     ? [
         alert(generalFault(refusal, to)),
@@ -24,22 +24,22 @@ export function verifyView(place: Place, { app, asksPassword, email }: MailLink,
   }
 }
 
-export function disownView(place: Place, { app, email }: MailLink): PageView {
+export function disownView(place: PageToken, { app, email }: MailLink): PageView {
   return {
     status: 200,
-    title: 'This was not you?',
+    title: 'Was this not you?',
     place: nameOf(app),
-    body: html`<p>Somebody gave ${shown(email)} to ${shown(nameOf(app))}. If that was not you, the account they made with it is deleted.</p>
+    body: html`<p>Someone gave ${shown(email)} to ${shown(nameOf(app))}. If that was not you, delete the account that was created with it.</p>
 ${form(place, 'It was not me: delete the account')}`,
   }
 }
 
-export function undoView(place: Place, { app, email }: MailLink, refusal?: FormRefusal): PageView {
+export function undoView(place: PageToken, { app, email }: MailLink, refusal?: FormRefusal): PageView {
   const to = nameOf(app)
   return {
     ...headOf(refusal, 'Take back your e-mail address?'),
     place: to,
-    body: html`<p>The address of your account was changed from ${shown(email)} to another one. If that was not you, take it back: every session of the account ends.</p>
+    body: html`<p>The address of your account was changed from ${shown(email)} to another one. If that was not you, take it back. This ends every session of the account.</p>
 ${form(place, 'Take it back', alert(generalFault(refusal, to)))}`,
   }
 }
@@ -51,7 +51,7 @@ export function undoneView({ app, email }: MailLink): PageView {
 }
 
 export function disownedView({ app }: MailLink): PageView {
-  const body = html`<p>The account is gone, unless its address had been confirmed before. There is nothing more to do here.</p>`
+  const body = html`<p>The account is deleted, unless its address was already confirmed. There is nothing more to do here.</p>`
   return { status: 200, title: 'Thank you', place: nameOf(app), body }
 }
 
@@ -60,9 +60,9 @@ export function verifiedView(link: MailLink): PageView {
   return { status: 200, title, place: nameOf(link.app), body: onward(link, html`There is nothing more to do here.`) }
 }
 
-export function resetView(place: Place, { app, email }: MailLink, refusal?: FormRefusal): PageView {
+export function resetView(place: PageToken, { app, email }: MailLink, refusal?: FormRefusal): PageView {
   const newPassword = { type: 'password', autocomplete: 'new-password' } as const
-  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several words that do not belong together are easy to keep in mind.`
+  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several unrelated words are easy to remember.`
   return {
     ...headOf(refusal, 'Choose a new password'),
     place: nameOf(app),
@@ -82,26 +82,26 @@ export function passwordSetView(link: MailLink): PageView {
   return { status: 200, title: 'Your new password is set', place: nameOf(link.app), body: onward(link, said) }
 }
 
-export function magicLinkView(place: Place, { app, redirectUrl }: MailLink): PageView {
+export function magicLinkView(place: PageToken, { app, redirectUrl }: MailLink): PageView {
   const to = nameOf(app)
   return {
     status: 200,
     title: `Sign in to ${to}`,
     place: to,
-    body: html`<p>If you did not ask for this, close the page: nothing happens.</p>\n${form(place, 'Sign in')}`,
+    body: html`<p>If you did not ask for this, close the page. Nothing happens then.</p>\n${form(place, 'Sign in')}`,
     leadsTo: redirectUrl,
   }
 }
 
 /** For a link without a redirect URL: the reader copies the token into the app. */
-export function loginCodeView({ token }: Place, { app, minutesLeft }: MailLink): PageView {
+export function loginCodeView({ token }: PageToken, { app, minutesLeft }: MailLink): PageView {
   const place = nameOf(app)
   return {
     status: 200,
     title: 'Your sign-in code',
     place,
     body: html`<p>Copy this code into ${shown(place)}. It works once, for ${minutesLeft} more ${minutesLeft === 1 ? 'minute' : 'minutes'}.</p>
-${codeField('Sign-in code', token)}<p>Whoever has it can sign in as you: give it to nobody, and enter it nowhere else.</p>`,
+${codeField('Sign-in code', token)}<p>Anyone who has it can sign in as you. Do not share it, and do not enter it anywhere else.</p>`,
   }
 }
 

@@ -4,7 +4,7 @@ import { shownName } from '../../lib/shown-name.ts'
 import type { FormRefusal } from './refusal.ts'
 
 /** A token, and the path of the page that takes it. */
-export interface Place {
+export interface PageToken {
   path: string
   token: string
 }
@@ -21,7 +21,7 @@ export interface Field {
 }
 
 /** A form that posts to its own page. The URL is relative, for a service that a proxy serves under a path. */
-export function form({ path, token }: Place, button: string, ...parts: readonly (Html | undefined)[]): Html {
+export function form({ path, token }: PageToken, button: string, ...parts: readonly (Html | undefined)[]): Html {
   return html`<form method="post" action="${path.slice(1)}">
 <input type="hidden" name="token" value="${token}">
 ${parts}<button type="submit">${button}</button>

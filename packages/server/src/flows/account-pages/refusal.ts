@@ -44,8 +44,8 @@ export function withFaultOfCode(refusal: FormRefusal): FormRefusal {
 }
 
 function faultOfCode({ code }: FormRefusal): Record<string, string> {
-  if (code === 'invalid_credentials') return { password: `does not fit: ${accountIsThere}` }
-  if (code === 'invalid_two_factor_code') return { two_factor_code: 'is wrong, or was used before' }
+  if (code === 'invalid_credentials') return { password: `is wrong: ${accountIsThere}` }
+  if (code === 'invalid_two_factor_code') return { two_factor_code: 'is wrong or was already used' }
   return {}
 }
 
@@ -58,19 +58,19 @@ export function generalFault(refusal: FormRefusal | undefined, app: string): str
     case 'invalid_credentials':
       return undefined
     case 'two_factor_required':
-      return 'This account has a second factor. Enter your password once more, and the code with it.'
+      return 'This account has a second factor. Enter your password again, together with the code.'
     case 'invalid_two_factor_code':
-      return 'Enter your password once more, and another code with it.'
+      return 'Enter your password again, together with another code.'
     case 'account_locked':
-      return `This account is locked after too many failed tries. Try again in ${later}.`
+      return `This account is locked after too many failed attempts. Try again in ${later}.`
     case 'rate_limited':
-      return `Too many tries. Try again in ${later}.`
+      return `Too many attempts. Try again in ${later}.`
     case 'account_suspended':
       return 'This account is suspended.'
     case 'app_access_denied':
-      return `This account has no access to ${app}. Ask whoever invited you to give it access.`
+      return `This account has no access to ${app}. Ask the person who invited you to give it access.`
     case 'email_domain_not_allowed':
-      return `${app} takes no addresses of this domain.`
+      return `${app} does not accept addresses of this domain.`
     default:
       return `${refusal.title}.`
   }

@@ -37,13 +37,12 @@ export const accountPages: WebPage[] = [
 
 function verifyEmailPage(): WebPage {
   const advice =
-    'If you have confirmed your address before, all is done. If not, ask for another mail where you registered, and open its link.'
+    'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.'
   return confirmationPage({ path: '/verify-email', purpose: 'verify_email', advice })
 }
 
 function confirmChangePage(): WebPage {
-  const advice =
-    'If you have confirmed the address before, all is done. If not, ask for the change again where you are signed in.'
+  const advice = 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.'
   return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice })
 }
 
@@ -78,7 +77,7 @@ function disownEmailPage(): WebPage {
   const path = '/disown-email'
   return webPage({
     path,
-    advice: 'If you have answered this mail before, or asked for a newer one, there is nothing to do here.',
+    advice: 'If you already answered this mail, or requested a newer one, there is nothing to do here.',
     show: async (deps, { token }) => disownView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
     form: tokenForm,
     async submit(deps, { form, origin }) {
@@ -91,7 +90,7 @@ function undoChangePage(): WebPage {
   const path = '/undo-email-change'
   return webPage({
     path,
-    advice: 'If you have taken the change back before, all is done. If not, tell whoever runs the service.',
+    advice: 'If you already took the change back, you are done. If not, contact the people who run the service.',
     show: async (deps, { token }) => undoView({ path, token }, await describeMailLink(deps, token, 'undo_email_change')),
     form: tokenForm,
     async submit(deps, { form, origin }) {
@@ -110,7 +109,7 @@ function resetPasswordPage(): WebPage {
   const path = '/reset-password'
   return webPage({
     path,
-    advice: 'If you still need a new password, ask for another mail with "forgot password", and open its link.',
+    advice: 'If you still need a new password, request another mail with "forgot password", and open its link.',
     show: async (deps, { token }) => resetView({ path, token }, await describeMailLink(deps, token, 'reset_password')),
     form: newPasswordForm,
     async submit(deps, { form, origin }) {
@@ -129,7 +128,7 @@ function magicLinkPage(): WebPage {
   const path = '/magic-link'
   return webPage({
     path,
-    advice: 'To sign in, ask for another mail where you want to go, and open its link within 15 minutes.',
+    advice: 'To sign in, request another mail where you want to sign in, and open its link within 15 minutes.',
     show: async (deps, { token }) => magicLinkView({ path, token }, await describeMailLink(deps, token, 'magic_link')),
     form: tokenForm,
     async submit(deps, { form: { token } }) {
@@ -143,7 +142,7 @@ function acceptInvitationPage(): WebPage {
   const path = '/accept-invitation'
   return webPage({
     path,
-    advice: 'If you have accepted the invitation before, all is done. If not, ask whoever invited you for another one.',
+    advice: 'If you already accepted the invitation, you are done. If not, ask the person who invited you for another one.',
     show: async (deps, { token }) => invitationView({ path, token }, await describeInvitation(deps, token)),
     form: invitationForm,
     async submit(deps, { form, origin }) {

@@ -4,6 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
+import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
@@ -16,11 +17,9 @@ import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
 import { insertUser } from '../../resources/users/insert-user.ts'
 
-const ROLE = 'system_admin'
-
 /** Whether there is an active system_admin. */
 export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
-  return UserRole.isHeldByActive(deps.db, ROLE)
+  return UserRole.isHeldByActive(deps.db, SYSTEM_ADMIN)
 }
 
 export interface NewSystemAdmin {
@@ -60,7 +59,7 @@ export async function createSystemAdmin(
       if (!account) return promote(deps, existing.id, actor)
       if (!input.claimsUnproven)
         throw new ApiError('account_unverified', {
-          detail: `Nobody has verified the address ${email} of that account; claim it with --claim-unverified`,
+          detail: `The address ${email} of that account was never verified; claim it with --claim-unverified`,
         })
       const given = { password_hash: passwordHash ?? null, made_by: 'bootstrap' as const, ...verifiedNow(deps.clock(), account) }
       await claimAccounts(deps, [{ account, given, appId: null }], actor, () => promote(deps, account.id, actor))
@@ -76,17 +75,17 @@ export async function createSystemAdmin(
       tags: [],
       emailVerified: true,
       madeBy: 'bootstrap',
-      roles: ['base_user', ROLE],
+      roles: ['base_user', SYSTEM_ADMIN],
     })
-    const made = { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', ROLE] } } as const
-    await recordEvents(deps, [made, ...assignedRoles(user.id, [ROLE], actor)])
+    const made = { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', SYSTEM_ADMIN] } } as const
+    await recordEvents(deps, [made, ...assignedRoles(user.id, [SYSTEM_ADMIN], actor)])
     return 'created'
   })
 }
 
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
-  const row = { user_id: userId, role_code: ROLE, created_at: deps.clock() }
+  const row = { user_id: userId, role_code: SYSTEM_ADMIN, created_at: deps.clock() }
   if (!(await UserRole.insert(deps.db, row))) return 'unchanged'
-  await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: ROLE } })
+  await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
   return 'promoted'
 }

@@ -8,7 +8,7 @@ import { raiseAccessFloor } from '../../resources/revocations/raise-access-floor
 import { changeUser } from '../../resources/users/change-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { type Holding, holdsAccount } from '../entry/holds-account.ts'
+import { type AccountEvidence, holdsAccount } from '../entry/holds-account.ts'
 import { replaceEmail } from './replace-email.ts'
 import type { Verified } from './verify-email.ts'
 
@@ -19,7 +19,7 @@ import type { Verified } from './verify-email.ts'
  */
 export async function confirmEmailChange(
   deps: Deps<Pool>,
-  { token, ...holding }: { token: string } & Holding,
+  { token, ...holding }: { token: string } & AccountEvidence,
   actor: Actor,
 ): Promise<Verified> {
   const found = await getMailToken(deps, token, 'change_email')

@@ -23,11 +23,11 @@ export async function requestEmailChange(
 ): Promise<void> {
   const { userId, appId } = caller
   if (appId === null)
-    throw new ApiError('app_code_required', { detail: 'Log in through an app: the link of the mail leads to its frontend' })
+    throw new ApiError('app_code_required', { detail: 'Log in through an app: the link in the mail leads to its frontend' })
   const factor = await SecondFactor.findActive(deps.db, userId)
   await proveIdentity(deps, { caller, factor, password, code }, actor)
   const user = await getUser(deps, userId)
-  if (user.email === email) throw fieldError('email', 'invalid_value', 'is the address of the account already')
+  if (user.email === email) throw fieldError('email', 'invalid_value', 'is already the address of the account')
   const change = { account_email: user.email, mailbox_proven_at: null }
   await transaction(deps, async (deps) => {
     await addTokenMail(deps, { purpose: 'change_email', email, appId, userId, change }, actor.origin)

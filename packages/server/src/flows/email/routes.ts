@@ -20,11 +20,11 @@ export const emailRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email/verify',
     tag: 'Account mail',
-    summary: 'Verify an e-mail address with the token of a mail',
+    summary: 'Verify an e-mail address with the token from a mail',
     description:
-      'For an app with `require_verified_email` the account must be shown to be held as well: by its `password`, or by the bearer of one ' +
-      'of its sessions. Without either the address is verified, and such apps stay closed until a magic link, a password reset or a ' +
-      'trusted provider proves the mailbox. A wrong password leaves the token as it was.',
+      'For apps with `require_verified_email`, the caller must also prove that the account is theirs: with its `password`, or ' +
+      'with the bearer of one of its sessions. Without that proof, the address is verified, but such apps stay closed until a ' +
+      'magic link, a password reset or a trusted provider proves the mailbox. A wrong password does not spend the token.',
     auth: 'public',
     body: verifyEmailBody,
     responses: { 200: verifiedUser },
@@ -38,8 +38,8 @@ export const emailRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email/disown',
     tag: 'Account mail',
-    summary: 'Say, with the token of a verification mail, that the account is none of yours',
-    description: 'Deletes an account that nobody has proven. Any other stays, and the token is spent.',
+    summary: 'Report, with the token from a verification mail, that the account is not yours',
+    description: 'Deletes the account if it is unproven. Any other account stays. The token is spent either way.',
     auth: 'public',
     body: disownEmailBody,
     responses: { 204: null },
@@ -53,8 +53,8 @@ export const emailRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email/change',
     tag: 'Account',
-    summary: 'Ask for another e-mail address',
-    description: `A link is mailed to the new address, and nothing changes before it is opened. ${proofNote}`,
+    summary: 'Request a change of the e-mail address',
+    description: `Mails a link to the new address. Nothing changes until the link is opened. ${proofNote}`,
     auth: 'user',
     body: changeEmailBody,
     responses: { 202: changeRequested },
@@ -68,10 +68,11 @@ export const emailRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email/change/confirm',
     tag: 'Account mail',
-    summary: 'Change the e-mail address with the token of a mail',
+    summary: 'Change the e-mail address with the token from a mail',
     description:
-      'Sessions go on. The old address is told, with a link that takes the change back for 72 hours. As with `POST /auth/email/verify`, apps ' +
-      'with `require_verified_email` open to whoever also brings the `password` or a bearer of the account.',
+      'Sessions continue. The old address gets a notice with a link that undoes the change for 72 hours. As with ' +
+      '`POST /auth/email/verify`, apps with `require_verified_email` only open if the request also has the `password` or a ' +
+      'bearer of the account.',
     auth: 'public',
     body: confirmChangeBody,
     responses: { 200: verifiedUser },
@@ -85,8 +86,8 @@ export const emailRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email/change/undo',
     tag: 'Account mail',
-    summary: 'Take a change of the e-mail address back with the token of the notice',
-    description: 'The old address is back, whatever was changed since, and every session of the account ends, in every app.',
+    summary: 'Undo a change of the e-mail address with the token from the notice',
+    description: 'Restores the old address, whatever changed since. Ends every session of the account, in every app.',
     auth: 'public',
     body: undoChangeBody,
     responses: { 200: verifiedUser },

@@ -8,7 +8,8 @@ export const verifyEmailBody = z
   .object({
     token: mailToken,
     password: password.optional().meta({
-      description: 'Of the account; an app that asks for verified addresses opens with it, or with a bearer of the account',
+      description:
+        'Password of the account. Apps that require a verified address only open with this, or with a bearer of the account',
     }),
   })
   .meta({ id: 'VerifyEmail' })

@@ -7,7 +7,7 @@ import type { userRecord } from '../../lib/records.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { type Holding, holdsAccount } from '../entry/holds-account.ts'
+import { type AccountEvidence, holdsAccount } from '../entry/holds-account.ts'
 
 export interface Verified {
   user: z.output<typeof userRecord>
@@ -22,7 +22,7 @@ export interface Verified {
  */
 export async function verifyEmail(
   deps: Deps<Pool>,
-  { token, ...holding }: { token: string } & Holding,
+  { token, ...holding }: { token: string } & AccountEvidence,
   actor: Actor,
 ): Promise<Verified> {
   const found = await getMailToken(deps, token, 'verify_email')

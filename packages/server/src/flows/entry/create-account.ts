@@ -15,7 +15,7 @@ import { announceUser } from '../../resources/webhooks/announce-user.ts'
 import { methodDetails, type Proof } from './enter.ts'
 
 /** What is known about a user who signs up. */
-export interface Newcomer {
+export interface SignUpDetails {
   email: string
   passwordHash: string | null
   firstName: string | null
@@ -28,14 +28,14 @@ export interface Newcomer {
 interface SignUp {
   app: App
   pools: readonly string[]
-  newcomer: Newcomer
+  newcomer: SignUpDetails
   /** Adds what belongs to the account, including the grant for the app. */
-  equip(deps: Deps<Tx>, user: PooledUser): Promise<Equipped>
+  equip(deps: Deps<Tx>, user: PooledUser): Promise<EquippedAccount>
   /** The body of the request, for the webhooks. */
   received: Record<string, unknown>
 }
 
-export interface Equipped {
+export interface EquippedAccount {
   /** The user afterwards: an invitation may have verified the address. */
   user: PooledUser
   /** The organization that the user joined or founded, if any. */
@@ -45,7 +45,7 @@ export interface Equipped {
 /** The outcome of a registration. `pending` waits for an admin, `unverified` for the user to verify the address. */
 type Access = 'granted' | 'pending' | 'unverified'
 
-interface CreatedAccount extends Equipped {
+interface CreatedAccount extends EquippedAccount {
   access: Access
   /** Undefined unless access is granted. */
   proof: Proof | undefined

@@ -7,7 +7,7 @@ import { getUser } from '../../resources/users/get-user.ts'
 import { tryCredentials } from './prove-again.ts'
 
 /** What the caller sends in addition to the token of a mail. */
-export interface Holding {
+export interface AccountEvidence {
   password?: string | undefined
   bearer?: string | undefined
 }
@@ -20,7 +20,7 @@ export interface Holding {
 export async function holdsAccount(
   deps: Deps<Pool>,
   { userId, appId }: { userId: string; appId: string },
-  { password, bearer }: Holding,
+  { password, bearer }: AccountEvidence,
   actor: Actor,
 ): Promise<boolean> {
   if (password !== undefined) {

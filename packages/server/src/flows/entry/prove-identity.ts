@@ -16,8 +16,9 @@ export const proofErrors = [
 ] as const satisfies ErrorCode[]
 
 export const proofNote =
-  'Needs a login, with the second factor where one is active, in the last 10 minutes; a refresh is none. Else the body carries ' +
-  '`password`, and `two_factor_code` where one is active. Wrong ones count as a failed login.'
+  'Requires a login in the last 10 minutes, with the second factor if one is active. A refresh does not count as a login. ' +
+  'Otherwise the body must have `password`, and `two_factor_code` if a second factor is active. Wrong credentials count as ' +
+  'a failed login.'
 
 interface Identity {
   caller: UserCaller

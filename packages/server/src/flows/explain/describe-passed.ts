@@ -1,4 +1,5 @@
 import { type AccessTokenClaims, MAX_TOKEN_BYTES } from '../../lib/access-token.ts'
+import { entersWithoutGrant } from '../../lib/authority.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { command, userRefOf } from './command.ts'
 import type { Entitlements, LoginCase } from './get-login-case.ts'
@@ -23,15 +24,15 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'account_limit':
       return {}
     case 'app':
-      return { detail: app ? `${app.code} is active and looks into ${quantity(pools, 'pool')}` : 'No app; pool default' }
+      return { detail: app ? `${app.code} is active and reads ${quantity(pools, 'pool')}` : 'No app; pool default' }
     case 'user':
       return user ? { detail: `${userRefOf(user)}, ${quantity([user.namespace, ...user.tags], 'pool')}` } : {}
     case 'account':
       return { detail: `Neither locked nor suspended${app?.require_verified_email ? ', and the address is verified' : ''}` }
     case 'password':
-      return { detail: 'Taken to be right' }
+      return { detail: 'Assumed to be right' }
     case 'two_factor':
-      return { detail: loginCase.hasTwoFactor ? 'On: a login must also bring two_factor_code' : 'Off' }
+      return { detail: loginCase.hasTwoFactor ? 'On: a login must also send two_factor_code' : 'Off' }
     case 'roles':
       return { detail: describeRoles(loginCase, findings) }
     case 'access':
@@ -50,7 +51,7 @@ function describeRoles({ organization }: LoginCase, { after, token }: Findings):
 function describeGrant(loginCase: LoginCase, findings: Findings): string {
   const { app } = loginCase
   if (!app) return 'No app, so no grant is needed'
-  if (findings.before.globalRoles.includes('system_admin')) return 'Holders of system_admin enter every app without a grant'
+  if (entersWithoutGrant(findings.before.globalRoles)) return 'Holders of system_admin enter every app without a grant'
   const grant = findings.before.grants.find(({ app_code }) => app_code === app.code)
   if (!grant) return describeProvisioning(app, findings)
   const until = grant.expires_at === null ? '' : `, until ${iso(grant.expires_at)}`
@@ -64,10 +65,10 @@ function describeProvisioning(app: NonNullable<LoginCase['app']>, { before, afte
   const joined = after.memberships.find(({ id }) => !before.memberships.some((membership) => membership.id === id))
   const skipped = app.linked_app_codes.filter((code) => !after.grants.some(({ app_code }) => app_code === code))
   return [
-    `No grant yet, and ${app.code} grants by itself: a login now would give access to it`,
+    `No grant yet, but ${app.code} grants automatically: a login now would give access to it`,
     ...(given.length > 0 ? [`access to the linked ${given.join(', ')}`] : []),
     ...(joined ? [`membership of ${joined.slug} as ${joined.role_codes.join(', ')}`] : []),
-    ...(skipped.length > 0 ? [`it would skip the linked ${skipped.join(', ')}: no such app, or none that may be linked`] : []),
+    ...(skipped.length > 0 ? [`it would skip the linked ${skipped.join(', ')}: unknown, or not allowed to be linked`] : []),
   ].join('; ')
 }
 

@@ -9,8 +9,8 @@ export const explainRoutes: Route[] = [
     tag: 'App access',
     summary: 'Explain what a login would answer, and why',
     description:
-      'Runs the login of a user through an app as if the password, and the second factor where there is one, were right, and ' +
-      'takes everything back that it wrote. The answer is 200 whatever the outcome; 404 only for an unknown `user_id`.',
+      'Runs the login of a user through an app as if the password and any second factor were right, and rolls back everything ' +
+      'that it wrote. The answer is 200 whatever the outcome, and 404 only for an unknown `user_id`.',
     auth: 'system_admin',
     query: explainQuery,
     responses: { 200: explanation },

@@ -5,10 +5,10 @@ import { email, id, MAX_TEXT, readAs } from '../../lib/fields.ts'
 
 export const explainQuery = z
   .strictObject({
-    email: email.optional().meta({ description: 'The address that would log in; either this or `user_id`' }),
-    user_id: id.optional().meta({ description: 'The user who would log in; either this or `email`' }),
+    email: email.optional().meta({ description: 'The address to log in with. Give either this or `user_id`' }),
+    user_id: id.optional().meta({ description: 'The user to log in. Give either this or `email`' }),
     app: optionalAppCode.meta({
-      description: 'UUID or code; left out, a login without an app is explained',
+      description: 'UUID or code. If omitted, explains a login without an app',
       override: readAs({ type: 'string', maxLength: MAX_TEXT }),
     }),
     organization_id: id.optional().meta({ description: 'As in the login' }),
@@ -49,7 +49,7 @@ const stepRecord = z.object({
   name: z.enum(['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens']),
   ok: z.boolean(),
   code: z.string().optional().meta({ description: 'The error code that this step answers with' }),
-  detail: z.string().optional().meta({ description: 'What was found; of a refusal, also the command that mends it' }),
+  detail: z.string().optional().meta({ description: 'What was found. For a refusal, also the command that fixes it' }),
 })
 export type Step = z.output<typeof stepRecord>
 
@@ -58,13 +58,13 @@ export const explanation = z
     steps: z.array(stepRecord).meta({ description: 'The steps of a login, up to the one that refuses' }),
     further_refusals: z.array(stepRecord).meta({
       description:
-        'The steps that would refuse after that one, each as if those before it were mended. Ends at a refusal that nothing mends, ' +
-        'such as a user who is not there',
+        'The steps that would refuse after that one, each as if those before it were fixed. Ends at a refusal that nothing ' +
+        'fixes, such as a missing user',
     }),
     outcome: z.string().meta({ description: '`granted`, or the code that a login with the right password would get' }),
     claims: claimsRecord
       .optional()
-      .meta({ description: 'Of the access token that a login now would give; no such session exists' }),
+      .meta({ description: 'Claims of the access token that a login would give now. Its session does not exist' }),
     token_bytes: z.int().optional().meta({ description: 'The length of that token' }),
   })
   .meta({ id: 'Explanation' })

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
+import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { ConsumerCaller, ServiceCaller } from '../../lib/caller.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { wordsIn } from '../../lib/words.ts'
@@ -70,8 +71,7 @@ async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessToke
   if (app === undefined || membership === undefined) return undefined
   const globalRoles = wordsIn(self.global_roles)
   const rights = await resolveRights(deps, { app, membership, globalRoles, catalog })
-  // A system_admin enters without a grant.
-  const grantExpiresAt = globalRoles.includes('system_admin') ? null : self.access_expires_at
+  const grantExpiresAt = entersWithoutGrant(globalRoles) ? null : self.access_expires_at
   const expiresAt = Math.min(token.exp, Math.floor((grantExpiresAt ?? Number.POSITIVE_INFINITY) / 1000))
   if (expiresAt * 1000 <= deps.clock()) return undefined
   const admitted = { user: { ...userOfSelf(holder), token_version: self.user_version }, app, membership, ...rights }

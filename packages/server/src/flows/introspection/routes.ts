@@ -7,11 +7,12 @@ export const introspectionRoutes: Route[] = [
     method: 'POST',
     path: '/auth/introspect',
     tag: 'Consumers',
-    summary: 'Whether an access token is alive, and its claims (RFC 7662)',
+    summary: 'Check whether an access token is active, and get its claims (RFC 7662)',
     description:
-      'For consumers without the SDK. The caller is the consumer of an app, by its assertion, and is told about tokens of that app; or ' +
-      'a service account with the scope `tokens:introspect`, by its token as bearer, as password of HTTP Basic or as ' +
-      '`client_secret` in the body, and is told about tokens of its `app_codes`. Anything else is `{"active": false}`.',
+      'For consumers without the SDK. A consumer authenticates with its assertion, and can check tokens of its app. A service ' +
+      'account with the scope `tokens:introspect` authenticates with its token (as bearer, as password of HTTP Basic, or as ' +
+      '`client_secret` in the body), and can check tokens of its `app_codes`. The answer for any other token is ' +
+      '`{"active": false}`.',
     auth: 'consumer_or_service_account',
     noStore: true,
     body: introspectBody,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** RFC 7662 allows further parameters. */
 export const introspectBody = z
   .object({
-    token: z.string().meta({ description: 'The access token that a caller brought' }),
+    token: z.string().meta({ description: 'The access token to check' }),
     token_type_hint: z.string().optional().meta({ description: 'Not needed' }),
     client_id: z.string().optional().meta({ description: 'Not needed' }),
     client_secret: z.string().optional().meta({
@@ -21,7 +21,7 @@ export const introspection = z
     client_id: z.string().optional().meta({ description: 'Code of the app' }),
     sub: z.string().optional().meta({ description: 'The user; the same as `uid`' }),
     username: z.string().optional().meta({ description: 'The same as `email`' }),
-    scope: z.string().optional().meta({ description: '`permissions`, joined by blanks' }),
+    scope: z.string().optional().meta({ description: '`permissions`, separated by spaces' }),
     exp: z.int().optional(),
   })
   .meta({ id: 'Introspection' })

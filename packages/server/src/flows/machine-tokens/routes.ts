@@ -9,10 +9,10 @@ export const machineTokenRoutes: Route[] = [
     tag: 'Service accounts',
     summary: 'Get a machine token: an access token of a service account for one app',
     description:
-      'For a backend that calls another. The caller is a service account with the scope `tokens:issue` for the app, by its token as ' +
-      'bearer, as password of HTTP Basic or as `client_secret` in the body. The app must have set `machine_tokens`. The token lives as ' +
-      'long as one of a user, has `kind: "service"` and no session, and opens nothing at this service. There is no refresh token: ask ' +
-      'again before it expires.',
+      'For a backend that calls another one. The caller is a service account with the scope `tokens:issue` for the app. It ' +
+      'authenticates with its token: as bearer, as password of HTTP Basic, or as `client_secret` in the body. The app must ' +
+      'have enabled `machine_tokens`. The machine token lives as long as an access token of a user. It has `kind: "service"` ' +
+      'and no session, and gives no access to this service. There is no refresh token: request another token before it expires.',
     auth: 'service_account',
     noStore: true,
     body: machineTokenBody,

@@ -7,10 +7,11 @@ export const magicLinkRoutes: Route[] = [
     method: 'POST',
     path: '/auth/magic-link/consume',
     tag: 'Account mail',
-    summary: 'Log in with the token of a mail',
+    summary: 'Log in with the token from a mail',
     description:
-      'Through the app that the mail was asked for. A second factor is asked for as at a login, and a try that fails leaves the token as ' +
-      'it was. It verifies the address; where nobody had, password, second factor and sessions of the account are removed first.',
+      'Logs in through the app that the mail was requested for. Asks for a second factor, as a login does. A failed attempt ' +
+      'does not spend the token. Verifies the address. For an unproven account, first removes its password, second factor and ' +
+      'sessions.',
     auth: 'public',
     noStore: true,
     body: consumeMagicLinkBody,

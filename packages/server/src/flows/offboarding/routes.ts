@@ -7,11 +7,12 @@ export const offboardingRoutes: Route[] = [
     method: 'POST',
     path: '/admin/users/{userId}/offboard',
     tag: 'Users',
-    summary: 'Close an account with all that it can reach',
+    summary: 'Close an account and remove everything it can access',
     description:
-      'For somebody who leaves now, in one transaction: suspends the account, ends its sessions, revokes its grants, ends its ' +
-      'memberships, takes back its invitations and those to its address, and deletes the service accounts whose token the user was ' +
-      'shown last. Repeating the call changes nothing. A person may have an account in each pool: each is a user of its own.',
+      'For a user who is leaving. In one transaction, suspends the account, ends its sessions, revokes its grants, ends its ' +
+      'memberships, withdraws its invitations and those to its address, and deletes the service accounts whose token was last ' +
+      'shown to the user. Repeating the call changes nothing. A person may have an account in each pool: each one is a ' +
+      'separate user.',
     auth: 'system_admin',
     params: userParams,
     body: offboardUserBody,

@@ -6,10 +6,9 @@ export { userParams } from '../../lib/fields.ts'
 
 export const offboardUserBody = z
   .strictObject({
-    keep_service_accounts: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Only list the service accounts whose token the user was shown last. They are deleted unless told' }),
+    keep_service_accounts: z.boolean().optional().meta({
+      description: 'List the service accounts whose token was last shown to the user without deleting them. Default: false',
+    }),
   })
   .meta({ id: 'OffboardUser' })
 export type OffboardUserInput = z.output<typeof offboardUserBody>
@@ -18,16 +17,19 @@ export type OffboardUserInput = z.output<typeof offboardUserBody>
 export const offboarding = z
   .object({
     user: userRecord,
-    suspended: z.boolean().meta({ description: 'False for a user who was suspended before' }),
-    sessions: z.int().meta({ description: 'How many were ended' }),
+    suspended: z.boolean().meta({ description: 'False if the user was already suspended' }),
+    sessions: z.int().meta({ description: 'Number of sessions ended' }),
     grants: z.array(z.string()).meta({ description: 'Codes of the apps whose grants were revoked' }),
     organizations: z.array(z.string()).meta({ description: 'Slugs of the organizations that the user was a member of' }),
-    invitations: z.int().meta({ description: 'How many were taken back: those that the user sent, and those to the address' }),
-    service_accounts: z
-      .array(z.object({ id, name: z.string(), service: z.string(), deleted: z.boolean() }))
-      .meta({ description: 'Those whose present token the user was shown when it was made, as far back as the audit goes' }),
+    invitations: z
+      .int()
+      .meta({ description: 'Number of invitations withdrawn: those that the user sent, and those to the address' }),
+    service_accounts: z.array(z.object({ id, name: z.string(), service: z.string(), deleted: z.boolean() })).meta({
+      description:
+        'Service accounts whose current token was shown to the user when it was created, as far back as the audit log goes',
+    }),
     roles: z
       .array(z.string())
-      .meta({ description: 'Global roles that the account keeps. They count for nothing while it is suspended' }),
+      .meta({ description: 'Global roles that the account keeps. They have no effect while it is suspended' }),
   })
   .meta({ id: 'Offboarding' })

@@ -8,8 +8,8 @@ export const passwordRoutes: Route[] = [
     method: 'POST',
     path: '/auth/password/change',
     tag: 'Account',
-    summary: 'Change the own password',
-    description: 'This session goes on with the tokens of the answer; all others end, in every app.',
+    summary: 'Change your password',
+    description: 'This session continues with the tokens in the answer. All other sessions end, in every app.',
     auth: 'user',
     noStore: true,
     body: changePasswordBody,
@@ -28,10 +28,10 @@ export const passwordRoutes: Route[] = [
     method: 'POST',
     path: '/auth/password/reset',
     tag: 'Account mail',
-    summary: 'Set a new password with the token of a mail',
+    summary: 'Set a new password with the token from a mail',
     description:
-      'Every session of the user ends, in every app, and a lockout is cleared. It logs nobody in, and a second factor stays on. ' +
-      'A password that is refused leaves the token as it was.',
+      'Ends every session of the user, in every app, and clears a lockout. Does not log the user in, and keeps a second ' +
+      'factor. A refused password does not spend the token.',
     auth: 'public',
     body: resetPasswordBody,
     responses: { 204: null },

@@ -20,7 +20,7 @@ export type Profile = z.output<typeof profile>
 const ownName = z
   .preprocess((value) => (typeof value === 'string' && value.trim() === '' ? null : value), name.nullable())
   .optional()
-  .meta({ description: 'null or a blank text clears it' })
+  .meta({ description: 'null or blank text clears it' })
 
 export const updateSelfBody = z.strictObject({ first_name: ownName, last_name: ownName }).meta({ id: 'UpdateProfile' })
 export type UpdateSelfInput = z.output<typeof updateSelfBody>

@@ -7,7 +7,7 @@ import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { foundOrganization } from '../../resources/organizations/found-organization.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
-import { createAccount, type Equipped } from '../entry/create-account.ts'
+import { createAccount, type EquippedAccount } from '../entry/create-account.ts'
 import { enterAsNew } from '../entry/enter.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
@@ -56,7 +56,7 @@ async function associateOrganization(
   app: App,
   user: PooledUser,
   actor: Actor,
-): Promise<Equipped> {
+): Promise<EquippedAccount> {
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const invitation = invitationOf(input)
   const accepted = invitation ? await acceptInvitation(deps, invitation, user, actor) : undefined

@@ -10,9 +10,10 @@ export const registrationRoutes: Route[] = [
     tag: 'Authentication',
     summary: 'Register a user through an app',
     description:
-      '201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The token members are there when ' +
-      'access is granted. `register_or_return` is for services and never gives tokens: it needs the bearer of a service account with ' +
-      'the scope `users:register_or_return` for this app, or of a system_admin with the token of an app that administers.',
+      '201 for a new user, 200 for an existing one (`register_or_login`, `register_or_return`). The answer has tokens if ' +
+      'access is granted. `register_or_return` is for services and never returns tokens. It requires the bearer of a service ' +
+      'account with the scope `users:register_or_return` for this app, or of a system_admin whose token is for an app of ' +
+      'AUTH_ADMIN_APP_CODES.',
     auth: 'public',
     noStore: true,
     takesDefaultApp: true,

@@ -17,17 +17,17 @@ const optionalText = optionalField(text)
 export const registerBody = z
   .looseObject({
     email,
-    password: password.meta({ description: '8 characters to 1,024 bytes' }),
+    password: password.meta({ description: 'At least 8 characters, at most 1,024 bytes' }),
     first_name: optionalName,
     last_name: optionalName,
     app_code: optionalAppCode,
     mode: optionalField(z.enum(['register', 'register_or_login', 'register_or_return']))
       .transform((mode) => mode ?? 'register')
-      .meta({ description: '`register` unless told' }),
+      .meta({ description: 'Default: `register`' }),
     invite_code: optionalText,
     invite_token: optionalText,
     organization_name: optionalName,
-    two_factor_code: optionalTwoFactorCode.meta({ description: 'Only with `register_or_login` of an existing user' }),
+    two_factor_code: optionalTwoFactorCode.meta({ description: 'Only used if `register_or_login` finds an existing user' }),
     device_token: optionalDeviceToken,
     ...overrideFields,
   })
@@ -41,7 +41,7 @@ export const registrationAnswer = z
     user: userRecord,
     app: appRefRecord,
     access: z.enum(['granted', 'pending', 'unverified']).meta({
-      description: '`pending` waits for an admin, `unverified` for the user to verify the address, which this app asks for',
+      description: '`pending` waits for an admin. `unverified` waits for the user to verify the address, which this app requires',
     }),
     organization: organizationRecord.nullable(),
     ...z.object(tokenMembers).partial().shape,

@@ -25,7 +25,7 @@ import type { CallbackInput } from './schema.ts'
 const outcomes = {
   access_denied: 'The provider did not log the user in',
   temporarily_unavailable: 'The provider cannot be reached',
-  server_error: 'The answer of the provider is not valid',
+  server_error: 'The answer from the provider is not valid',
 } as const
 type Outcome = keyof typeof outcomes
 
@@ -68,7 +68,7 @@ async function spendState(
 ): Promise<{ login: SsoLoginRow; challenge: PkceState }> {
   const of = { state_hash: hashOpaqueToken(state), provider_id: provider.id, issuer: provider.issuer }
   const spent = await SsoLogin.answer(deps.db, of, deps.clock())
-  if (!spent) throw new ApiError('invalid_sso_state', { detail: 'Begin the login again' })
+  if (!spent) throw new ApiError('invalid_sso_state', { detail: 'Start the login again' })
   const { challenge_box, ...login } = spent
   return { login, challenge: openFor(deps, login.state_hash, challenge_box) }
 }

@@ -70,7 +70,7 @@ export async function beginAtProvider(
 /** Throws `validation_failed` for a URL that the app does not allow, or that already has a query parameter of an answer. */
 export function assertRedirectUrl(app: Pick<App, 'allowed_redirect_urls'>, url: string): void {
   if (!matchesRedirectUrl(url, app.allowed_redirect_urls))
-    throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')
+    throw fieldError('redirect_url', 'invalid_value', 'is not one of the allowed_redirect_urls of the app')
   const { searchParams } = new URL(url)
   if (answerMembers.some((name) => searchParams.has(name)))
     throw fieldError('redirect_url', 'invalid_value', `must not have ${answerMembers.join(', ')} in its query`)

@@ -33,7 +33,7 @@ export async function registerNewUser(deps: Deps<Pool>, exchange: Exchange, acto
   if (!registered || registered.tokens) return registered?.tokens
   return recordingLoginFailure(deps, { ...target, user: registered.user }, actor, async () => {
     if (registered.access === 'unverified') throw new ApiError('email_unverified')
-    throw new ApiError('app_access_denied', { detail: 'The user is registered and has no active grant for this app' })
+    throw new ApiError('app_access_denied', { detail: 'The user is registered but has no active grant for this app' })
   })
 }
 

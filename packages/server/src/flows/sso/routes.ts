@@ -20,8 +20,8 @@ export const ssoRoutes: Route[] = [
     tag,
     summary: 'Send a browser to a provider',
     description:
-      'Answers with a redirect to the provider. A request that is not valid redirects nowhere: it is answered here, to a browser by a page. ' +
-      'Counted by AUTH_RATE_LIMIT_IP, apart from other calls.',
+      'Redirects to the provider. An invalid request is not redirected but answered directly, with a page if the caller is a ' +
+      'browser. Counts against AUTH_RATE_LIMIT_IP separately from other calls.',
     auth: 'public',
     noStore: true,
     navigation: true,
@@ -43,11 +43,11 @@ export const ssoRoutes: Route[] = [
     method: 'GET',
     path: '/auth/sso/{provider}/callback',
     tag,
-    summary: 'Where a provider sends the browser back to',
+    summary: 'Receive the browser that a provider sends back',
     description:
       'Redirects to the `redirect_url` of the start with its `state` and a `code` for `POST /auth/sso/token`, or with `error`: ' +
-      '`access_denied`, `temporarily_unavailable` or `server_error`. What leads nowhere, as an answer that comes a second time, is told ' +
-      'here, to a browser by a page.',
+      '`access_denied`, `temporarily_unavailable` or `server_error`. Other errors, such as for an answer that arrives a second ' +
+      'time, are not redirected but answered directly, with a page if the caller is a browser.',
     auth: 'public',
     noStore: true,
     navigation: true,
@@ -62,10 +62,10 @@ export const ssoRoutes: Route[] = [
     method: 'POST',
     path: '/auth/identities/link',
     tag,
-    summary: 'Begin to link the own account with a provider',
+    summary: 'Start linking your account to a provider',
     description:
-      'Send the browser to `location`. It comes back to `redirect_url` as from a login, and `POST /auth/sso/token` with the bearer of ' +
-      `this very session makes the link, within ten minutes. ${proofNote}`,
+      'Send the browser to `location`. It comes back to `redirect_url` as from a login. Then call `POST /auth/sso/token` with ' +
+      `the bearer of the same session, within ten minutes, to create the link. ${proofNote}`,
     auth: 'user',
     noStore: true,
     body: linkBody,
@@ -84,12 +84,13 @@ export const ssoRoutes: Route[] = [
     method: 'POST',
     path: '/auth/sso/token',
     tag,
-    summary: 'Exchange the code of a third-party login for tokens, or that of a link for the identity',
+    summary: 'Exchange the code of a third-party login for tokens, or the code of a link for the identity',
     description:
-      'A code is good for five minutes and for one login; a try that fails, as for want of a second factor, leaves it as it was. A user ' +
-      'who has no account in the pools of the app is registered. An e-mail links to the user who has it only when the provider is ' +
-      'trusted for its domain and the user holds no global role but `base_user`: otherwise `link_required`. The code of a link ' +
-      '(`POST /auth/identities/link`) gives no tokens: it takes the bearer of the session that began it, and answers with the identity.',
+      'A code is valid for five minutes and for one login. A failed attempt, for example without the second factor, does not ' +
+      'spend it. A user without an account in the pools of the app is registered. An e-mail links to the user who has it only ' +
+      'if the provider is trusted for its domain and the user holds no global role except `base_user`. Otherwise the answer is ' +
+      '`link_required`. The code of a link (`POST /auth/identities/link`) gives no tokens: it requires the bearer of the ' +
+      'session that started the link, and the answer is the identity.',
     auth: 'public',
     noStore: true,
     body: exchangeBody,

@@ -16,7 +16,7 @@ const clientFields = {
     .string()
     .regex(/^S256$/, 'must be S256')
     .optional(),
-  state: z.string().min(1).max(500).meta({ description: 'Comes back as it is' }),
+  state: z.string().min(1).max(500).meta({ description: 'Returned unchanged' }),
 }
 export type ClientInput = Pick<StartInput, keyof typeof clientFields>
 
@@ -33,7 +33,7 @@ export const linkBody = z
 export type LinkInput = z.output<typeof linkBody>
 
 export const linkAnswer = z
-  .object({ location: z.string().meta({ description: 'Where the browser goes: a page of the provider' }) })
+  .object({ location: z.string().meta({ description: 'A page of the provider. Send the browser there' }) })
   .meta({ id: 'IdentityLinkStart' })
 
 const word = z.string().max(MAX_TEXT).optional()
@@ -50,7 +50,7 @@ export type CallbackInput = z.output<typeof callbackQuery>
 export const exchangeBody = z
   .object({
     code: text.min(1),
-    code_verifier: text.min(1).meta({ description: 'What `code_challenge` is the SHA-256 of' }),
+    code_verifier: text.min(1).meta({ description: 'The value whose SHA-256 is `code_challenge`' }),
     two_factor_code: optionalTwoFactorCode,
   })
   .meta({ id: 'ExchangeSsoCode' })

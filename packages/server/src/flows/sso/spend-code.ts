@@ -27,6 +27,6 @@ export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLoginRow): Pr
 
 export function invalidCode(): ApiError {
   return new ApiError('invalid_sso_code', {
-    detail: 'The code is unknown, expired or used, or the verifier or the session is not its own',
+    detail: 'The code is unknown, expired or used, or the verifier or the session does not belong to it',
   })
 }

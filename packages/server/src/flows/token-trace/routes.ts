@@ -7,10 +7,11 @@ export const tokenTraceRoutes: Route[] = [
     method: 'POST',
     path: '/admin/tokens/trace',
     tag: 'Audit',
-    summary: 'Tell whose a token is, and what it opens',
+    summary: 'Show who a token belongs to and what it gives access to',
     description:
-      'For a token that was found where none belongs: an access token, a refresh token, a machine token, or the token of a service account. Changes ' +
-      'nothing: a refresh token stays unused. The audit keeps who asked and about whom, never the token.',
+      'For a token that was found where it should not be: an access token, a refresh token, a machine token, or the token of a ' +
+      'service account. Changes nothing: a refresh token stays unused. The audit log records who asked and about whom, never ' +
+      'the token.',
     auth: 'system_admin',
     noStore: true,
     body: traceTokenBody,

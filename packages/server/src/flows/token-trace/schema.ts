@@ -12,9 +12,13 @@ export const traceTokenBody = z
 
 const tracedSession = z.object({
   id,
-  alive: z.boolean().meta({ description: 'Whether it goes on. A spent refresh token may belong to a session that does' }),
+  alive: z
+    .boolean()
+    .meta({ description: 'Whether the session is still live. A spent refresh token may belong to a session that is' }),
   app: appRefRecord.nullable(),
-  organization: organizationRecord.nullable().meta({ description: 'Null without one, and where the user is no member any more' }),
+  organization: organizationRecord
+    .nullable()
+    .meta({ description: 'Null if there is none, or if the user is no longer a member' }),
   auth_method: z.string(),
   ip: z.string().nullable(),
   user_agent: z.string().nullable(),
@@ -39,16 +43,16 @@ export const tokenTrace = z
     }),
     state: z.enum(['live', 'expired', 'ended', 'spent', 'forged', 'unknown']).meta({
       description:
-        '`live`: it opens doors now. `ended`: its session, account or right has ended. `spent`: a refresh token that was used. ' +
-        '`forged`: signed with the secret of this service, which never gave it out. `unknown`: nothing of this service',
+        '`live`: gives access now. `ended`: its session, account or right has ended. `spent`: a refresh token that was already ' +
+        'used. `forged`: signed with the secret of this service, but never issued by it. `unknown`: not a token of this service',
     }),
     expires_at: timestamp.nullable(),
-    user: userRecord.nullable().meta({ description: 'Whose it is' }),
+    user: userRecord.nullable().meta({ description: 'The user it belongs to' }),
     session: tracedSession.nullable(),
     service_account: tracedAccount.nullable(),
-    roles: z.array(z.string()).meta({ description: 'What a live token of a session carries now' }),
+    roles: z.array(z.string()).meta({ description: 'Roles that a live token of a session has now' }),
     permissions: z.array(z.string()),
-    administers: z.boolean().meta({ description: 'Whether the admin API takes it now' }),
+    administers: z.boolean().meta({ description: 'Whether the admin API accepts it now' }),
   })
   .meta({ id: 'TokenTrace' })
 export type TokenTrace = z.output<typeof tokenTrace>

@@ -14,7 +14,8 @@ export const twoFactorRoutes: Route[] = [
     tag,
     summary: 'Get a seed for an authenticator app',
     description:
-      'TOTP (RFC 6238): SHA-1, 6 digits, 30 seconds. Logins are as before until it is activated; a repeated call replaces the seed. ' +
+      'TOTP (RFC 6238): SHA-1, 6 digits, 30 seconds. Logins do not change until it is activated. A repeated call replaces the ' +
+      'seed. ' +
       proofNote,
     auth: 'user',
     noStore: true,
@@ -27,8 +28,8 @@ export const twoFactorRoutes: Route[] = [
     method: 'POST',
     path: '/auth/2fa/activate',
     tag,
-    summary: 'Turn the second factor on with a code of the authenticator app',
-    description: `From now on a login asks for a code. The recovery codes are shown this once. ${proofNote}`,
+    summary: 'Turn the second factor on with a code from the authenticator app',
+    description: `From then on, a login asks for a code. The recovery codes are shown only once. ${proofNote}`,
     auth: 'user',
     noStore: true,
     body: activateBody,

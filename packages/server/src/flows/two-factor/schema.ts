@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { proofFields } from '../../lib/entry-fields.ts'
 import { text } from '../../lib/fields.ts'
 
-const code = text.trim().min(1).meta({ description: '6 digits of the authenticator app' })
+const code = text.trim().min(1).meta({ description: '6 digits from the authenticator app' })
 
 export const setUpBody = z.strictObject(proofFields).meta({ id: 'SetUpTwoFactor' })
 export type SetUpInput = z.output<typeof setUpBody>
@@ -16,13 +16,13 @@ export type DisableInput = z.output<typeof disableBody>
 
 export const setUpAnswer = z
   .object({
-    secret: z.string().meta({ description: 'The seed in base32, to be typed in' }),
-    otpauth_url: z.string().meta({ description: 'The same as the URL of a QR code' }),
+    secret: z.string().meta({ description: 'The seed in base32, for typing it in' }),
+    otpauth_url: z.string().meta({ description: 'The seed as a URL, for a QR code' }),
   })
   .meta({ id: 'TwoFactorSetUp' })
 export type SetUpAnswer = z.output<typeof setUpAnswer>
 
 export const recoveryCodesAnswer = z
-  .object({ recovery_codes: z.array(z.string()).meta({ description: 'Ten codes for one use each; shown this once' }) })
+  .object({ recovery_codes: z.array(z.string()).meta({ description: 'Ten single-use codes. Shown only once' }) })
   .meta({ id: 'RecoveryCodes' })
 export type RecoveryCodesAnswer = z.output<typeof recoveryCodesAnswer>

@@ -41,7 +41,9 @@ export async function changeSigning(
     const before = await describeSigning(deps, app)
     const allowed: readonly string[] = startsOf[input.step]
     if (!allowed.includes(before.state))
-      throw new ApiError('signing_step_impossible', { detail: `${app.code} is ${before.state}: ${input.step} does not come now` })
+      throw new ApiError('signing_step_impossible', {
+        detail: `${app.code} is ${before.state}: ${input.step} is not possible now`,
+      })
     if (input.step === 'finish' && !input.force) await assertAllFollow(deps, before)
     await renewCatalog(deps)
     await takeStep(deps, app, input)
@@ -64,7 +66,7 @@ async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: Chang
   if (step === 'prepare') {
     const version = Math.max(0, ...keys.map(({ version }) => version)) + 1
     if (key === 'shared' && keys.length === 0)
-      throw new ApiError('signing_step_impossible', { detail: 'The app has the shared secret already' })
+      throw new ApiError('signing_step_impossible', { detail: 'The app already has the shared secret' })
     const box =
       key === 'own' ? deps.secretBox.seal(randomBytes(secretBytes).toString('base64url'), appSecretContext(appId, version)) : null
     await AppKey.insert(deps.db, { app_id: appId, version, secret_box: box, stage: 'next', created_at: now })
@@ -95,7 +97,7 @@ async function assertAllFollow(deps: Deps, { app, keys, switchedAt }: Signing): 
   }
   const deadAt = (switchedAt ?? 0) + deps.config.accessTtlSeconds * 1_000
   if (deadAt > deps.clock()) {
-    const detail = `Tokens of the old key live until ${new Date(deadAt).toISOString()}`
+    const detail = `Tokens signed with the old key are valid until ${new Date(deadAt).toISOString()}`
     throw new ApiError('consumers_behind', { detail })
   }
 }

@@ -20,7 +20,7 @@ export async function getKeptApp(deps: Deps<Tx>, ref: string): Promise<App> {
 }
 
 function known(app: App | undefined, ref: string): App {
-  if (!app) throw new ApiError('not_found', { detail: `No app is named ${ref}` })
+  if (!app) throw new ApiError('not_found', { detail: `No app has the code or id ${ref}` })
   return app
 }
 

@@ -28,7 +28,7 @@ export async function readAppSecret(deps: Deps<Pool>, code: string, actor: Actor
     const newest = keys.at(-1)
     if (!newest)
       throw new ApiError('signing_step_impossible', {
-        detail: `${app.code} has no secret of its own: authctl app signing ${app.code} --step prepare makes one`,
+        detail: `${app.code} has no secret of its own. Create one: authctl app signing ${app.code} --step prepare`,
       })
     const secret = deps.secretBox.open(newest.secret_box, appSecretContext(app.id, newest.version))
     const found = { secret, kid: signingKeyOf(secret).id, stage: newest.stage }

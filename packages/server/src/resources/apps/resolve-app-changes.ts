@@ -86,7 +86,7 @@ function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
   if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
   if (merged.auto_grant_on_signup || merged.sign_up !== 'closed')
     throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
-  if (merged.machine_tokens) throw new ApiError('built_in', { detail: `${current.code} is for people` })
+  if (merged.machine_tokens) throw new ApiError('built_in', { detail: `${current.code} does not issue machine tokens` })
 }
 
 /** Checked only when the list is set or the app is activated: an app that lost its list can still be renamed and deactivated. */
@@ -98,14 +98,14 @@ function assertRedirects(merged: AppColumns, input: AppInput): void {
 
 async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
   if (!(await Organization.exists(deps.db, id)))
-    throw fieldError('default_organization_id', 'invalid_value', 'names no organization')
+    throw fieldError('default_organization_id', 'invalid_value', 'unknown organization')
 }
 
 async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> {
   if (merged.default_role_code === null) return
   if (membershipRoleOf(merged) === null) throw fieldError('default_role_code', 'invalid_value', 'needs default_organization_id')
   const role = await Role.find(deps.db, merged.default_role_code)
-  if (!role) throw fieldError('default_role_code', 'invalid_value', 'names no role')
+  if (!role) throw fieldError('default_role_code', 'invalid_value', 'unknown role')
   if (role.scope !== 'org') throw fieldError('default_role_code', 'invalid_value', 'must be an org-scoped role')
 }
 
@@ -115,7 +115,7 @@ async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promis
   const providers = await SsoProvider.listCodes(deps.db, codes)
   methods.forEach((method, index) => {
     if (!builtInAuthMethods.includes(method) && !providers.includes(method))
-      throw fieldError(`allowed_auth_methods.${index}`, 'invalid_value', 'is no method and names no provider')
+      throw fieldError(`allowed_auth_methods.${index}`, 'invalid_value', 'unknown method or provider')
   })
 }
 

@@ -31,7 +31,7 @@ export const appRoutes: Route[] = [
     tag,
     summary: 'Create an app',
     description:
-      'Answers with `warnings` when users of more than one of its pools share e-mails, or when its tokens will be long.',
+      'The answer has `warnings` if users in more than one of its pools share an e-mail, or if its tokens will be long.',
     auth: 'system_admin',
     body: createAppBody,
     responses: { 201: updatedApp },
@@ -62,7 +62,7 @@ export const appRoutes: Route[] = [
     summary: 'Show an app',
     auth: 'system_admin',
     params: appParams,
-    description: 'With `warnings` when its tokens are long.',
+    description: 'The answer has `warnings` if its tokens are long.',
     responses: { 200: shownApp },
     errors: [],
     handle: async (deps, { params }) => {
@@ -76,8 +76,8 @@ export const appRoutes: Route[] = [
     tag,
     summary: 'Change settings of an app',
     description:
-      'Setting its pools answers with `warnings` when users of more than one of them share e-mails; setting its services or the scope of ' +
-      'its permissions, when its tokens will be long.',
+      'If you set its pools, the answer has `warnings` if users in more than one of them share an e-mail. If you set its ' +
+      'services or the scope of its permissions, the answer has `warnings` if its tokens will be long.',
     auth: 'system_admin',
     params: appParams,
     body: updateAppBody,
@@ -109,7 +109,8 @@ export const appRoutes: Route[] = [
     path: '/admin/apps/{appId}/signing',
     tag,
     summary: 'Show which keys sign the tokens of an app',
-    description: 'By key id. The keys themselves are printed on the machine of the service alone: `gatehouse app-secret CODE`.',
+    description:
+      'Shows the key ids. Only `gatehouse app-secret CODE`, on the machine of the service, prints the keys themselves.',
     auth: 'system_admin',
     params: appParams,
     responses: { 200: signingRecord },
@@ -123,10 +124,11 @@ export const appRoutes: Route[] = [
     method: 'POST',
     path: '/admin/apps/{appId}/signing',
     tag,
-    summary: 'Take the change of the key of an app a step further, or back',
+    summary: 'Move a key change of an app one step forward or back',
     description:
-      'Done in the order prepare, switch, finish, with its consumers set between prepare and switch, no request fails (docs/own-keys.md). ' +
-      '`finish` is refused while a consumer was lately seen without the new key, or a token of the old one lives, unless `force` is true.',
+      'No request fails if you call prepare, switch and finish in this order, and reconfigure the consumers between prepare ' +
+      'and switch (docs/own-keys.md). `finish` is refused while a consumer was recently seen without the new key, or while a ' +
+      'token of the old key is valid, unless `force` is true.',
     auth: 'system_admin',
     params: appParams,
     query: changeSigningQuery,

@@ -29,7 +29,7 @@ const appStatus = z.enum(['active', 'inactive'])
 const permissionScope = z.enum(['services', 'roles'])
 const signing = z
   .enum(['shared', 'own'])
-  .meta({ description: 'Whether the tokens are signed with the shared secret or with one of the app alone' })
+  .meta({ description: "Whether the tokens are signed with the shared secret or with the app's own secret" })
 const signUp = z.enum(['open', 'invitation', 'closed'])
 const webhookEvent = z.enum(['user.registered'])
 const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
@@ -42,9 +42,9 @@ const webhookInput = z.strictObject({
   events: z.array(webhookEvent).max(10).default(['user.registered']),
   enabled: z.boolean().default(true),
   secret: clearable(webhookSecret).meta({
-    description: 'Signs deliveries; write-only. Left out, the secret of that name is kept',
+    description: 'Signs deliveries. Write-only. If omitted, the webhook of that name keeps its secret',
   }),
-  has_secret: z.unknown().optional().meta({ description: 'Ignored, so that what was read can be written back' }),
+  has_secret: z.unknown().optional().meta({ description: 'Ignored. Accepted so that you can write back what you read' }),
 })
 
 const webhooksInput = list(webhookInput).superRefine((webhooks, context) => {
@@ -66,10 +66,10 @@ const settings = {
   status: appStatus.optional(),
   allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
   service_codes: clearableList(stableCode).meta({
-    description: 'Services whose permissions the tokens carry; the app code unless told',
+    description: 'Services whose permissions the tokens carry. Default: the app code',
   }),
   auto_grant_on_signup: clearable(z.boolean()),
-  registration_namespace: clearable(pool).meta({ description: 'Home pool of new users; `default` unless told' }),
+  registration_namespace: clearable(pool).meta({ description: 'Home pool of new users. Default: `default`' }),
   read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may log in' }),
   default_organization_id: clearable(id),
   default_role_code: clearable(roleCode),
@@ -79,25 +79,25 @@ const settings = {
   allowed_email_domains: clearableList(emailDomainRule),
   allowed_auth_methods: clearableList(authMethodCode).meta({
     description:
-      'How one may register or link a login through this app: `password`, `magic_link`, `passkey`, `google`, or the code of a provider. ' +
-      'Users who are there already log in by any method',
+      'Ways to register, or to link a login, through this app: `password`, `magic_link`, `passkey`, `google`, or the code of a ' +
+      'provider. Existing users can log in by any method',
   }),
   webhooks: clearable(webhooksInput),
   permission_scope: clearable(permissionScope),
   sign_up: clearable(signUp),
   organization_sign_up: clearable(z.boolean()).meta({
-    description: 'Whether a registration may found an organization by `organization_name`; true unless told',
+    description: 'Whether a registration may create an organization with `organization_name`. Default: true',
   }),
   require_verified_email: clearable(z.boolean()).meta({
-    description: 'Whether tokens are for those alone who have shown that they read the mail of their address',
+    description: 'Whether only users who have proven that they read the mail of their address get tokens',
   }),
   machine_tokens: clearable(z.boolean()).meta({
-    description: 'Whether service accounts with the scope `tokens:issue` may get tokens for the app; false unless told',
+    description: 'Whether service accounts with the scope `tokens:issue` may get tokens for the app. Default: false',
   }),
 }
 
 const createdSigning = z.literal('shared').optional().meta({
-  description: 'Accepted so that what was read can be written back; POST /admin/apps/{appId}/signing changes it',
+  description: 'Accepted so that you can write back what you read. Change it with POST /admin/apps/{appId}/signing',
 })
 
 export const createAppBody = z
@@ -163,8 +163,8 @@ export const appPage = page(appRecord)
 
 const collisionWarning = z.object({
   code: z.literal('email_collisions'),
-  namespaces: z.array(z.string()).meta({ description: 'Two pools of the app; the user of the first is the one found' }),
-  count: z.int().meta({ description: 'E-mails that have a user in each, among the first 1,000 shared ones' }),
+  namespaces: z.array(z.string()).meta({ description: 'Two pools of the app. A login finds the user of the first one' }),
+  count: z.int().meta({ description: 'Number of e-mails with a user in each pool, among the first 1,000 shared ones' }),
   message: z.string(),
 })
 
@@ -174,7 +174,7 @@ export const updatedApp = appRecord
     warnings: z
       .array(z.union([collisionWarning, tokenSizeWarning]))
       .optional()
-      .meta({ description: 'Only when there are any' }),
+      .meta({ description: 'Omitted if there are none' }),
   })
   .meta({ id: 'UpdatedApp' })
 
@@ -185,12 +185,13 @@ export const changeSigningBody = z
   .strictObject({
     step: z.enum(['prepare', 'switch', 'finish', 'abort']).meta({
       description:
-        '`prepare` accepts a new key besides, `switch` signs with it, `finish` drops the old one, `abort` takes the last of these back',
+        '`prepare` accepts a new key as well, `switch` signs with it, `finish` drops the old one, `abort` undoes the last ' +
+        '`prepare` or `switch`',
     }),
     key: z
       .enum(['own', 'shared'])
       .default('own')
-      .meta({ description: 'Of `prepare`: a new key of the app, or the shared secret' }),
+      .meta({ description: 'For `prepare`: a new key of the app, or the shared secret' }),
   })
   .meta({ id: 'ChangeSigning' })
 export type ChangeSigningInput = z.output<typeof changeSigningBody>
@@ -199,11 +200,11 @@ export const changeSigningQuery = z.strictObject({ force: queryFlag.optional() }
 
 const signingKey = z.object({
   kid: z.string(),
-  stage: z.enum(['current', 'next', 'previous']).meta({ description: 'The current one signs; the others are accepted besides' }),
+  stage: z.enum(['current', 'next', 'previous']).meta({ description: 'The current key signs. The others are accepted as well' }),
   source: z.enum(['own', 'shared']),
   since: timestamp
     .nullable()
-    .meta({ description: 'Since when it has this stage; null for the shared secret of an app that had no other' }),
+    .meta({ description: 'When the key entered this stage. Null for the shared secret of an app that never had another key' }),
 })
 
 /** Describes the keys of an app. Never contains the keys themselves. */
@@ -215,11 +216,11 @@ export const signingRecord = z
     keys: z.array(signingKey),
     consumers_behind: z
       .object({
-        seen_at: timestamp.meta({ description: 'When a consumer was last seen that does not accept the newest key' }),
-        accepting_seen_at: timestamp.nullable().meta({ description: 'When one was last seen that does' }),
+        seen_at: timestamp.meta({ description: 'When a consumer that does not accept the newest key was last seen' }),
+        accepting_seen_at: timestamp.nullable().meta({ description: 'When a consumer that accepts it was last seen' }),
       })
       .nullable()
-      .meta({ description: 'During a change: null when every consumer that was lately seen accepts the newest key' }),
-    old_tokens_until: timestamp.nullable().meta({ description: 'After `switch`: when the last token of the old key is dead' }),
+      .meta({ description: 'During a change: null if every recently seen consumer accepts the newest key' }),
+    old_tokens_until: timestamp.nullable().meta({ description: 'After `switch`: when the last token of the old key expires' }),
   })
   .meta({ id: 'Signing' })

@@ -20,7 +20,7 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
   keysOfChain(deps, chain)
   const begin = await AuditCheckpoint.findLast(db)
   if (begin && auditProofs.checkSignature(begin.signature, checkpointFacts(begin)) !== 'whole')
-    throw new Error('the beginning of the chain of the audit is not what was written; audit verify tells more')
+    throw new Error('the start of the audit chain is not what was written; run audit verify for details')
   const rows = await AuditEvent.listSealed(db, { from: (begin?.seal_position ?? 0) + 1, limit: expired.limit - unsealed })
   const last = lastExpired(deps, rows, begin?.seal ?? '', expired.until)
   if (!last || last.seal_position === null || last.seal === null) return unsealed

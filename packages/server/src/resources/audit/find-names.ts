@@ -3,10 +3,10 @@ import { App } from '../../models/app.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 import { User } from '../../models/user.ts'
-import type { Names } from './present.ts'
+import type { NamesById } from './present.ts'
 
 /** Finds the current names of what the events refer to, in three statements however many events there are. */
-export async function findNames(deps: Deps, events: readonly AuditEvent[]): Promise<Names> {
+export async function findNames(deps: Deps, events: readonly AuditEvent[]): Promise<NamesById> {
   const actors = (type: AuditEvent['actor_type']) =>
     events.filter((event) => event.actor_type === type).map((event) => event.actor_id)
   const [users, apps, accounts] = await Promise.all([

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../models/audit-event.ts'
 import type { auditRecord, auditVerification } from './schema.ts'
 
 /** The current names of the users, apps and service accounts that events refer to by id. Deleted ones have no name. */
-export interface Names {
+export interface NamesById {
   users: ReadonlyMap<string, string>
   apps: ReadonlyMap<string, string>
   serviceAccounts: ReadonlyMap<string, string>
@@ -28,7 +28,7 @@ export interface VerifiedPage {
   next_cursor: string | null
 }
 
-export function presentAuditEvent(event: AuditEvent, names: Names): z.output<typeof auditRecord> {
+export function presentAuditEvent(event: AuditEvent, names: NamesById): z.output<typeof auditRecord> {
   return {
     id: event.id,
     event: event.event,

@@ -12,7 +12,7 @@ export const auditRoutes: Route[] = [
     path: '/admin/audit',
     tag: 'Audit',
     summary: 'List audit events, newest first',
-    description: 'All filters that are given apply together. A filter that nothing fits gives an empty page.',
+    description: 'Events must match all filters that are given. If nothing matches, the page is empty.',
     auth: 'system_admin',
     query: listAuditQuery,
     responses: { 200: auditPage },
@@ -27,9 +27,10 @@ export const auditRoutes: Route[] = [
     method: 'GET',
     path: '/admin/audit/verify',
     tag: 'Audit',
-    summary: 'Compare the audit log with its proofs',
+    summary: 'Verify the audit log against its proofs',
     description:
-      'A page at a time, until `next_cursor` is null. It names the first event that was changed, removed or slipped in past the service.',
+      'Verifies one page at a time, until `next_cursor` is null. Reports the first event that was changed, removed, or not ' +
+      'written by the service.',
     auth: 'system_admin',
     query: verifyAuditQuery,
     responses: { 200: auditVerification },

@@ -4,21 +4,26 @@ import { appRef, email, id, MAX_NAME, moment, page, pageQuery, timestamp } from 
 
 const auditEvent = z.string().superRefine((name, context) => {
   if (isAuditEvent(name)) return
-  context.addIssue({ code: 'custom', message: `is no kind of event; the nearest is ${nearestAuditEvent(name)}` })
+  context.addIssue({ code: 'custom', message: `unknown event; the nearest is ${nearestAuditEvent(name)}` })
 })
 
 export const auditParams = z.object({ id })
 
 export const listAuditQuery = z.strictObject({
   ...pageQuery,
-  event: auditEvent.optional().meta({ description: 'The kind of event, whole: `login.failed`' }),
-  user_id: id.optional().meta({ description: 'Whom the event is about' }),
-  app_id: appRef.optional().meta({ description: 'UUID or code of an app; one that was deleted is found by its UUID alone' }),
+  event: auditEvent.optional().meta({ description: 'The full name of the event, such as `login.failed`' }),
+  user_id: id.optional().meta({ description: 'The user that the event is about' }),
+  app_id: appRef.optional().meta({ description: 'UUID or code of an app. A deleted app is only found by its UUID' }),
   email: email.optional().meta({ description: 'Events about the users with this e-mail, and refused logins with it' }),
-  ip: z.string().min(1).max(MAX_NAME).optional().meta({ description: 'The address that a request came from, as events show it' }),
+  ip: z
+    .string()
+    .min(1)
+    .max(MAX_NAME)
+    .optional()
+    .meta({ description: 'The IP address that a request came from, in the form that events show' }),
   actor_id: id.optional().meta({ description: 'The user or service account that did it' }),
-  since: moment.optional().meta({ description: 'Events at this moment or later; ISO 8601' }),
-  until: moment.optional().meta({ description: 'Events before this moment; ISO 8601' }),
+  since: moment.optional().meta({ description: 'Events at or after this time; ISO 8601' }),
+  until: moment.optional().meta({ description: 'Events before this time; ISO 8601' }),
 })
 export type ListAuditRequest = z.output<typeof listAuditQuery>
 
@@ -27,8 +32,8 @@ export const auditRecord = z
     id,
     event: z.string().meta({ description: 'The kind of event, such as `login.success` or `grant.revoked`' }),
     at: timestamp,
-    reason: z.string().nullable().meta({ description: 'Why something failed; the caller may have been told less' }),
-    audit_reason: z.string().nullable().meta({ description: 'What its caller said, in `X-Audit-Reason`' }),
+    reason: z.string().nullable().meta({ description: 'Why something failed. The caller may have got a less specific answer' }),
+    audit_reason: z.string().nullable().meta({ description: 'The reason that the caller gave in `X-Audit-Reason`' }),
     actor: z
       .object({
         type: z
@@ -37,33 +42,34 @@ export const auditRecord = z
         id: id.nullable().meta({ description: 'Null for `system` and `anonymous`' }),
       })
       .meta({ description: 'Who did it' }),
-    user_id: id.nullable().meta({ description: 'Whom it is about' }),
+    user_id: id.nullable().meta({ description: 'The user it is about' }),
     app_id: id.nullable(),
     ip: z.string().nullable(),
     user_agent: z.string().nullable(),
     request_id: z.string().nullable().meta({ description: '`X-Request-Id` of the request' }),
     count: z.int().meta({
       description:
-        'How often it happened: more than once for refused logins that are counted in one event. The event is the first of them',
+        'How often it happened. More than once for refused logins that are counted in one event, which then describes the first ' +
+        'of them',
     }),
     details: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'What belongs to this kind of event, such as `before` and `after` of a change. Never a secret' }),
+      .meta({ description: 'Details of this kind of event, such as `before` and `after` of a change. Never a secret' }),
     names: z
       .object({
         actor: z.string().nullable().meta({ description: 'The user, or the name of the service account' }),
         user: z.string().nullable(),
         app: z.string().nullable().meta({ description: 'Code of the app' }),
       })
-      .meta({ description: 'What the ids stand for now, users as `email@@pool`. Null for what is gone' }),
+      .meta({ description: 'Current names of the ids; users as `email@@pool`. Null for what no longer exists' }),
   })
   .meta({ id: 'AuditEvent' })
 
 /** An end of the chain, in the form in which the service logs it. */
 const headText = z
   .string()
-  .regex(/^\d{1,15}:[\w.-]{1,100}$/, 'is no POSITION:SEAL')
+  .regex(/^\d{1,15}:[\w.-]{1,100}$/, 'must be POSITION:SEAL')
   .transform((text) => {
     const [position = '', seal = ''] = text.split(':')
     return { position: Number(position), seal }
@@ -72,12 +78,13 @@ const headText = z
 export const verifyAuditQuery = z.strictObject({
   cursor: z
     .string()
-    .regex(/^(sealed\.\d{1,15}|unsealed\.([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$/, 'is no cursor of this list')
+    .regex(/^(sealed\.\d{1,15}|unsealed\.([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$/, 'must be a cursor of this list')
     .optional()
-    .meta({ description: '`next_cursor` of the page before' }),
+    .meta({ description: '`next_cursor` of the previous page' }),
   head: headText.optional().meta({
     description:
-      'An end of the chain from the log of the service, as POSITION:SEAL. Then events that were cut off the end are missed too',
+      'An end of the chain from the log of the service, as POSITION:SEAL. With it, events that were cut off the end are ' +
+      'detected too',
   }),
 })
 export type VerifyAuditRequest = z.output<typeof verifyAuditQuery>
@@ -85,30 +92,32 @@ export type VerifyAuditRequest = z.output<typeof verifyAuditQuery>
 export const auditVerification = z
   .object({
     checked: z.int().meta({ description: 'Events of this page that were compared with their proofs' }),
-    adopted: z.int().meta({ description: 'Of these, events from before events had proofs: nobody has changed them since' }),
-    unsealed: z.int().meta({ description: 'Of these, events that no seal holds yet' }),
+    adopted: z
+      .int()
+      .meta({ description: 'Of these, events from before proofs existed. They have not changed since they were adopted' }),
+    unsealed: z.int().meta({ description: 'Of these, events that are not sealed yet' }),
     fault: z
       .object({
         kind: z.enum(['changed', 'removed', 'inserted', 'unknown_key']).meta({
           description:
-            '`changed`: it is not what the service wrote, there; `removed`: it is gone; `inserted`: it was never written by the service; ' +
-            '`unknown_key`: it was proven with a key that is not configured any more',
+            '`changed`: not what the service wrote; `removed`: missing; `inserted`: not written by the service; `unknown_key`: ' +
+            'proven with a key that is no longer configured',
         }),
         subject: z
           .enum(['event', 'head', 'checkpoint'])
-          .meta({ description: 'An event, or what tells the end or the beginning of the chain' }),
+          .meta({ description: 'An event, or the record of the end or the beginning of the chain' }),
         position: z.int().nullable().meta({ description: 'The place in the chain' }),
-        event_id: z.string().nullable().meta({ description: 'Null for what is gone' }),
+        event_id: z.string().nullable().meta({ description: 'Null for what is missing' }),
         event: z.string().nullable(),
         at: timestamp.nullable(),
       })
       .nullable()
-      .meta({ description: 'The first fault. What comes after it is not compared' }),
+      .meta({ description: 'The first fault. Nothing after it is compared' }),
     head: z
       .object({ position: z.int(), seal: z.string(), sealed_at: timestamp, began_at: timestamp })
       .nullable()
       .meta({ description: 'The end of the chain. Null until the first events are sealed' }),
-    next_cursor: z.string().nullable().meta({ description: 'Null once all is compared, or a fault was found' }),
+    next_cursor: z.string().nullable().meta({ description: 'Null when everything was compared, or when a fault was found' }),
   })
   .meta({ id: 'AuditVerification' })
 

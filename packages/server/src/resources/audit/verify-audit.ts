@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { AuditEventName } from '../../lib/audit-events.ts'
-import { isAdopted, type ProofVerdict, type StoredEvent } from '../../lib/audit-proof.ts'
+import { isAdopted, type ProofState, type StoredEvent } from '../../lib/audit-proof.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditCheckpoint, type Checkpoint } from '../../models/audit-checkpoint.ts'
@@ -116,12 +116,12 @@ function removedAt(position: number): AuditFault {
   return { kind: 'removed', subject: 'event', position, event: null }
 }
 
-function faultOf(event: StoredEvent, verdict: ProofVerdict): AuditFault | null {
+function faultOf(event: StoredEvent, verdict: ProofState): AuditFault | null {
   const kind = kindOf(verdict)
   return kind && { kind, subject: 'event', position: event.seal_position, event }
 }
 
-function kindOf(verdict: ProofVerdict): AuditFault['kind'] | null {
+function kindOf(verdict: ProofState): AuditFault['kind'] | null {
   if (verdict === 'whole') return null
   if (verdict === 'unknown key') return 'unknown_key'
   return verdict === 'unproven' ? 'inserted' : 'changed'

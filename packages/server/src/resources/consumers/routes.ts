@@ -9,10 +9,10 @@ export const consumerRoutes: Route[] = [
     method: 'GET',
     path: '/consumer',
     tag: 'Consumers',
-    summary: 'What this service takes the caller for',
+    summary: 'Show how this service identifies the caller',
     description:
-      'For a backend that checks its settings: a signature that is not ours is `token_invalid`, a code that no app has `app_not_found`. ' +
-      '`service_id` tells this service from that of another environment.',
+      'Lets a backend check its settings. A signature with an unknown secret is `token_invalid`. An app code that no app has ' +
+      'is `app_not_found`. `service_id` distinguishes this service from that of another environment.',
     auth: 'any_consumer',
     noStore: true,
     responses: { 200: consumerRecord },
@@ -23,11 +23,11 @@ export const consumerRoutes: Route[] = [
     method: 'GET',
     path: '/admin/secrets',
     tag: 'Consumers',
-    summary: 'Which signing secrets this server and the consumers of each app accept',
+    summary: 'List the signing secrets that this server and the consumers of each app accept',
     description:
-      'Secrets are named by their key id. While the secret is being rotated, the new one may sign as soon as every app has a line ' +
-      'with its key id and no consumer was lately seen without it (docs/rotating-the-secret.md). Apps that sign with a key of their own ' +
-      'have no part in that.',
+      'Secrets are named by their key id. While you rotate the secret, the new one may sign as soon as every app has an entry ' +
+      'with its key id and no consumer was recently seen without it (docs/rotating-the-secret.md). This does not concern apps ' +
+      'that sign with their own key.',
     auth: 'system_admin',
     responses: { 200: secretsRecord },
     errors: [],

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { getKeptApp } from '../apps/get-app.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
-import { type Given, giveGrants } from './give-grants.ts'
+import { type GrantOutcome, giveGrants } from './give-grants.ts'
 import type { GrantInput } from './schema.ts'
 
 /** Grants one user access to an app. Must come last in its transaction. Throws `not_found`, `validation_failed`. */
@@ -11,7 +11,7 @@ export async function giveGrant(
   deps: Deps<Tx>,
   { userId, appRef, ...input }: { userId: string; appRef: string } & GrantInput,
   actor: Actor,
-): Promise<Given> {
+): Promise<GrantOutcome> {
   const { id } = await lockUser(deps, userId)
   const app = await getKeptApp(deps, appRef)
   const [given] = await giveGrants(deps, { users: [await getUser(deps, id)], app, ...input }, actor)

@@ -23,7 +23,7 @@ interface GiveInput extends GrantInput {
   app: Pick<App, 'id' | 'code'>
 }
 
-export interface Given {
+export interface GrantOutcome {
   outcome: 'granted' | 'updated' | 'unchanged'
   grant: z.output<typeof givenGrant>
 }
@@ -34,7 +34,7 @@ export interface Given {
  * stays. Open requests of the users are closed as approved. Must come last in its transaction. Returns results in the order of
  * the users. Throws `validation_failed`.
  */
-export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<Given[]> {
+export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<GrantOutcome[]> {
   const { users, app, expires_at, reason } = input
   const now = deps.clock()
   if (expires_at != null && expires_at < now + shortestMs)
@@ -51,7 +51,7 @@ export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor)
     expires_at: expires_at ?? null,
     reason: reason ?? null,
   } as const
-  const outcomeOf = ({ id }: { id: string }): Given['outcome'] => {
+  const outcomeOf = ({ id }: { id: string }): GrantOutcome['outcome'] => {
     const grant = before.get(id)
     if (!grant || grantStateAt(grant, now) !== 'active') return 'granted'
     return Object.keys(given).length > 0 ? 'updated' : 'unchanged'

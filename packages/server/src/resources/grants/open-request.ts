@@ -2,6 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
@@ -75,7 +76,7 @@ async function isMailDue(deps: Deps<Tx>, appId: string): Promise<boolean> {
 
 async function tellAdmins(deps: Deps<Tx>, request: { id: string; app_id: string }): Promise<void> {
   const payload: RequestPayload = { request_id: request.id }
-  const admins = await User.listActiveHolders(deps.db, 'system_admin')
+  const admins = await User.listActiveHolders(deps.db, SYSTEM_ADMIN)
   for (const { id, email } of admins.slice(0, MOST_TOLD))
     await addMail(deps, { name: 'access_requested', app_id: request.app_id, user_id: id, destination: email }, payload)
 }

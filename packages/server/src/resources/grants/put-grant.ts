@@ -3,7 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { giveGrant } from './give-grant.ts'
-import type { Given } from './give-grants.ts'
+import type { GrantOutcome } from './give-grants.ts'
 import type { GrantInput } from './schema.ts'
 
 /** Grants a user access to an app. Throws `not_found`, `validation_failed`. */
@@ -11,6 +11,6 @@ export async function putGrant(
   deps: Deps<Pool>,
   input: { userId: string; appRef: string } & GrantInput,
   actor: Actor,
-): Promise<Given> {
+): Promise<GrantOutcome> {
   return transaction(deps, (deps) => giveGrant(deps, input, actor))
 }

@@ -35,7 +35,7 @@ export async function putGrants(
       const named = found.get(user)!
       if (!('id' in named)) return { user, outcome: 'failed', ...named }
       const answer = answers.get(named.id)
-      if (!answer) return { user, outcome: 'failed', code: 'user_not_found', message: `no user is named ${user}` }
+      if (!answer) return { user, outcome: 'failed', code: 'user_not_found', message: `no user matches ${user}` }
       answers.set(named.id, { ...answer, outcome: 'unchanged' })
       return { user, ...answer }
     })

@@ -9,9 +9,9 @@ export const grantParams = z.object({ userId: id, appId: appRef.meta({ descripti
 export const grantBody = z
   .strictObject({
     expires_at: clearable(z.iso.datetime({ offset: true }).transform((moment) => Date.parse(moment))).meta({
-      description: 'When the access ends, five seconds from now at the earliest; no token outlives it',
+      description: 'When the access ends; at least five seconds from now. No token outlives it',
     }),
-    reason: clearable(text).meta({ description: 'Why, for other admins' }),
+    reason: clearable(text).meta({ description: 'The reason, for other admins' }),
   })
   .meta({ id: 'GrantAccess' })
 export type GrantInput = z.output<typeof grantBody>
@@ -27,7 +27,7 @@ export const grantRecord = z
     granted_via: z.enum(['admin', 'auto', 'link', 'invitation', 'import']),
     granted_by: id
       .nullable()
-      .meta({ description: 'The user or service account; null where the service granted by its settings' }),
+      .meta({ description: 'The user or service account. Null if the service granted it by its settings' }),
     reason: z.string().nullable(),
     granted_at: timestamp,
     expires_at: timestamp.nullable(),
@@ -44,19 +44,19 @@ export const bulkGrantBody = grantBody
       .array(text.min(1))
       .min(1)
       .max(MAX_LIST)
-      .meta({ description: 'Each by UUID, by `email@@pool`, or by an e-mail that only one user has' }),
+      .meta({ description: 'Each as a UUID, as `email@@pool`, or as an e-mail that only one user has' }),
   })
   .meta({ id: 'GrantAccessToMany' })
 
 export const bulkGrantItem = z.object({
-  user: z.string().meta({ description: 'As the user was named' }),
+  user: z.string().meta({ description: 'As given in the request' }),
   outcome: z.enum(['granted', 'updated', 'unchanged', 'failed']),
-  grant: givenGrant.optional().meta({ description: 'Unless it failed' }),
+  grant: givenGrant.optional().meta({ description: 'Omitted if it failed' }),
   code: z.enum(['invalid_user', 'user_not_found', 'ambiguous_user']).optional().meta({ description: 'Why it failed' }),
   message: z.string().optional(),
 })
 export const bulkGrantAnswer = z
-  .object({ items: z.array(bulkGrantItem).meta({ description: 'In the order of the users' }) })
+  .object({ items: z.array(bulkGrantItem).meta({ description: 'In the order of `users`' }) })
   .meta({ id: 'GrantsToMany' })
 
 export const grantPage = page(grantRecord)
@@ -66,7 +66,7 @@ export const listGrantsQuery = z.strictObject(pageQuery)
 export const accessRequestRecord = ownAccessRequest
   .extend({
     user: z.object({ id, email: z.string(), namespace: z.string() }),
-    reason: z.string().nullable().meta({ description: 'What the admin answered' }),
+    reason: z.string().nullable().meta({ description: 'The answer of the admin' }),
     decided_by: id.nullable(),
     decided_at: timestamp.nullable(),
   })
@@ -82,5 +82,5 @@ export const listAccessRequestsQuery = z.strictObject({
 })
 export const approveRequestBody = grantBody.meta({ id: 'ApproveAccess' })
 export const denyRequestBody = z
-  .strictObject({ reason: clearable(text).meta({ description: 'Why; the user reads it' }) })
+  .strictObject({ reason: clearable(text).meta({ description: 'The reason. The user sees it' }) })
   .meta({ id: 'DenyAccess' })

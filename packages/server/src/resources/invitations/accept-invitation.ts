@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -62,7 +63,7 @@ export async function getAcceptableInvitation(deps: Deps, token: string, { email
 
 /** Roles may have been deleted since, or org_admins may no longer give them. If none is left, the user becomes a plain member. */
 async function rolesLeft(deps: Deps, { role_codes, grants_app }: Invitation): Promise<string[]> {
-  const left = await listGivableCodes(deps, role_codes, grants_app ? 'system_admin' : 'org_admin')
+  const left = await listGivableCodes(deps, role_codes, grants_app ? SYSTEM_ADMIN : 'org_admin')
   return left.length > 0 ? left : [fallbackRole]
 }
 

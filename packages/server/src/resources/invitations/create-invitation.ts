@@ -3,6 +3,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
+import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -30,7 +31,7 @@ export async function createInvitation(
   actor: Actor,
 ): Promise<z.output<typeof createdInvitation>> {
   const { organizationId, by } = input
-  if (by === 'system_admin' || actor.caller?.kind !== 'user') return insertInvitation(deps, input, actor)
+  if (by === SYSTEM_ADMIN || actor.caller?.kind !== 'user') return insertInvitation(deps, input, actor)
   await getGovernedOrganization(deps, { organizationId, by }, actor)
   const attempts = await takeInvitation(deps, { organizationId, caller: actor.caller, isMailed: input.email != null })
   try {
@@ -57,7 +58,7 @@ async function insertInvitation(
       organization_id: organizationId,
       email: input.email ?? null,
       role_codes: roleCodes,
-      grants_app: by === 'system_admin',
+      grants_app: by === SYSTEM_ADMIN,
       invited_by: actor.caller?.kind === 'user' ? actor.caller.userId : null,
       created_at: now,
       expires_at: now + (input.expires_in_seconds ?? defaultLifeSeconds) * 1000,
@@ -75,6 +76,6 @@ async function insertInvitation(
 
 async function getInvitingApp(deps: Deps, code: string): Promise<Pick<App, 'id' | 'code'>> {
   const app = await App.findCode(deps.db, code)
-  if (!app) throw fieldError('app_code', 'invalid_value', 'names no app')
+  if (!app) throw fieldError('app_code', 'invalid_value', 'unknown app')
   return app
 }

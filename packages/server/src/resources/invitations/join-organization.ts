@@ -23,7 +23,7 @@ export async function joinOrganization(
     await readSelf(deps, actor.caller.claims)
     const user = await getUser(deps, actor.caller.userId)
     const { membership, joined } = await acceptInvitation(deps, token, user, actor)
-    if (!joined) throw new ApiError('already_member', { detail: 'The invitation was not used and the roles are as they were' })
+    if (!joined) throw new ApiError('already_member', { detail: 'The invitation was not used, and the roles did not change' })
     return membership
   })
 }

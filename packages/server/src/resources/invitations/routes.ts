@@ -23,10 +23,10 @@ export const invitationRoutes: Route[] = [
     method: 'POST',
     path: '/auth/invitations/accept',
     tag,
-    summary: 'Accept an invitation with the own account',
+    summary: 'Accept an invitation with your account',
     description:
-      'Joins the inviting organization with the invitation’s roles. A member already gets 409: the membership stays as it is and the ' +
-      'invitation unused. A token with the organization comes from a refresh with its `organization_id`.',
+      'Joins the inviting organization with the invitation’s roles. An existing member gets 409: the membership does not ' +
+      'change, and the invitation stays unused. To get a token with the organization, refresh with its `organization_id`.',
     auth: 'user',
     noStore: true,
     body: acceptInvitationBody,
@@ -50,9 +50,9 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       tag,
       summary: `Invite to an organization${whose}`,
       description: forAdmins
-        ? 'The token is shown this once. Accepting grants the app of `app_code`, and verifies the address of `email`.'
-        : 'The token is shown this once. `app_code` only says whose frontend the link leads to. The own address must be verified, and ' +
-          'AUTH_INVITATION_LIMIT holds.',
+        ? 'The token is shown only once. Accepting the invitation grants the app `app_code` and verifies the address `email`.'
+        : 'The token is shown only once. `app_code` only sets the app whose frontend the link leads to. Your address must be ' +
+          'verified, and AUTH_INVITATION_LIMIT applies.',
       auth,
       noStore: true,
       params: inviterParams,
@@ -81,7 +81,7 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       method: 'DELETE',
       path: `${path}/{invitationId}`,
       tag,
-      summary: `Take an invitation back${whose}`,
+      summary: `Withdraw an invitation${whose}`,
       auth,
       params: invitationParams,
       responses: { 204: null },

@@ -9,13 +9,15 @@ export const invitationParams = z.object({ organizationId: id, invitationId: id 
 
 export const createInvitationBody = z
   .strictObject({
-    email: clearable(email).meta({ description: 'Only the user of this address may accept; anybody with the token unless told' }),
+    email: clearable(email).meta({
+      description: 'Only the user with this address may accept. If omitted, anyone with the token may',
+    }),
     // Takes any text. The use-case checks all elements against the existing roles at once.
     role_codes: list(text).min(1).meta({ description: 'Org-scoped roles of the membership' }),
     app_code: clearable(appCode).meta({
-      description: 'Whose frontend the link leads to; granted too when a system_admin invites',
+      description: 'The app whose frontend the link leads to. Also granted if a system_admin invites',
     }),
-    expires_in_seconds: clearable(z.int().min(1).max(maxSeconds)).meta({ description: '7 days unless told, 90 days at most' }),
+    expires_in_seconds: clearable(z.int().min(1).max(maxSeconds)).meta({ description: 'Default: 7 days. At most 90 days' }),
   })
   .meta({ id: 'CreateInvitation' })
 export type CreateInvitationInput = z.output<typeof createInvitationBody>
@@ -27,7 +29,7 @@ export const invitationRecord = z
     email: z.string().nullable(),
     role_codes: z.array(z.string()),
     app_code: z.string().nullable(),
-    grants_app: z.boolean().meta({ description: 'Whether accepting grants the app: a system_admin invited' }),
+    grants_app: z.boolean().meta({ description: 'Whether accepting grants the app, which is so if a system_admin invited' }),
     status: z.enum(['pending', 'accepted', 'expired']),
     invited_by: id.nullable(),
     created_at: timestamp,
@@ -37,7 +39,7 @@ export const invitationRecord = z
   })
   .meta({ id: 'Invitation' })
 
-const secret = shownOnce('Shown this once; `token` and `code` are one value')
+const secret = shownOnce('Shown only once. `token` and `code` are the same value')
 export const createdInvitation = invitationRecord.extend({ token: secret, code: secret }).meta({ id: 'CreatedInvitation' })
 
 export const invitationPage = page(invitationRecord)

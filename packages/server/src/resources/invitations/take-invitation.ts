@@ -27,7 +27,7 @@ export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByM
   const { organizationId, caller, isMailed } = invitation
   if (caller.authority.refuseAdministration() === undefined) return []
   const { email_verified_at: verifiedAt } = await getUser(deps, caller.userId)
-  if (verifiedAt === null) throw new ApiError('email_unverified', { detail: 'Verify your own address before you invite others' })
+  if (verifiedAt === null) throw new ApiError('email_unverified', { detail: 'Verify your address before you invite others' })
   if (isMailed) await limitUser(deps, caller)
   const limit = deps.config.invitationLimit
   const own = await takeAttempt(deps, `invitations:user:${caller.userId}`, limit)

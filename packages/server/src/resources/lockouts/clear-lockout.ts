@@ -10,7 +10,7 @@ import { recordEvent } from '../audit/record-event.ts'
 export async function clearLockout(deps: Deps<Pool>, key: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const counter = await Lockout.findForUpdate(deps.db, key)
-    if (!counter) throw new ApiError('not_found', { detail: 'No failures are counted by this key' })
+    if (!counter) throw new ApiError('not_found', { detail: 'No failures are counted under this key' })
     await Lockout.clear(deps.db, [key])
     const isLocked = counter.locked_until !== null && counter.locked_until > deps.clock()
     const details = { key, before: { failures: counter.failures, locked: isLocked }, after: { failures: 0, locked: false } }

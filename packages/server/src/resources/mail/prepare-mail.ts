@@ -57,7 +57,7 @@ export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise
   if (message.name === 'access_approved' || message.name === 'access_denied') return prepareDecision(deps, message, payload)
   const { user_agent: userAgent, ...facts }: NoticePayload = payload
   const purpose = noticePurposes.find((purpose) => purpose === message.name)
-  if (!purpose) throw new Error(`no mail is called ${message.name}`)
+  if (!purpose) throw new Error(`unknown mail ${message.name}`)
   return async () => noticeMail(purpose, { ...facts, userAgent })
 }
 

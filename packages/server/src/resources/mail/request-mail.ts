@@ -26,7 +26,7 @@ export async function requestMail(
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, code)
   if (redirectUrl !== undefined && !matchesRedirectUrl(redirectUrl, app.allowed_redirect_urls))
-    throw fieldError('redirect_url', 'invalid_value', 'is none of the allowed_redirect_urls of the app')
+    throw fieldError('redirect_url', 'invalid_value', 'is not one of the allowed_redirect_urls of the app')
   // Count per app: requests through another app must not use up the user's requests here.
   if (!(await takeMailSlot(deps, 'asked', purpose, email, app.id))) return
   await transaction(deps, (deps) => addTokenMail(deps, { purpose, email, appId: app.id, redirectUrl }, origin))

@@ -4,9 +4,9 @@ import { mailRequestBody, queued } from './schema.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 
 export const mailRoutes: Route[] = [
-  mailRoute('verify_email', '/auth/email/resend', 'Ask for another mail that verifies the address'),
-  mailRoute('reset_password', '/auth/password/forgot', 'Ask for a mail to set a new password'),
-  mailRoute('magic_link', '/auth/magic-link', 'Ask for a mail to log in with'),
+  mailRoute('verify_email', '/auth/email/resend', 'Request another mail to verify the address'),
+  mailRoute('reset_password', '/auth/password/forgot', 'Request a mail to set a new password'),
+  mailRoute('magic_link', '/auth/magic-link', 'Request a mail to log in with'),
 ]
 
 /** The route for one purpose. Only the mailbox learns whether its address is known. */
@@ -17,8 +17,8 @@ function mailRoute(purpose: TokenPurpose, path: string, summary: string): Route 
     tag: 'Account mail',
     summary,
     description:
-      'One answer, whoever asks: a mail goes out only when a user of the app has the address, and in any 15 minutes three at most. ' +
-      'Links that were sent before for the same purpose are dead once a newer one is on its way.',
+      'The answer is always the same. A mail is only sent if a user of the app has the address, and at most three times in 15 ' +
+      'minutes. A newer link invalidates earlier links for the same purpose.',
     auth: 'public',
     body: mailRequestBody,
     responses: { 202: queued },

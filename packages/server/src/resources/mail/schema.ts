@@ -8,7 +8,7 @@ export const mailRequestBody = z
     email,
     app_code: optionalAppCode,
     redirect_url: optionalField(text).meta({
-      description: 'Rides along in the link; one of the `allowed_redirect_urls` of the app',
+      description: 'Passed on in the link. One of the `allowed_redirect_urls` of the app',
     }),
   })
   .meta({ id: 'MailRequest' })

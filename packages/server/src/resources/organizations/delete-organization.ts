@@ -39,5 +39,5 @@ async function assertUnused(deps: Deps, id: string): Promise<void> {
 }
 
 function inUse(cause?: unknown): ApiError {
-  return new ApiError('organization_in_use', { detail: 'An app names it, or users are members', cause })
+  return new ApiError('organization_in_use', { detail: 'An app refers to it, or users are members', cause })
 }

@@ -24,5 +24,5 @@ export async function getMembership(deps: Deps, key: MembershipKey): Promise<Sto
 }
 
 export function noMember(): ApiError {
-  return new ApiError('not_found', { detail: 'The user is no member of this organization' })
+  return new ApiError('not_found', { detail: 'The user is not a member of this organization' })
 }

@@ -1,6 +1,7 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import type { Giver } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { OrganizationRow } from '../../models/organization.ts'
 import { type MembershipKey, OrganizationMembership } from '../../models/organization-membership.ts'
@@ -14,7 +15,7 @@ import { getOrganization, lockOrganization } from './get-organization.ts'
  */
 export interface Governed {
   organizationId: string
-  by: 'system_admin' | 'org_admin'
+  by: Giver
 }
 
 /**

@@ -32,7 +32,7 @@ export const organizationRoutes: Route[] = [
     path: '/admin/organizations',
     tag,
     summary: 'Create an organization',
-    description: 'Without `slug`, one is made from the name, with a suffix where that is taken.',
+    description: 'Without `slug`, one is derived from the name, with a suffix if it is taken.',
     auth: 'system_admin',
     body: createOrganizationBody,
     responses: { 201: organizationDetail },
@@ -69,7 +69,7 @@ export const organizationRoutes: Route[] = [
     path: '/admin/organizations/{organizationId}',
     tag,
     summary: 'Change the name or slug of an organization',
-    description: 'Tokens carry a new slug from their next refresh on.',
+    description: 'Tokens carry a new slug from their next refresh.',
     auth: 'system_admin',
     params: organizationParams,
     body: updateOrganizationBody,
@@ -84,7 +84,7 @@ export const organizationRoutes: Route[] = [
     path: '/admin/organizations/{organizationId}',
     tag,
     summary: 'Delete an organization',
-    description: 'With its invitations; 409 while an app names it or users are members.',
+    description: 'Also deletes its invitations. 409 while an app refers to it or users are members.',
     auth: 'system_admin',
     params: organizationParams,
     responses: { 204: null },
@@ -129,8 +129,9 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       tag,
       summary: forAdmins ? "Make a user a member, or replace a member's roles" : `Replace the roles of a member${whose}`,
       description: forAdmins
-        ? '201 when the user became a member, 200 when one already. Only org-scoped roles are taken.'
-        : 'Only org-scoped roles are taken; those added and taken away must be `assignable_by` an org_admin. A user who is not a member is 404, as is an unknown id: users join by an invitation.',
+        ? '201 if the user became a member, 200 if the user already was one. Only org-scoped roles are accepted.'
+        : 'Only org-scoped roles are accepted. Roles that are added or removed must be `assignable_by` an org_admin. The answer ' +
+          'for a user who is not a member is 404, as for an unknown id: users join with an invitation.',
       auth,
       params: memberParams,
       body: putMemberBody,
@@ -147,11 +148,11 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
       tag,
       summary: `Remove a member from an organization${whose}${forAdmins ? '' : ', or leave it'}`,
       description:
-        'Tokens with this organization go on until they expire; they cannot be refreshed with it.' +
+        'Tokens with this organization stay valid until they expire, but cannot be refreshed with it.' +
         (forAdmins
           ? ''
-          : ' Any member may leave. The last active org_admin may only while no other member is left. Somebody else who holds a role ' +
-            'that only a system_admin takes away cannot be removed.'),
+          : ' Any member may leave. The last active org_admin may only leave if no other member is left. You cannot remove another ' +
+            'member who holds a role that only a system_admin can remove.'),
       auth,
       params: memberParams,
       responses: { 204: null },

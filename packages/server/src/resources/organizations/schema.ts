@@ -9,7 +9,7 @@ export const memberParams = z.object({ organizationId: id, userId: id })
 const slug = newAppCode
 
 export const createOrganizationBody = z
-  .strictObject({ name, slug: clearable(slug).meta({ description: 'Made from the name unless told' }) })
+  .strictObject({ name, slug: clearable(slug).meta({ description: 'Default: derived from the name' }) })
   .meta({ id: 'CreateOrganization' })
 export type CreateOrganizationInput = z.output<typeof createOrganizationBody>
 
@@ -30,7 +30,7 @@ export const organizationPage = page(organizationDetail)
 export const putMemberBody = z
   .strictObject({
     // Takes any text. The use-case checks all elements against the existing roles at once.
-    role_codes: list(text).min(1).meta({ description: 'Org-scoped roles; they replace those held' }),
+    role_codes: list(text).min(1).meta({ description: 'Org-scoped roles. They replace the current ones' }),
   })
   .meta({ id: 'PutMember' })
 

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
+import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import { type GivableRole, Role } from '../../models/role.ts'
 import type { Governed } from './get-governed-organization.ts'
 
@@ -16,7 +17,7 @@ export async function validateMemberRoles(deps: Deps, codes: readonly string[], 
   const roles = await Role.listGivable(deps.db, [...codes, ...held])
   const byCode = new Map(roles.map((role) => [role.code, role]))
   const errors = codes.flatMap((code, index): FieldError[] => {
-    const message = faultOf(byCode.get(code), held.includes(code) ? 'system_admin' : by)
+    const message = faultOf(byCode.get(code), held.includes(code) ? SYSTEM_ADMIN : by)
     return message === undefined ? [] : [{ path: `role_codes.${index}`, code: 'invalid_value', message }]
   })
   for (const { code } of keptRoles(roles, { by, held })) {
@@ -24,7 +25,7 @@ export async function validateMemberRoles(deps: Deps, codes: readonly string[], 
       errors.push({
         path: 'role_codes',
         code: 'invalid_value',
-        message: `leaves out ${code}, which only a system_admin takes away`,
+        message: `leaves out ${code}, which only a system_admin can remove`,
       })
   }
   if (errors.length > 0) throw validationFailed(errors)
@@ -35,7 +36,7 @@ export async function validateMemberRoles(deps: Deps, codes: readonly string[], 
 export async function assertRolesTakeable(deps: Deps, giving: Giving): Promise<void> {
   const [kept] = keptRoles(await Role.listGivable(deps.db, giving.held), giving)
   if (kept)
-    throw new ApiError('system_admin_required', { detail: `The member holds ${kept.code}, which only a system_admin takes away` })
+    throw new ApiError('system_admin_required', { detail: `The member holds ${kept.code}, which only a system_admin can remove` })
 }
 
 /** Those of the codes that are still org-scoped roles and that the giver may still give, by name. */
@@ -45,9 +46,9 @@ export async function listGivableCodes(deps: Deps, codes: readonly string[], by:
 }
 
 function faultOf(role: GivableRole | undefined, by: Governed['by']): string | undefined {
-  if (!role) return 'names no role'
+  if (!role) return 'unknown role'
   if (role.scope !== 'org') return 'must be an org-scoped role'
-  return isGivenBy(role, by) ? undefined : 'is given by a system_admin alone'
+  return isGivenBy(role, by) ? undefined : 'can only be given by a system_admin'
 }
 
 function keptRoles(roles: readonly GivableRole[], { by, held }: Giving): GivableRole[] {
@@ -55,5 +56,5 @@ function keptRoles(roles: readonly GivableRole[], { by, held }: Giving): Givable
 }
 
 function isGivenBy(role: GivableRole, by: Governed['by']): boolean {
-  return by === 'system_admin' || role.assignable_by === 'org_admin'
+  return by === SYSTEM_ADMIN || role.assignable_by === 'org_admin'
 }

@@ -1,4 +1,5 @@
 import type { LivePermission } from '../../models/permission.ts'
+import { listUndeclared } from './prune-permissions.ts'
 
 /** A permission as a service declares it. */
 export type DeclaredPermission = Omit<LivePermission, 'id'>
@@ -20,14 +21,13 @@ export function planRegistration(
   { prunes }: { prunes: boolean },
 ): RegistrationPlan {
   const liveNames = new Map(live.map(({ code, name }) => [code, name]))
-  const declaredCodes = new Set(declared.map(({ code }) => code))
-  const undeclared = live.filter(({ code }) => !declaredCodes.has(code))
+  const undeclared = listUndeclared(live, declared)
   const kept = prunes ? [] : undeclared.map(({ id: _, ...permission }) => permission)
   return {
     created: byCode(declared.filter(({ code }) => !liveNames.has(code))),
     updated: byCode(declared.filter(({ code, name }) => liveNames.has(code) && liveNames.get(code) !== name)),
     unchanged: byCode(declared.filter(({ code, name }) => liveNames.get(code) === name)),
-    pruned: prunes ? byCode(undeclared) : [],
+    pruned: prunes ? undeclared : [],
     result: byCode([...declared, ...kept]),
   }
 }

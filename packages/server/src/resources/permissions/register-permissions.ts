@@ -14,7 +14,7 @@ import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { tokenSizeMember, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { listLosses } from './list-losses.ts'
 import { type DeclaredPermission, planRegistration, type RegistrationPlan } from './plan-registration.ts'
-import { maxCodesTold, pruneLimit, prunePermissions } from './prune-permissions.ts'
+import { assertPruneLimit, maxCodesTold, prunePermissions } from './prune-permissions.ts'
 import type { RegisterPermissionsInput, registrationRecord } from './schema.ts'
 
 /** An audit event lists at most this many codes of each kind. Its counts are complete. */
@@ -41,7 +41,7 @@ export async function registerPermissions(
     const newest = await lockService(deps, service, { create: !dryRun })
     const isOutdated = revision !== undefined && newest !== null && revision < newest
     const plan = planRegistration(await Permission.listLive(deps.db, service), input.permissions, { prunes: !isOutdated })
-    if (input.max_prune !== undefined && plan.pruned.length > input.max_prune) throw pruneLimit(plan, input.max_prune)
+    assertPruneLimit(plan.pruned, input.max_prune)
 
     const written = [...plan.created, ...plan.updated]
     const changes = written.length > 0 || plan.pruned.length > 0

@@ -7,7 +7,7 @@ export async function resolvePermissionIds(deps: Deps, codes: readonly string[],
   const live = await Permission.listLiveIds(deps.db, codes)
   const idOf = new Map(live.map(({ id, code }) => [code, id]))
   const errors = codes.flatMap((code, index): FieldError[] =>
-    idOf.has(code) ? [] : [{ path: `${field}.${index}`, code: 'invalid_value', message: 'names no permission' }],
+    idOf.has(code) ? [] : [{ path: `${field}.${index}`, code: 'invalid_value', message: 'unknown permission' }],
   )
   if (errors.length > 0) throw validationFailed(errors)
   return [...idOf.values()]

@@ -18,7 +18,7 @@ export const permissionRoutes: Route[] = [
     path: '/admin/permissions',
     tag,
     summary: 'List permissions, newest first',
-    description: 'Pruned permissions are not among them.',
+    description: 'Does not include pruned permissions.',
     auth: 'system_admin',
     query: listPermissionsQuery,
     responses: { 200: permissionPage },
@@ -34,9 +34,9 @@ export const permissionRoutes: Route[] = [
     tag,
     summary: 'Declare all permissions of a service',
     description:
-      'For a service account of that service with the scope `permissions:register`, or a system_admin; meant for every boot. What ' +
-      'the service declared before and does not now is pruned: it leaves tokens and lists at once, and the roles that held it hold ' +
-      'it again when the same service declares it again. Callers at once have their way one after the other, each whole.',
+      'For a service account of that service with the scope `permissions:register`, or a system_admin. Meant for every boot. ' +
+      'Permissions that the service declared before but not now are pruned: they leave tokens and lists at once. If the same ' +
+      'service declares one again, the roles that held it hold it again. Registrations for the same service run one at a time.',
     auth: 'service',
     // Enough for 5,000 permissions of any length and escaping.
     bodyLimitBytes: 10 * 1024 * 1024,

@@ -12,7 +12,7 @@ import {
 } from '../../lib/fields.ts'
 import { tokenSizeWarnings } from '../../lib/records.ts'
 
-const part = (form: RegExp, characters: string) => z.string().min(1).max(MAX_NAME).regex(form, `must be of ${characters}`)
+const part = (form: RegExp, characters: string) => z.string().min(1).max(MAX_NAME).regex(form, `may only contain ${characters}`)
 
 const declaredPermission = z
   .strictObject({
@@ -23,13 +23,17 @@ const declaredPermission = z
   })
   .superRefine(({ code, resource, action }, context) => {
     if (code === `${resource}:${action}`) return
-    context.addIssue({ code: 'custom', path: ['code'], message: `must be ${resource}:${action}, the resource and the action` })
+    context.addIssue({
+      code: 'custom',
+      path: ['code'],
+      message: `must be ${resource}:${action}, that is, the resource and the action`,
+    })
   })
 
 const declaredPermissions = list(declaredPermission, MAX_PERMISSIONS).superRefine((permissions, context) => {
   const codes = new Set<string>()
   permissions.forEach(({ code }, index) => {
-    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index, 'code'], message: 'is in the list already' })
+    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index, 'code'], message: 'is already in the list' })
     codes.add(code)
   })
 })
@@ -37,17 +41,19 @@ const declaredPermissions = list(declaredPermission, MAX_PERMISSIONS).superRefin
 export const registerPermissionsBody = z
   .strictObject({
     service: stableCode,
-    permissions: declaredPermissions.meta({ description: 'All that the service has; an empty list prunes every permission' }),
-    revision: z.int().min(0).optional().meta({
-      description: 'Grows with each release of the list. A call with a lower one than the newest seen prunes nothing',
+    permissions: declaredPermissions.meta({
+      description: 'All permissions of the service. An empty list prunes every permission',
     }),
-    max_prune: z.int().min(0).optional().meta({ description: 'When more would be pruned, nothing is done' }),
+    revision: z.int().min(0).optional().meta({
+      description: 'Increases with each release of the list. A call with a lower one than the newest seen prunes nothing',
+    }),
+    max_prune: z.int().min(0).optional().meta({ description: 'If more would be pruned, nothing is changed' }),
   })
   .meta({ id: 'RegisterPermissions' })
 export type RegisterPermissionsInput = z.output<typeof registerPermissionsBody>
 
 export const registerPermissionsQuery = z.strictObject({
-  dry_run: queryFlag.optional().meta({ description: 'Tells what would happen and writes nothing' }),
+  dry_run: queryFlag.optional().meta({ description: 'Report what would happen without writing anything' }),
 })
 
 const permissionMembers = { code: z.string(), name: z.string(), resource: z.string(), action: z.string() }
@@ -63,16 +69,16 @@ export const registrationRecord = z
   .object({
     service: z.string(),
     created: z.int(),
-    updated: z.int().meta({ description: 'Those that got another name' }),
+    updated: z.int().meta({ description: 'Permissions whose name changed' }),
     pruned: z.int(),
     unchanged: z.int(),
-    permissions: z.array(z.object(permissionMembers)).meta({ description: 'What the service has now, by code' }),
+    permissions: z.array(z.object(permissionMembers)).meta({ description: 'Permissions that the service has now, by code' }),
     roles: z
       .array(
         z.object({
           code: z.string(),
           permissions: z.array(z.string()),
-          user_count: z.int().meta({ description: 'Users who hold the role, in an organization too' }),
+          user_count: z.int().meta({ description: 'Users who hold the role, including in an organization' }),
         }),
       )
       .optional()

@@ -25,7 +25,7 @@ export async function changePoolTags(
   actor: Actor,
 ): Promise<PooledUser> {
   remove.forEach((pool, index) => {
-    if (add.includes(pool)) throw fieldError(`remove.${index}`, 'invalid_value', 'is also to be added')
+    if (add.includes(pool)) throw fieldError(`remove.${index}`, 'invalid_value', 'is also in add')
   })
   return changeUser(deps, userId, undefined, async (deps, user) => {
     const home = remove.indexOf(user.namespace)

@@ -13,8 +13,7 @@ export async function listCollisions(
   pools: { namespace: string; with: string },
   request: PageRequest,
 ): Promise<Page<z.output<typeof collisionRecord>>> {
-  if (!(await poolExists(deps, pools.namespace)))
-    throw new ApiError('not_found', { detail: 'No user and no app names this pool' })
+  if (!(await poolExists(deps, pools.namespace))) throw new ApiError('not_found', { detail: 'No user or app uses this pool' })
   const both = [pools.namespace, pools.with]
   const collisions = await findCollisions(deps, both, { after: request.cursor, most: rowsToRead(request) })
   const { items, nextCursor } = pageOf(collisions, request, ({ email }) => nameKeyOf(email))

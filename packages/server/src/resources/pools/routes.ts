@@ -25,7 +25,8 @@ export const poolRoutes: Route[] = [
     path: '/admin/namespaces',
     tag,
     summary: 'List pools by name',
-    description: 'Those that a user or an app names; there is no other way to make one. Pools that only apps name have no users.',
+    description:
+      'Lists the pools that a user or an app uses. There is no other way to create one. Pools that only apps use have no users.',
     auth: 'system_admin',
     query: listPoolsQuery,
     responses: { 200: poolPage },
@@ -39,8 +40,9 @@ export const poolRoutes: Route[] = [
     method: 'GET',
     path: '/admin/namespaces/{namespace}/collisions',
     tag,
-    summary: 'List the e-mails that would meet if one app read both pools',
-    description: 'By e-mail. An app that reads both finds one user of each alone. 404 for a pool that no user and no app names.',
+    summary: 'List the e-mails that would collide if one app read both pools',
+    description:
+      'Ordered by e-mail. An app that reads both pools finds only one of the two users. 404 if no user or app uses `namespace`.',
     auth: 'system_admin',
     params: poolParams,
     query: listCollisionsQuery,
@@ -57,7 +59,8 @@ export const poolRoutes: Route[] = [
     tag,
     summary: 'Move a user to another home pool',
     description:
-      'Ends all sessions and kills all tokens, which name the pool. A tag of the new pool is dropped; the old pool is not kept as one.',
+      'Ends all sessions and invalidates all tokens, because they name the pool. A tag of the new pool is dropped. The old ' +
+      'pool does not become a tag.',
     auth: 'system_admin',
     params: userParams,
     body: moveUserBody,
@@ -71,7 +74,8 @@ export const poolRoutes: Route[] = [
     path: '/admin/users/{userId}/namespaces',
     tag,
     summary: 'Add and remove pool tags of a user',
-    description: 'Sessions go on. Adding a pool that the user is in, and removing one that is no tag, changes nothing.',
+    description:
+      'Sessions continue. Adding a pool that the user is already in, or removing one that is not a tag, changes nothing.',
     auth: 'system_admin',
     params: userParams,
     body: changePoolTagsBody,

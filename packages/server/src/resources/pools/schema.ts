@@ -12,8 +12,8 @@ export const listPoolsQuery = z.strictObject(pageByNameQuery)
 export const poolRecord = z
   .object({
     namespace: z.string(),
-    user_count: z.int().meta({ description: 'Users whose home pool it is; suspended ones too, deleted ones not' }),
-    tagged_user_count: z.int().meta({ description: 'Users who carry it as a pool tag' }),
+    user_count: z.int().meta({ description: 'Users whose home pool it is, including suspended users but not deleted ones' }),
+    tagged_user_count: z.int().meta({ description: 'Users who have it as a pool tag' }),
     apps: z
       .array(
         z.object({
@@ -24,7 +24,7 @@ export const poolRecord = z
             .meta({ description: 'Whether the app registers users into the pool, or reads it' }),
         }),
       )
-      .meta({ description: 'The apps that name it, by code' }),
+      .meta({ description: 'The apps that use it, by code' }),
   })
   .meta({ id: 'Pool' })
 

@@ -26,7 +26,7 @@ export async function openStream(
   const first = await read(since)
   const stream = hub.open({ appId: app.id, kids, form })
   if (!stream)
-    throw new ApiError('unavailable', { retryAfter: retryAfterSeconds, detail: 'No further stream is opened here now' })
+    throw new ApiError('unavailable', { retryAfter: retryAfterSeconds, detail: 'This server cannot open another stream now' })
 
   const catchUp = async () => {
     if (first.isReset) stream.send(resetFrame)
@@ -40,7 +40,7 @@ export async function openStream(
     }
   }
   catchUp().catch((error) => {
-    deps.logger.warn({ err: error }, 'a stream of revocations could not catch up')
+    deps.logger.warn({ err: error }, 'a revocation stream could not catch up')
     stream.destroy()
   })
   return stream

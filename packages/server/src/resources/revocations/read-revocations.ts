@@ -29,7 +29,7 @@ export async function readRevocations(
   if (isOfLater)
     deps.logger.warn(
       { since },
-      'a consumer knows later revocations than the database: run gatehouse finish-restore if it was restored',
+      'a consumer has a newer cursor than the database: run gatehouse finish-restore if the database was restored',
     )
   const isReset = isOfLater || (since !== undefined && since < first)
   const after = since === undefined || isReset ? 0 : since

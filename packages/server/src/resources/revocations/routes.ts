@@ -6,18 +6,19 @@ import { feedPage, feedQuery, streamHeaders } from './schema.ts'
 
 const tag = 'Consumers'
 const mostItems = 1_000
-const identity = '`X-App-Id` is the id of the app, `X-Service-Id` that of the service, one per database.'
+const identity = '`X-App-Id` is the id of the app. `X-Service-Id` is the id of the service; each database has one.'
 
 export const revocationRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/revocations',
     tag,
-    summary: 'What local validators of an app have to learn, since a cursor',
+    summary: 'List revocations since a cursor, for local validators of an app',
     description:
-      'The events of the consumer’s app and those for all apps, at least once each. They are kept for 3,660 seconds, longer than any ' +
-      'access token lives: whoever comes back later has missed nothing that still matters. An inactive app has its feed too, and ' +
-      `so has the code of a deleted one for as long, unless another app takes it. ${identity}`,
+      'Returns the events for the consumer’s app and for all apps, each at least once. They are kept for 3,660 seconds, longer ' +
+      'than any access token lives, so a consumer that comes back later has missed nothing that still matters. An inactive app ' +
+      'has its feed too, and so does the code of a deleted app for that time, unless another app takes it. ' +
+      identity,
     auth: 'consumer',
     noStore: true,
     query: feedQuery,
@@ -39,11 +40,12 @@ export const revocationRoutes: Route[] = [
     method: 'GET',
     path: '/revocations/stream',
     tag,
-    summary: 'The same as server-sent events, each as it happens',
+    summary: 'Stream the same revocations as server-sent events',
     description:
-      'Each event has its cursor as `id` and a Revocation as `data`; a comment comes every 15 seconds. `Last-Event-ID` resumes, and ' +
-      'without one all that is live comes first. An event named `reset` says what `reset` of the poll says. A reader that is too ' +
-      `slow is dropped, and every stream ends when the server stops: connect again. ${identity}`,
+      'Each event has its cursor as `id` and a Revocation as `data`. A comment is sent every 15 seconds. `Last-Event-ID` ' +
+      'resumes; without it, the stream starts with everything that is live. An event named `reset` means the same as `reset` ' +
+      'of the poll. A reader that is too slow is disconnected, and every stream ends when the server stops: connect again. ' +
+      identity,
     auth: 'consumer',
     noStore: true,
     headers: streamHeaders,

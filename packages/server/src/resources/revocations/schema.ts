@@ -11,7 +11,7 @@ const since = z
   .transform(Number)
   .optional()
   .meta({
-    description: '`cursor` of the answer before; all that is live without one',
+    description: '`cursor` of the previous answer. Without one, returns everything that is live',
     override: readAs({ type: 'integer', minimum: 0 }),
   })
 
@@ -30,7 +30,7 @@ export const streamHeaders = z.object({
     .string()
     .transform((text) => (cursorForm.test(text) ? Number(text) : undefined))
     .optional()
-    .meta({ description: '`id` of the last event seen; goes before `since`' }),
+    .meta({ description: '`id` of the last event seen. Takes precedence over `since`' }),
 })
 
 export const revocationRecord = z
@@ -50,13 +50,14 @@ export const revocationRecord = z
 
 export const feedPage = z
   .object({
-    items: z.array(revocationRecord).meta({ description: 'In the order of their cursors; at most 1,000' }),
-    cursor: z.int().meta({ description: 'What to send as `since` next' }),
-    app_id: id.meta({ description: 'Whose events these are: the id of the app that has the code of the assertion' }),
-    has_more: z.boolean().meta({ description: 'Whether to ask again at once' }),
+    items: z.array(revocationRecord).meta({ description: 'Ordered by cursor; at most 1,000' }),
+    cursor: z.int().meta({ description: 'Send it as `since` next time' }),
+    app_id: id.meta({ description: 'Id of the app that these events are for: the one whose code is in the assertion' }),
+    has_more: z.boolean().meta({ description: 'Whether to ask again immediately' }),
     reset: z.boolean().meta({
       description:
-        '`since` is of another database, which was restored or replaced: forget what came before; this is all that is live',
+        '`since` belongs to another database, because this one was restored or replaced. Forget earlier events: this is ' +
+        'everything that is live',
     }),
   })
   .meta({ id: 'RevocationFeed' })

@@ -43,7 +43,7 @@ export async function assignRole(
 /** Gets a global role and keeps it from being deleted until the transaction ends. Throws `validation_failed`. */
 async function getGlobalRole(deps: Deps<Tx>, code: string): Promise<Role> {
   const role = await Role.findKept(deps.db, code)
-  if (!role) throw fieldError('role_code', 'invalid_value', 'names no role')
+  if (!role) throw fieldError('role_code', 'invalid_value', 'unknown role')
   if (role.scope !== 'global') throw fieldError('role_code', 'invalid_value', 'must be a global role')
   return role
 }

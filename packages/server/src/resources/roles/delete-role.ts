@@ -35,7 +35,7 @@ export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): 
 
 async function assertUnnamed(deps: Deps, code: string): Promise<void> {
   const app = await App.findByRole(deps.db, code)
-  if (app) throw inUse(`The app ${app.code} names it`)
+  if (app) throw inUse(`The app ${app.code} refers to it`)
 }
 
 async function assertUnheld(deps: Deps, code: string): Promise<void> {

@@ -14,12 +14,12 @@ export const rolePermissionParams = z.object({
 })
 
 const scope = z.enum(['global', 'org']).meta({
-  description: '`global`: held by users as such; `org`: held by members of an organization, in it',
+  description: '`global`: held by users everywhere; `org`: held by members of an organization, only there',
 })
 
 const assignableBy = z.enum(['system_admin', 'org_admin']).meta({
   description:
-    'Who gives and takes an org-scoped role: `org_admin`s in their organization, or only a `system_admin`, who always may',
+    'Who may give and remove an org-scoped role: `org_admin`s in their organization, or only a `system_admin`, who always may',
 })
 
 /** The only role in tokens of service accounts. */
@@ -41,7 +41,7 @@ export const updateRoleBody = z
     name: name.optional(),
     description: clearable(text),
     assignable_by: assignableBy.optional(),
-    scope: scope.optional().meta({ description: 'Only what it is already: a scope never changes' }),
+    scope: scope.optional().meta({ description: 'Must be the current scope: a scope never changes' }),
   })
   .meta({ id: 'UpdateRole' })
 export type UpdateRoleInput = z.output<typeof updateRoleBody>

@@ -69,7 +69,7 @@ async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<stri
   const apps = await App.listKeptByCodes(deps.db, codes)
   const known = new Set(apps.map(({ code }) => code))
   const errors = codes.flatMap((code, index): FieldError[] =>
-    known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'names no app' }],
+    known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'unknown app' }],
   )
   if (errors.length > 0) throw validationFailed(errors)
   return apps.map(({ id }) => id)

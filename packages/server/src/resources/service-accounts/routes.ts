@@ -29,11 +29,11 @@ export const serviceAccountRoutes: Route[] = [
     tag,
     summary: 'Create a service account',
     description:
-      'The token is shown this once. The scope `permissions:register` registers the permissions of its own service. The others hold ' +
-      'for the apps of `app_codes` alone: `users:register_or_return` registers users in the mode `register_or_return`, ' +
-      '`users:override` links apps at a login or registration that no app declares, `tokens:introspect` introspects tokens, ' +
-      '`tokens:issue` gets access tokens of the account for these apps (`POST /auth/token`), and ' +
-      '`limits:exempt` lifts the limit by address.',
+      'The token is shown only once. The scope `permissions:register` registers the permissions of its own service. The other ' +
+      'scopes only apply to the apps in `app_codes`: `users:register_or_return` registers users in the mode ' +
+      '`register_or_return`, `users:override` lets a login or registration link apps that the app does not declare, ' +
+      '`tokens:introspect` introspects tokens, `tokens:issue` gets access tokens of the account for these apps ' +
+      '(`POST /auth/token`), and `limits:exempt` lifts the rate limit per address.',
     auth: 'system_admin',
     noStore: true,
     body: createServiceAccountBody,
@@ -59,8 +59,9 @@ export const serviceAccountRoutes: Route[] = [
     method: 'POST',
     path: '/admin/service-accounts/{serviceAccountId}/rotate',
     tag,
-    summary: 'Give a service account another token',
-    description: 'The old token and the machine tokens that it got are dead at once; the new one is shown this once.',
+    summary: 'Rotate the token of a service account',
+    description:
+      'The old token and the machine tokens obtained with it become invalid at once. The new token is shown only once.',
     auth: 'system_admin',
     noStore: true,
     params: serviceAccountParams,
@@ -95,8 +96,8 @@ function permissionRoutes(): Route[] {
       tag,
       summary: 'Replace the permissions of a service account',
       description:
-        'Machine tokens of the account carry those that the services of the app declare. If it loses one, the machine tokens that it ' +
-        'has are dead at once, at every app.',
+        'Machine tokens of the account carry those permissions that the services of the app declare. If the account loses a ' +
+        'permission, its machine tokens become invalid at once, at every app.',
       auth: 'system_admin',
       params: serviceAccountParams,
       body: permissionCodesBody,
@@ -109,10 +110,10 @@ function permissionRoutes(): Route[] {
       method: 'PATCH',
       path,
       tag,
-      summary: 'Add and take permissions of a service account',
+      summary: 'Add and remove permissions of a service account',
       description:
-        'In one step. What it has already, or does not have, changes nothing. If it loses one, the machine tokens that it has are dead ' +
-        'at once, at every app.',
+        'In one step. Adding a permission that it has, or removing one that it does not have, changes nothing. If the account ' +
+        'loses a permission, its machine tokens become invalid at once, at every app.',
       auth: 'system_admin',
       params: serviceAccountParams,
       body: patchPermissionsBody,

@@ -26,11 +26,12 @@ export const createServiceAccountBody = z
   .strictObject({
     name,
     service: stableCode.meta({ description: 'The service whose permissions it may register' }),
-    scopes: clearable(list(scope)).meta({ description: '`permissions:register` unless told' }),
+    scopes: clearable(list(scope)).meta({ description: 'Default: `permissions:register`' }),
     app_codes: clearable(list(newAppCode)).meta({
-      description: 'The apps that its scopes hold for. Every scope but `permissions:register` needs one; each must exist',
+      description:
+        'The apps that its scopes apply to. Every scope except `permissions:register` needs at least one; each must exist',
     }),
-    expires_at: clearable(moment).meta({ description: 'When its token ends; never unless told' }),
+    expires_at: clearable(moment).meta({ description: 'When its token expires. Default: never' }),
   })
   .meta({ id: 'CreateServiceAccount' })
 export type ServiceAccountInput = z.output<typeof createServiceAccountBody>
@@ -40,11 +41,11 @@ const codes = list(text, MAX_PERMISSIONS).optional()
 export const patchPermissionsBody = z
   .strictObject({
     add: codes.meta({ description: 'Codes: `resource:action`' }),
-    remove: codes.meta({ description: 'Codes. None may stand in `add` as well' }),
+    remove: codes.meta({ description: 'Codes. None may also be in `add`' }),
   })
   .refine(({ add = [], remove = [] }) => !add.some((code) => remove.includes(code)), {
     path: ['remove'],
-    message: 'names what `add` names too',
+    message: 'contains a code that is also in `add`',
   })
   .meta({ id: 'PatchPermissions' })
 
@@ -58,13 +59,13 @@ export const serviceAccountRecord = z
     scopes: z.array(scope),
     app_codes: z.array(z.string()).meta({
       description:
-        'Sorted. Every scope but `permissions:register` holds for these apps alone; a deleted app leaves the list for good',
+        'Sorted. Every scope except `permissions:register` only applies to these apps. A deleted app leaves the list for good',
     }),
     permissions: z.array(z.string()).meta({
-      description: 'Sorted. What its machine tokens carry at apps whose services declare it; its own token has none of them',
+      description: 'Sorted. Its machine tokens carry those that the services of the app declare. Its own token carries none',
     }),
     expires_at: timestamp.nullable(),
-    last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute; null when it was never used' }),
+    last_used_at: timestamp.nullable().meta({ description: 'Exact to a minute. Null if it was never used' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -73,5 +74,5 @@ export const serviceAccountRecord = z
 export const serviceAccountPage = page(serviceAccountRecord)
 
 export const serviceAccountWithToken = serviceAccountRecord
-  .extend({ token: shownOnce('The bearer token; shown this once') })
+  .extend({ token: shownOnce('The bearer token. Shown only once') })
   .meta({ id: 'ServiceAccountWithToken' })

@@ -7,6 +7,6 @@ import type { PooledUser } from '../users/present.ts'
 export function assertVerifiedFor(app: App | null, user: Pick<PooledUser, 'mailbox_proven_at'>): void {
   if (isVerifiedFor(app, user)) return
   throw new ApiError('email_unverified', {
-    detail: 'Verify the address by the link of a mail together with the password, or sign in by a magic link',
+    detail: 'Verify the address with the link from a mail together with the password, or sign in with a magic link',
   })
 }

@@ -2,6 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
@@ -96,7 +97,8 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
   const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
   if (app) assertAppActive(app)
   // A door that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
-  if (!isInPools(user, poolSet(app))) throw new ApiError('app_access_denied', { detail: 'The user is in no pool of this app' })
+  if (!isInPools(user, poolSet(app)))
+    throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })
   assertVerifiedFor(app, user)
 
   const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
@@ -118,8 +120,7 @@ async function resolveGrant(
   actor: Actor,
   asOne: AsOne,
 ): Promise<GrantState> {
-  // A system_admin enters any app without a grant, unless the grant was revoked.
-  if (globalRoles.includes('system_admin') && !grant.isRevoked)
+  if (entersWithoutGrant(globalRoles) && !grant.isRevoked)
     return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
   if (grant.exists || !request.app.auto_grant_on_signup) return grant
   return asOne(async (deps) => {
@@ -159,7 +160,7 @@ export interface NewSessionRequest extends SessionRequest {
 
 /** Opens a session for a request that the gate admits, and returns its first tokens. */
 export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, actor: Actor): Promise<TokenAnswer> {
-  if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of somebody else was proven')
+  if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of another user was proven')
   const rolesAndGrant = await readRolesAndGrant(deps, request.user.id, request.app?.id ?? null)
   if (rolesAndGrant.hasSecondFactor && request.secondFactor.activatedAt === null) throw new ApiError('two_factor_required')
   const admission = await admit(deps, { ...request, rolesAndGrant }, actor)

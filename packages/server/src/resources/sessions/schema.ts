@@ -18,8 +18,8 @@ export const sessionRecord = z
     user_agent: z.string().nullable(),
     created_at: timestamp,
     last_used_at: timestamp,
-    expires_at: timestamp.meta({ description: 'However often it is refreshed, it ends here' }),
-    current: z.boolean().meta({ description: 'Whether it is the session of this very call' }),
+    expires_at: timestamp.meta({ description: 'When the session ends, however often it is refreshed' }),
+    current: z.boolean().meta({ description: 'Whether this request belongs to the session' }),
   })
   .meta({ id: 'Session' })
 

@@ -23,7 +23,9 @@ export const ssoProviderRoutes: Route[] = [
     path: '/admin/sso-providers',
     tag,
     summary: 'Set up a provider',
-    description: 'Any OpenID Connect issuer, by discovery. `google` needs no `issuer`. Register `callback_url` at the provider.',
+    description:
+      'Works with any OpenID Connect issuer that supports discovery. `google` needs no `issuer`. Register `callback_url` at ' +
+      'the provider.',
     auth: 'system_admin',
     body: createProviderBody,
     responses: { 201: providerRecord },
@@ -61,7 +63,7 @@ export const ssoProviderRoutes: Route[] = [
     path: '/admin/sso-providers/{providerCode}',
     tag,
     summary: 'Change a provider',
-    description: 'Disabling it refuses logins from then on, those under way too; sessions go on.',
+    description: 'Disabling it refuses logins from then on, including those in progress. Sessions continue.',
     auth: 'system_admin',
     params: providerParams,
     body: updateProviderBody,

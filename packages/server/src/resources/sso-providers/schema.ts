@@ -24,11 +24,11 @@ const scope = z
   .max(100)
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be one scope, without spaces')
 const secret = z.string().min(1).max(MAX_TEXT).meta({ format: 'password', description: 'Write-only' })
-const scopes = list(scope).meta({ description: '`openid email profile` unless told; `openid` is always among them' })
+const scopes = list(scope).meta({ description: 'Default: `openid email profile`. `openid` is always included' })
 const appCodes = list(appCodeOrAll).meta({ description: 'The apps that its users may log in to. `*`: every app. Default: none' })
 const trustedEmailDomains = list(domainOrAll).meta({
   description:
-    'The domains where an address that the provider has verified counts as verified here. `*`: every domain. Default: none. ' +
+    'The domains whose addresses count as verified here if the provider has verified them. `*`: every domain. Default: none. ' +
     '`google` is also trusted for `gmail.com` and for the domain in `hd`',
 })
 
@@ -36,21 +36,21 @@ export const createProviderBody = z
   .strictObject({
     code: authMethodCode
       .refine((code) => !reservedProviderCodes.includes(code), 'is the name of another method')
-      .meta({ description: 'Names the provider in URLs and in `allowed_auth_methods`; never changes' }),
-    issuer: issuer.optional().meta({ description: 'Where `/.well-known/openid-configuration` is; known for `google`' }),
+      .meta({ description: 'Names the provider in URLs and in `allowed_auth_methods`. Never changes' }),
+    issuer: issuer.optional().meta({ description: 'Base URL of `/.well-known/openid-configuration`. Not needed for `google`' }),
     client_id: text.min(1),
     client_secret: secret,
     scopes: scopes.optional(),
     app_codes: appCodes.optional(),
     trusted_email_domains: trustedEmailDomains.optional(),
-    enabled: z.boolean().optional().meta({ description: 'True unless told' }),
+    enabled: z.boolean().optional().meta({ description: 'Default: true' }),
   })
   .meta({ id: 'CreateSsoProvider' })
 export type CreateProviderInput = z.output<typeof createProviderBody>
 
 export const updateProviderBody = z
   .strictObject({
-    issuer: issuer.optional().meta({ description: 'Only while no user is linked' }),
+    issuer: issuer.optional().meta({ description: 'Only accepted while no user is linked' }),
     client_id: text.min(1).optional(),
     client_secret: secret.optional(),
     scopes: scopes.optional(),
@@ -62,7 +62,7 @@ export const updateProviderBody = z
 export type UpdateProviderInput = z.output<typeof updateProviderBody>
 
 export const deleteProviderQuery = z.strictObject({
-  force: queryFlag.optional().meta({ description: 'Unlink its users' }),
+  force: queryFlag.optional().meta({ description: 'Also unlink its users' }),
 })
 
 export const listProvidersQuery = z.strictObject(pageQuery)

@@ -28,7 +28,7 @@ export async function updateProvider(
     const { publicUrl } = deps.config
     refuseChanged(changedMembers(sentBack, presentProvider(before, publicUrl)))
     if (input.issuer !== undefined && input.issuer !== before.issuer && (await UserIdentity.isLinked(deps.db, before.id)))
-      throw new ApiError('sso_provider_in_use', { detail: 'Users are linked with subjects of the present issuer' })
+      throw new ApiError('sso_provider_in_use', { detail: 'Users are linked to subjects of the current issuer' })
     const changes = { ...resolveProviderChanges(deps, before.id, input), updated_at: deps.clock() }
     const after = await SsoProvider.update(deps.db, before.id, changes)
     const details = {

@@ -9,8 +9,8 @@ export const statsRoutes: Route[] = [
     path: '/admin/stats',
     tag: 'System',
     summary:
-      'How the service is doing: logins, locks, what waits to be sent or was given up, and consumers without the current secret',
-    description: 'For a person who looks at it now; `/metrics` is for alarms. It may be asked every other second.',
+      'Show how the service is doing: logins, lockouts, pending and failed deliveries, and consumers without the current secret',
+    description: 'For a person who is looking at it; use `/metrics` for alerts. It can be polled every two seconds.',
     auth: 'system_admin',
     query: statsQuery,
     responses: { 200: statsRecord },

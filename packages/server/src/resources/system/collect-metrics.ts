@@ -44,7 +44,7 @@ async function measure(deps: Deps): Promise<Figures> {
 async function figuresInTime(deps: Deps): Promise<Figures | undefined> {
   const timer = new AbortController()
   const measured = measure(deps).catch((error) => {
-    deps.logger.warn({ err: error }, 'metrics without those of the database')
+    deps.logger.warn({ err: error }, 'metrics without the database figures')
     return undefined
   })
   const late = sleep(databaseLimitMs, undefined, { signal: timer.signal }).catch(() => undefined)

@@ -29,8 +29,8 @@ export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
       what: 'webhook secrets',
       count: apps.flatMap(({ webhooks }) => webhooks).filter(({ secret_box }) => isLost(secret_box)).length,
     },
-    { what: 'keys of the audit', count: Object.values(chain ? boxesOf(chain) : {}).filter(isLost).length },
-    { what: 'keys of apps', count: appKeys.filter(({ secret_box }) => isLost(secret_box)).length },
+    { what: 'audit keys', count: Object.values(chain ? boxesOf(chain) : {}).filter(isLost).length },
+    { what: 'app keys', count: appKeys.filter(({ secret_box }) => isLost(secret_box)).length },
     { what: 'provider secrets', count: providers.filter(({ client_secret_box }) => isLost(client_secret_box)).length },
   ]
   return found.filter(({ count }) => count > 0)

@@ -14,6 +14,6 @@ export const settingsRecord = z
   .object({
     production: z.boolean().meta({ description: 'Production mode' }),
     client_overrides: z.enum(['open', 'declared']).meta({ description: 'AUTH_CLIENT_OVERRIDES' }),
-    admin_app_codes: z.array(z.string()).meta({ description: 'AUTH_ADMIN_APP_CODES; `*` is all' }),
+    admin_app_codes: z.array(z.string()).meta({ description: 'AUTH_ADMIN_APP_CODES; `*` means every app' }),
   })
   .meta({ id: 'Settings' })

@@ -10,8 +10,8 @@ export const userDeletionRoutes: Route[] = [
     tag: 'Users',
     summary: 'Delete a user',
     description:
-      'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays. A dry run with `erase` ' +
-      'answers 200 with how much would be blanked.',
+      'Frees the e-mail and invalidates every token. Removes roles, memberships, pool tags and grants. The id stays. A dry run ' +
+      'with `erase` answers 200 with how much would be blanked.',
     auth: 'system_admin',
     params: userParams,
     query: deleteUserQuery,

@@ -62,7 +62,7 @@ export class ImportPlan {
     const met = sharing
       .filter((user) => user !== known)
       .find((user) => pools.some((pool) => user.namespace === pool || user.tags.has(pool)))
-    if (met) return { code: 'email_exists_in_pool', message: `One of the pools holds another user of this e-mail: ${met.id}` }
+    if (met) return { code: 'email_exists_in_pool', message: `One of the pools has another user with this e-mail: ${met.id}` }
 
     const appIds = [...new Set(line.apps?.flatMap((ref) => this.appIds.get(ref) ?? []))].filter((id) => !known?.appIds.has(id))
     const roles = [...new Set(line.roles)].filter((role) => !known?.roles.has(role))
@@ -96,11 +96,11 @@ export class ImportPlan {
 
   #faultOf(line: ImportedUser): { code: string; message: string } | undefined {
     const faults = [
-      ...(line.apps ?? []).flatMap((ref, index) => (this.appIds.has(ref) ? [] : [`apps.${index}: names no app`])),
+      ...(line.apps ?? []).flatMap((ref, index) => (this.appIds.has(ref) ? [] : [`apps.${index}: unknown app`])),
       ...(line.roles ?? []).flatMap((role, index) => {
         const scope = this.roleScopes.get(role)
         if (scope === 'global') return []
-        return [`roles.${index}: ${scope ? 'must be a global role' : 'names no role'}`]
+        return [`roles.${index}: ${scope ? 'must be a global role' : 'unknown role'}`]
       }),
     ]
     return faults.length > 0 ? { code: 'validation_failed', message: faults.join('; ').slice(0, 500) } : undefined
@@ -108,7 +108,7 @@ export class ImportPlan {
 }
 
 function unprovenMessage(id: string): string {
-  return `Nobody has proven that the account ${id} is theirs; claim_unverified=true removes what it was registered with`
+  return `The account ${id} is unproven; claim_unverified=true removes what it was registered with`
 }
 
 /**

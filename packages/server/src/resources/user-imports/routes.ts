@@ -9,9 +9,10 @@ export const userImportRoutes: Route[] = [
     tag: 'Users',
     summary: 'Import users with their password hashes',
     description:
-      'Newline-delimited JSON, one user a line, committed per 500 lines; a bad line stops no other. Users are told by (namespace, ' +
-      'e-mail): to one who exists, tags, apps and roles are added, and nothing else is changed. A line for an unproven account, which ' +
-      'somebody else may have registered, fails with `account_unverified` unless `claim_unverified=true`. Sends no mail and no webhook.',
+      'Newline-delimited JSON, one user per line, committed every 500 lines. A bad line does not stop the others. Users are ' +
+      'identified by (namespace, e-mail). An existing user gains tags, apps and roles, and nothing else changes. A line for an ' +
+      'unproven account, which someone else may have registered, fails with `account_unverified` unless ' +
+      '`claim_unverified=true`. Sends no mail and no webhook.',
     auth: 'system_admin',
     query: importUsersQuery,
     lines: importLine,

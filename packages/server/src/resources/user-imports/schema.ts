@@ -10,11 +10,11 @@ export const importLine = z
   .strictObject({
     email,
     password_hash: clearable(importedHash).meta({
-      description: 'bcrypt ($2a, $2b, $2y) of cost 4 to 14; without one, the user resets',
+      description: 'bcrypt ($2a, $2b, $2y) of cost 4 to 14. Without one, the user sets a password by a reset',
     }),
     first_name: clearable(name),
     last_name: clearable(name),
-    namespace: pool.optional().meta({ description: 'Home pool; `default` unless told' }),
+    namespace: pool.optional().meta({ description: 'Home pool. Default: `default`' }),
     tags: list(pool).optional(),
     apps: list(appRef).optional().meta({ description: 'Apps to grant, by code or UUID' }),
     roles: list(roleCode).optional().meta({ description: 'Global roles besides `base_user`' }),
@@ -24,7 +24,7 @@ export const importLine = z
 export type ImportedUser = z.output<typeof importLine>
 
 export const importUsersQuery = z.strictObject({
-  dry_run: queryFlag.optional().meta({ description: 'Answer the same and write nothing' }),
+  dry_run: queryFlag.optional().meta({ description: 'Give the same answer without writing anything' }),
   claim_unverified: queryFlag
     .optional()
     .meta({ description: 'Claim unproven accounts: remove what they were registered with and apply the line as for a new user' }),
@@ -32,13 +32,13 @@ export const importUsersQuery = z.strictObject({
 
 export const importAnswer = z
   .object({
-    imported: z.int().meta({ description: 'Users made' }),
-    updated: z.int().meta({ description: 'Lines that added tags, apps or roles to a user who was there, or claimed one' }),
+    imported: z.int().meta({ description: 'Users created' }),
+    updated: z.int().meta({ description: 'Lines that added tags, apps or roles to an existing user, or claimed one' }),
     unchanged: z.int().meta({ description: 'Lines that had nothing to add' }),
     failed: z.int(),
     errors: z
       .array(z.object({ line: z.int().meta({ description: 'Counted from 1' }), code: z.string(), message: z.string() }))
-      .meta({ description: 'Of the failed lines, the first 10,000' }),
+      .meta({ description: 'The first 10,000 failed lines' }),
   })
   .meta({ id: 'UserImport' })
 export type ImportAnswer = z.output<typeof importAnswer>

@@ -2,14 +2,13 @@ import type { Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { userOf } from './present.ts'
-
-const ROLE = 'system_admin'
 
 /**
  * Throws `last_system_admin` unless an active system_admin can enter an active app of AUTH_ADMIN_APP_CODES. Call it right after
@@ -20,7 +19,7 @@ export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
   await lockUntilCommit(deps.db, 'system_admins')
   if (await isAdministrable(deps)) return
   throw new ApiError('last_system_admin', {
-    detail: 'Make another active user system_admin first, who can enter an active app of AUTH_ADMIN_APP_CODES',
+    detail: 'First make another active user system_admin who can enter an active app of AUTH_ADMIN_APP_CODES',
   })
 }
 
@@ -30,11 +29,11 @@ export async function assertAdministrableWithout(deps: Deps<Tx>, userId: string)
 }
 
 export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolean> {
-  return (await UserRole.find(deps.db, { user_id: userId, role_code: ROLE })) !== undefined
+  return (await UserRole.find(deps.db, { user_id: userId, role_code: SYSTEM_ADMIN })) !== undefined
 }
 
 async function isAdministrable(deps: Deps): Promise<boolean> {
-  const admins = (await User.listActiveHolders(deps.db, ROLE)).map(userOf)
+  const admins = (await User.listActiveHolders(deps.db, SYSTEM_ADMIN)).map(userOf)
   const codes = deps.config.adminAppCodes
   const apps = await App.listActive(deps.db, codes.includes('*') ? undefined : codes)
   const revoked = await UserApp.listRevoked(

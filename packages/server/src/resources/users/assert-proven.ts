@@ -6,6 +6,6 @@ import type { PooledUser } from './present.ts'
 export function assertProven(user: PooledUser): void {
   if (!isUnproven(user)) return
   throw new ApiError('account_unverified', {
-    detail: `The account ${user.email} was registered, and nobody has verified an address of it since`,
+    detail: `No address of the account ${user.email} was ever verified, so someone else may have registered it`,
   })
 }

@@ -18,7 +18,7 @@ export async function assertEmailFree(
     if (user.id === exceptUserId) continue
     const pool = [user.namespace, ...user.tags].find((each) => pools.includes(each))
     if (pool !== undefined)
-      throw new ApiError('email_exists_in_pool', { detail: `The pool ${pool} holds another user of this e-mail: ${user.id}` })
+      throw new ApiError('email_exists_in_pool', { detail: `The pool ${pool} has another user with this e-mail: ${user.id}` })
   }
 }
 

@@ -21,12 +21,12 @@ export async function findUsersByRef(deps: Deps, typed: readonly string[]): Prom
 }
 
 function onlyOne(name: string, ref: UserRef | undefined, users: readonly PooledUser[]): PooledUser | UnknownUser {
-  if (ref === undefined) return { code: 'invalid_user', message: `"${name}" names no user` }
+  if (ref === undefined) return { code: 'invalid_user', message: `"${name}" does not name a user` }
   const [user, ...others] = users.filter((each) => isNamed(each, ref))
-  if (!user) return { code: 'user_not_found', message: `no user is named ${name}` }
+  if (!user) return { code: 'user_not_found', message: `no user matches ${name}` }
   if (others.length === 0) return user
   const candidates = [user, ...others].map(({ email, namespace }) => `${email}@@${namespace}`)
-  return { code: 'ambiguous_user', message: `${candidates.length} users are named ${name}: ${candidates.join(', ')}` }
+  return { code: 'ambiguous_user', message: `${candidates.length} users match ${name}: ${candidates.join(', ')}` }
 }
 
 function isNamed({ id, email, namespace, tags }: PooledUser, ref: UserRef): boolean {

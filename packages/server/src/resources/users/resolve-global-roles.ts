@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { type FieldError, validationFailed } from '../../errors.ts'
 import { Role } from '../../models/role.ts'
-import { assertRoleScopes } from './assert-role-scopes.ts'
 
 /** The role that every user holds. */
 export const BASE_ROLE = 'base_user'
@@ -11,6 +11,13 @@ export const BASE_ROLE = 'base_user'
  * Throws `validation_failed` naming each code without a global role.
  */
 export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
-  assertRoleScopes('roles', codes, await Role.listKept(deps.db, codes), 'global')
+  const roles = await Role.listKept(deps.db, codes)
+  const scopes = new Map(roles.map(({ code, scope }) => [code, scope]))
+  const errors = codes.flatMap((code, index): FieldError[] => {
+    const scope = scopes.get(code)
+    if (scope === 'global') return []
+    return [{ path: `roles.${index}`, code: 'invalid_value', message: scope ? 'must be a global role' : 'unknown role' }]
+  })
+  if (errors.length > 0) throw validationFailed(errors)
   return [...new Set([BASE_ROLE, ...codes])]
 }

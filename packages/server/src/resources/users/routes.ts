@@ -52,7 +52,8 @@ export const userRoutes: Route[] = [
     tag,
     summary: 'Change the names, the e-mail or the state of a user',
     description:
-      'Suspending ends all sessions and kills all tokens; activating brings none back. A new e-mail is unverified and ends none.',
+      'Suspending ends all sessions and invalidates all tokens; activating restores none of them. A new e-mail is unverified ' +
+      'and ends no session.',
     auth: 'system_admin',
     params: userParams,
     body: updateUserBody,

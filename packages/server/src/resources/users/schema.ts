@@ -34,14 +34,14 @@ export const userDetail = userRecord
     roles: z.array(z.string()),
     organizations: z.array(organizationRecord),
     two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
-    identities: z.array(identityRecord).meta({ description: 'Logins at providers that the user may come in with' }),
+    identities: z.array(identityRecord).meta({ description: 'Accounts at providers that the user can log in with' }),
     locked_until: timestamp.nullable().meta({
-      description: 'When the lock after wrong passwords or codes ends. Null for none. A known device may have a lock of its own',
+      description: 'When the lock after wrong passwords or codes ends. Null if not locked. A known device may have its own lock',
     }),
     last_login_at: timestamp
       .nullable()
-      .meta({ description: 'When the newest session began. Null for never, and for longer ago than sessions are kept' }),
-    made_by: z.enum(madeBys).meta({ description: 'How the account came to be' }),
+      .meta({ description: 'When the newest session began. Null if never, or if longer ago than sessions are kept' }),
+    made_by: z.enum(madeBys).meta({ description: 'How the account was created' }),
   })
   .meta({ id: 'UserDetail' })
 
@@ -63,9 +63,11 @@ const names = { first_name: clearable(name), last_name: clearable(name) }
 export const createUserBody = z
   .strictObject({
     email,
-    password: password.optional().meta({ description: '8 characters to 1,024 bytes. Without one, the user sets it by a reset' }),
+    password: password
+      .optional()
+      .meta({ description: 'At least 8 characters, at most 1,024 bytes. Without one, the user sets it by a reset' }),
     ...names,
-    namespace: pool.optional().meta({ description: 'Home pool; `default` unless told' }),
+    namespace: pool.optional().meta({ description: 'Home pool. Default: `default`' }),
     tags: list(pool).optional().meta({ description: 'Pool tags' }),
     email_verified: z.boolean().optional(),
     roles: list(roleCode).optional().meta({ description: 'Global roles besides `base_user`, which every user holds' }),

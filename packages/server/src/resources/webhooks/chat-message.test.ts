@@ -46,7 +46,7 @@ test('a nameless user without an organization is told by the address; a test say
   const url = new URL('https://hooks.slack.com/services')
   expect(chatMessage(url, nameless)).toEqual({ text: 'New user in Shop: ada@example.com' })
   expect(chatMessage(url, { ...nameless, test: true })).toEqual({
-    text: 'This is a test, nobody registered. New user in Shop: ada@example.com',
+    text: 'This is a test, no user registered. New user in Shop: ada@example.com',
   })
 })
 

@@ -30,5 +30,5 @@ function summaryOf({ test, app, user, organization }: Event): string {
   const name = plainChatText([user.first_name, user.last_name].filter((part) => part !== null).join(' '))
   const parts = [name, plainChatEmail(user.email), organization && `organization ${plainChatText(organization.name)}`]
   const summary = `New user in ${plainChatText(app.name)}: ${parts.filter(Boolean).join(', ')}`
-  return test ? `This is a test, nobody registered. ${summary}` : summary
+  return test ? `This is a test, no user registered. ${summary}` : summary
 }

@@ -17,7 +17,7 @@ import type { Receiver } from './schema.ts'
 export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<Receiver> {
   return transaction(deps, async (deps) => {
     const message = await OutboxMessage.findWebhook(deps.db, id)
-    if (!message?.app_id) throw new ApiError('not_found', { detail: 'No delivery of a webhook has this id' })
+    if (!message?.app_id) throw new ApiError('not_found', { detail: 'No webhook delivery has this id' })
     const app = await getApp(deps, message.app_id)
     const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === message.name)
     if (!webhook)

@@ -38,9 +38,10 @@ export const webhookRoutes: Route[] = [
     method: 'POST',
     path: '/admin/apps/{appId}/webhooks/test',
     tag,
-    summary: 'Fire a sample event at an app’s webhooks',
+    summary: 'Send a sample event to an app’s webhooks',
     description:
-      'Shaped like `user.registered` and marked `test: true`; its user is nobody. 200, with where it would go, is a dry run.',
+      'Has the form of `user.registered`, is marked `test: true`, and is about a made-up user. A dry run answers 200 with the ' +
+      'receivers.',
     auth: 'system_admin',
     params: appParams,
     body: testWebhooksBody,
@@ -58,7 +59,8 @@ export const webhookRoutes: Route[] = [
     tag,
     summary: 'Send a finished delivery again',
     description:
-      'Under the same `webhook-id`, to the URL that its webhook has now, with three attempts. 200, with where it would go, is a dry run.',
+      'Keeps the `webhook-id`, goes to the current URL of its webhook, and gets three attempts. A dry run answers 200 with the ' +
+      'receiver.',
     auth: 'system_admin',
     params: deliveryParams,
     responses: { 200: deliveryPlan, 202: testQueued },
@@ -75,8 +77,9 @@ export const webhookRoutes: Route[] = [
     tag,
     summary: 'Send all failed deliveries of an app again',
     description:
-      'For a receiver that was down: every finished delivery of the time range, to the URL that its webhook has now, under the same ' +
-      '`webhook-id`. Skips webhooks that are disabled or gone, and users who were erased. Repeating the call queues nothing twice.',
+      'For a receiver that was down. Queues every finished delivery of the time range again, to the current URL of its ' +
+      'webhook, under the same `webhook-id`. Skips webhooks that are disabled or gone, and users who were erased. Repeating ' +
+      'the call queues nothing twice.',
     auth: 'system_admin',
     body: redeliverAllBody,
     responses: { 200: redelivered },

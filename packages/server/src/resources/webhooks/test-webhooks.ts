@@ -26,7 +26,7 @@ export async function testWebhooks(
   return transaction(deps, async (deps) => {
     const app = await getKeptApp(deps, appRef)
     const named = app.webhooks.filter((webhook) => name === undefined || webhook.name === name)
-    if (name !== undefined && named.length === 0) throw fieldError('webhook', 'invalid_value', 'names no webhook of this app')
+    if (name !== undefined && named.length === 0) throw fieldError('webhook', 'invalid_value', 'unknown webhook')
     const webhooks = named.filter(({ enabled }) => enabled)
     if (webhooks.length === 0) throw new ApiError('webhook_not_enabled')
     await queueEvent(deps, { app, webhooks }, sampleFor(deps, app), actor)
