@@ -87,8 +87,8 @@ describe('createAuth', () => {
     ['a size limit without end', { ...good, maxTokenBytes: Number.POSITIVE_INFINITY }, /maxTokenBytes/],
     ['an unknown revocation mode', { ...good, revocation: { mode: 'none' } }, /revocation/],
     ['a revocation that is a text', { ...good, revocation: 'off' }, /revocation/],
-    ['an option that there is none of', { ...good, onstale: 'deny' }, /: onstale is no option$/],
-    ['one in revocation', { ...good, revocation: { mode: 'feed', onstale: 'deny' } }, /revocation[.]onstale is no option/],
+    ['an option that there is none of', { ...good, onstale: 'deny' }, /: onstale is not an option$/],
+    ['one in revocation', { ...good, revocation: { mode: 'feed', onstale: 'deny' } }, /revocation[.]onstale is not an option/],
     ['a check that there is none of', { ...good, check: 'maybe' }, /check must be exit or warn or off/],
     ['a check without an address', { ...good, check: 'exit' }, /SERVICE_AUTH_URL is missing/],
     ['a logger that takes no lines', { ...good, logger: {} }, /logger must/],
@@ -123,7 +123,7 @@ describe('createAuth', () => {
       const { message } = error as Error
       expect(message).toBe(
         'invalid settings: SERVICE_APP_CODE is missing; SERVICE_AUTH_URL must be an http(s) URL without @; ' +
-          'JWT_ACCESS_SECRET must have 32 characters or more, has 14; onEvents is no option',
+          'JWT_ACCESS_SECRET must have 32 characters or more, has 14; onEvents is not an option',
       )
       expect((error as AuthError).hint).toBe(message)
       expect(printed).not.toContain(secret)

@@ -125,7 +125,7 @@ export function assembleAuth(config: Config): LocalAuth {
       if (!(principal instanceof Promise)) return principal
       // The caller never gets this promise, so a rejection would end the process.
       principal.catch(ignore)
-      throw configInvalid('verifySync needs Node, and no promise from revocation.isCurrent')
+      throw configInvalid('verifySync needs Node and an isCurrent that returns no promise')
     },
     async safeVerify(token) {
       try {
@@ -202,7 +202,7 @@ function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipa
     throw refused('REVOCATION_UNAVAILABLE', 'revocation.isCurrent threw')
   }
   const judge = (answer: unknown) => {
-    if (answer !== true) throw refused('TOKEN_REVOKED', 'revocation.isCurrent did not answer true')
+    if (answer !== true) throw refused('TOKEN_REVOKED', 'revocation.isCurrent did not return true')
     return principal
   }
   let answer: unknown

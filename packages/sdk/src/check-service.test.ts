@@ -54,7 +54,7 @@ describe('check', () => {
       'secret',
       new RegExp(`does not have key ${KID} [(]JWT_ACCESS_SECRET[)]`),
     ],
-    ['a secret in quotes', refusing('token_invalid'), 'secret', /the secret stands in quotes$/, { secret: `"${SECRET}"` }],
+    ['a secret in quotes', refusing('token_invalid'), 'secret', /the secret is in quotes$/, { secret: `"${SECRET}"` }],
     [
       'a secret that the service takes, and signs with another',
       consumer({ kids: [createKid(PREVIOUS_SECRET), KID] }),
@@ -78,7 +78,7 @@ describe('check', () => {
       'an inactive app',
       consumer({ app: appOf({ status: 'inactive' }) }),
       'app_inactive',
-      /to be active, got "inactive": its tokens are dead$/,
+      /to be active, got "inactive": its tokens are not valid$/,
     ],
     [
       'a clock that is 8 s behind',
@@ -104,7 +104,7 @@ describe('check', () => {
       'unreachable',
       /no service answers at http:\/\/127[.]0[.]0[.]1:\d+ [(]SERVICE_AUTH_URL[)]: HTTP 404 [(]not an answer of the service[)]$/,
     ],
-    ['an answer of another shape', answer(200, { items: [] }), 'unreachable', /its answer has another shape$/],
+    ['an answer of another shape', answer(200, { items: [] }), 'unreachable', /its response has another shape$/],
   ]
   test.each(faults)('tells %s', async (_, answered, code, hint, options) => {
     const service = await buildService(answered)
@@ -144,9 +144,7 @@ describe('at the start', () => {
     const { lines } = buildAuth(service.url, { check: 'warn' })
     await until(() => lines.length > 0)
     await settle()
-    expect(lines).toEqual([
-      expect.stringMatching(/^gatehouse: the check at the start fails: no app at .* has the code "billing"/),
-    ])
+    expect(lines).toEqual([expect.stringMatching(/^gatehouse: the startup check failed: no app at .* has the code "billing"/)])
     expect(service.requests).toHaveLength(1)
   })
 
@@ -187,7 +185,7 @@ describe('at the start', () => {
     const third = buildAuth(service.url, { revocation })
     const other = buildAuth(service.url, { revocation, appCode: 'shop' })
     await settle()
-    const told = `gatehouse: createAuth was called again for billing at ${service.url}, which opens another stream: make one and share it`
+    const told = `gatehouse: createAuth was called again for billing at ${service.url}, which opens another stream: create one and share it`
     expect([first, second, third, other].map(({ lines }) => lines)).toEqual([[], [told], [], []])
     await Promise.all([first, second, third].map(({ auth }) => auth.close()))
     expect(buildAuth(service.url, { revocation }).lines).toEqual([])
@@ -195,7 +193,7 @@ describe('at the start', () => {
 
   describe('a guard that asks for permissions', () => {
     const keepsNobodyOut =
-      /a guard that asks for permissions keeps nobody out: .*permission_scope: services.*authctl app update billing/
+      /a guard that asks for permissions lets everyone in: .*permission_scope: services.*authctl app update billing/
 
     test('is told to keep nobody out when every token carries all of them, once', async () => {
       const service = await buildService(consumer({ app: appOf({ permission_scope: 'services' }) }))
@@ -226,7 +224,7 @@ describe('at the start', () => {
     const service = await buildService(refusing('app_not_found'))
     expect(await run(service.url, exiting)).toEqual({
       code: 1,
-      said: expect.stringMatching(/^gatehouse: the check at the start fails: no app at .*has the code "billing"/),
+      said: expect.stringMatching(/^gatehouse: the startup check failed: no app at .*has the code "billing"/),
     })
     const good = await buildService((response, request) => consumer({ time: new Date().toISOString() })(response, request))
     expect(await run(good.url, exiting)).toEqual({ code: 0, said: '' })
@@ -353,6 +351,6 @@ describe('lazy', () => {
     const headers = { authorization: `Bearer ${signToken({ permissions: ['invoices:read'] })}` }
     await guard({ headers, state: {} } as never, async () => {})
     await until(() => lines.length > 0)
-    expect(lines).toEqual([expect.stringContaining('keeps nobody out')])
+    expect(lines).toEqual([expect.stringContaining('lets everyone in')])
   })
 })

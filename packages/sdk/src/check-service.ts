@@ -69,7 +69,7 @@ export async function checkService(config: Config, isAwaited = true): Promise<Se
     const faults = [...clockFaults(clockSkewSec, config), ...secretFaults(kids, config), ...appFaults(app, config)]
     return { ok: faults.length === 0, faults, serviceId, app, clockSkewSec }
   } catch (thrown) {
-    const { code, hint = '' } = AuthError.is(thrown) ? thrown : { code: '', hint: 'its answer has another shape' }
+    const { code, hint = '' } = AuthError.is(thrown) ? thrown : { code: '', hint: 'its response has another shape' }
     const clockSkewSec = date && skewOf(date, now())
     const fault = code === 'SERVICE_REJECTED' ? explainRefusal(hint, clockSkewSec || 0, config, await keyring.open()) : undefined
     // An older service does not have this route.
@@ -90,7 +90,8 @@ function warnOfMany(config: Config): void {
   const count = (followers.get(key) ?? 0) + 1
   followers.set(key, count)
   closing.signal.addEventListener('abort', () => followers.set(key, followers.get(key)! - 1))
-  if (count === 2) warn('createAuth', `createAuth was called again for ${key}, which opens another stream: make one and share it`)
+  if (count === 2)
+    warn('createAuth', `createAuth was called again for ${key}, which opens another stream: create one and share it`)
 }
 
 /**
@@ -108,14 +109,14 @@ export async function checkAtStart(config: Config): Promise<() => void> {
   for (const { code, hint } of faults) {
     // If the service is unreachable, the feed logs it.
     const isSaid = code === 'unreachable' && revocation.mode === 'feed' && check === 'warn'
-    if (!isSaid) warn(`check: ${code}`, `the check at the start fails: ${hint}`)
+    if (!isSaid) warn(`check: ${code}`, `the startup check failed: ${hint}`)
   }
   if (check === 'exit' && faults.length > 0) globalThis.process?.exit(1)
   return () => {
     if (app?.permission_scope !== 'services') return
     const command = `authctl app update ${appCode} --permission-scope roles`
     const scope = `every token of the app ${show(appCode)} carries all permissions of its services (permission_scope: services)`
-    warn('permission_scope', `a guard that asks for permissions keeps nobody out: ${scope}; to mend it: ${command}`)
+    warn('permission_scope', `a guard that asks for permissions lets everyone in: ${scope}; to fix it: ${command}`)
   }
 }
 
@@ -136,11 +137,11 @@ function clockFault(skewSec: number, tolerance: number): CheckFault {
 function secretFaults([signing = '']: readonly string[], { keyring, secrets }: Config): CheckFault[] {
   const own = keyring.opened?.keys.map(({ kid }) => kid) ?? []
   if (own.includes(signing)) return []
-  const theirs = /^[0-9a-f]{8}$/.test(signing) ? signing : 'another one'
+  const theirs = /^[0-9a-f]{8}$/.test(signing) ? `key ${signing}` : 'another key'
   return [
     {
       code: 'secret',
-      hint: `the service signs with key ${theirs}, JWT_ACCESS_SECRET is key ${own.join(' or ')}${oddityOf(secrets)}`,
+      hint: `the service signs with ${theirs}, JWT_ACCESS_SECRET is key ${own.join(' or ')}${oddityOf(secrets)}`,
     },
   ]
 }
@@ -152,7 +153,7 @@ function appFaults({ id, status }: CheckedApp, config: Config): CheckFault[] {
   if (id !== appId)
     faults.push({ code: 'app_id', hint: `expected ${app} to have the id ${show(appId)} (SERVICE_APP_ID), got ${showWord(id)}` })
   if (status !== 'active')
-    faults.push({ code: 'app_inactive', hint: `expected ${app} to be active, got ${showWord(status)}: its tokens are dead` })
+    faults.push({ code: 'app_inactive', hint: `expected ${app} to be active, got ${showWord(status)}: its tokens are not valid` })
   return faults
 }
 
@@ -179,7 +180,7 @@ function explainRefusal(
   const what = `the service at ${addressOf(config)} does not have key ${own} (JWT_ACCESS_SECRET)`
   return {
     code: 'secret',
-    hint: `${what}: the secret is another one, or the address that of another environment${oddityOf(secrets)}`,
+    hint: `${what}: the secret differs, or the address is that of another environment${oddityOf(secrets)}`,
   }
 }
 
@@ -191,8 +192,5 @@ function warnOfPlainHttp({ authUrl = '', warn }: Config): void {
   const { protocol, hostname } = new URL(authUrl)
   const isLocal = /^(localhost|127\..*|\[::1\])$/.test(hostname)
   if (protocol === 'http:' && !isLocal && globalThis.process?.env.NODE_ENV === 'production')
-    warn(
-      'http',
-      'SERVICE_AUTH_URL begins with http:// in production: who is on the way can change what the service says; use https://',
-    )
+    warn('http', 'SERVICE_AUTH_URL begins with http:// in production: anyone on the way can change its responses; use https://')
 }

@@ -131,7 +131,7 @@ function checkAudience({ claims: { aud } }: Payload, expected: ClaimExpectations
 function checkTypes({ claims, lists }: Payload): void {
   const { uid, tv } = claims
   if (!uid || typeof uid !== 'string') throw wrongClaim('uid', uid)
-  if (!isInteger(tv) || tv < 0) throw wrongClaim('tv', tv, 'an integer from 0 on')
+  if (!isInteger(tv) || tv < 0) throw wrongClaim('tv', tv, 'an integer of 0 or more')
   if (!lists) throw wrongList(claims)
   checkOptionalTexts(claims)
 }
@@ -176,7 +176,7 @@ function checkOptionalTexts(claims: Record<string, unknown>): void {
   // An empty pool or half an organization would be taken for another tenant, or for none.
   if (namespace === '') throw wrongClaim('namespace', namespace)
   if (org_id === '' || (org_id === undefined) !== (org_slug === undefined))
-    throw wrongClaim('org_id', org_id, 'there with org_slug, or neither')
+    throw wrongClaim('org_id', org_id, 'set together with org_slug')
 }
 
 function checkText(name: string, value: unknown): void {

@@ -170,7 +170,7 @@ const oneOf = (...words: unknown[]) => must((value) => words.includes(value), wo
 const isFunction = (value: unknown) => typeof value === 'function'
 const callable = must(isFunction, 'a function')
 // A blank at either end is a common mistake in env files, and would cause every token to be refused.
-export const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without blanks')
+export const word = must((value) => typeof value === 'string' && /^\S+$/.test(value), 'text without white space')
 export const httpUrl = must(
   // `fetch` refuses an address with a password, which would also appear in the log.
   (value) => typeof value === 'string' && /^https?:[^@]+$/.test(value) && URL.canParse(value),
@@ -216,7 +216,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     return value as NonNullable<AuthOptions[Name]>
   }
   const refuseOthers = (given: object, names: readonly string[], prefix = '') =>
-    faults.push(...Object.keys(given).flatMap((name) => (names.includes(name) ? [] : `${prefix}${name} is no option`)))
+    faults.push(...Object.keys(given).flatMap((name) => (names.includes(name) ? [] : `${prefix}${name} is not an option`)))
 
   const appCode = read('appCode', word, 'SERVICE_APP_CODE', undefined, true)
   const authUrl = options.authUrl ?? readVariable('SERVICE_AUTH_URL')

@@ -108,7 +108,7 @@ function distinctHeaders({ headers, rawHeaders = [] }: IncomingRequest): Request
 }
 
 function checkAuth(auth: { authenticate?: unknown } | undefined): void {
-  if (typeof auth?.authenticate !== 'function') throw configInvalid('a guard needs what createAuth returned')
+  if (typeof auth?.authenticate !== 'function') throw configInvalid('a guard needs the result of createAuth')
 }
 
 /** Catches `createServer(requireAuth(auth))`: the guard would get a request in place of a handler, and never answer it. */
@@ -120,7 +120,7 @@ export function checkHandler(handler: unknown): void {
 function checkRequirements(requirements: Requirements): void {
   for (const [name, value] of Object.entries(requirements)) {
     const holds = Object.hasOwn(wellMade, name) && wellMade[name as keyof Requirements](value)
-    if (!holds) throw configInvalid(`requireAuth: "${name}" is no requirement, or not one of this kind`)
+    if (!holds) throw configInvalid(`requireAuth: "${name}" is not a requirement, or has the wrong type`)
   }
 }
 
@@ -129,7 +129,7 @@ function assertAccess(principal: Principal, { kind, permissions, anyOf, role, or
   if (permissions) principal.assert(...permissions)
   if (anyOf && !principal.hasAny(...anyOf)) throw denied(`any of: ${anyOf.join(', ')}`, principal)
   if (role !== undefined && !principal.hasRole(role)) throw denied(`the role ${role}`, principal)
-  if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token speaks for no organization')
+  if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token has no organization')
 }
 
 /** A machine token carries permissions too, so a route written for users would let it in. */

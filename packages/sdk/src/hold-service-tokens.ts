@@ -52,7 +52,7 @@ export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTok
   const faults = [
     ...fault('SERVICE_AUTH_URL', authUrl, httpUrl),
     ...fault('SERVICE_ACCOUNT_TOKEN', token, word),
-    ...others.map((name) => `${name} is no option`),
+    ...others.map((name) => `${name} is not an option`),
   ]
   if (faults.length > 0) throw invalidSettings(...faults)
   const { fetch = globalThis.fetch, now = Date.now } = options

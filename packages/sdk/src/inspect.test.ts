@@ -61,7 +61,10 @@ test('without an app a token must agree with itself, and one without an app does
   expect((await inspectToken(torn.token, options)).checks.at(-1)!.code).toBe('APP_MISMATCH')
   const ofNoApp = signToken({ aud: CLAIMS.iss, app_code: undefined, app_id: undefined })
   const { valid, checks } = await inspectToken(ofNoApp, { secrets: [SECRET], now: () => NOW * 1000 })
-  expect({ valid, app: checks.at(-1) }).toEqual({ valid: true, app: { name: 'app', ok: true, detail: 'none: no app takes it' } })
+  expect({ valid, app: checks.at(-1) }).toEqual({
+    valid: true,
+    app: { name: 'app', ok: true, detail: 'none: no app accepts it' },
+  })
 })
 
 test('a rule that fails is told in the words of the SDK, with what helps to see why', async () => {

@@ -102,7 +102,7 @@ async function checkClaims(checks: TokenCheck[], payload: Payload, options: Insp
   const isOfNoApp = appCode === undefined && aud === iss && app_code === undefined && app_id === undefined
   for (const [name, check] of claimRules) {
     const isLeftOut = name === 'app' && isOfNoApp
-    const detail = isLeftOut ? 'none: no app takes it' : describe(name, payload, expected)
+    const detail = isLeftOut ? 'none: no app accepts it' : describe(name, payload, expected)
     await record(checks, name, () => isLeftOut || check(payload, expected), detail)
   }
 }
@@ -139,8 +139,8 @@ function describeTimes(claims: Record<string, unknown>, now: number): string {
 function describeKeys({ kid }: Record<string, unknown>, keys: readonly SecretKey[]): string {
   const ids = keys.map((key) => key.kid)
   return typeof kid === 'string' && ids.includes(kid)
-    ? `kid ${kid}, of a secret given`
-    : `its kid is none of a secret given (${ids.join(', ')})`
+    ? `kid ${kid}, of a given secret`
+    : `its kid matches no given secret (${ids.join(', ')})`
 }
 
 function claimsOf(read: () => Payload): Record<string, unknown> | null {

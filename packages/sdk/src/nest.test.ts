@@ -69,7 +69,7 @@ test('a member that is asked for by its name stops the program: the parameter is
   // @ts-expect-error It takes pipes alone.
   expect(() => AuthPrincipal('userId')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   // @ts-expect-error The same.
-  expect(() => AuthPrincipal(undefined)).toThrow(/nothing but pipes/)
+  expect(() => AuthPrincipal(undefined)).toThrow(/accepts only pipes/)
 })
 
 test.each(['rpc', 'ws', 'graphql'])('a guard refuses what comes by %s', async (type) => {

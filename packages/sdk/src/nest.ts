@@ -55,7 +55,7 @@ export function optionalAuth<Name extends string>(auth: Auth<Name>, options: Gua
  */
 export const AuthPrincipal = (...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator => {
   // Many decorators take the name of a member. This one would ignore the name and pass the whole principal.
-  if (!pipes.every(isPipe)) throw configInvalid('@AuthPrincipal() gives the whole principal, and takes nothing but pipes')
+  if (!pipes.every(isPipe)) throw configInvalid('@AuthPrincipal() returns the whole principal and accepts only pipes')
   return principalParameter(...pipes)
 }
 

@@ -118,6 +118,8 @@ test('what is missing or wrong is named by the first use, and no value is quoted
   const tokens = createServiceTokens({ appCode: 'x' } as ServiceTokenOptions)
   const { code, message } = await tokens.get('orders').catch((error) => error)
   expect(code).toBe('CONFIG_INVALID')
-  expect(message).toMatch(/SERVICE_AUTH_URL is missing; SERVICE_ACCOUNT_TOKEN must be text without blanks; appCode is no option/)
+  expect(message).toMatch(
+    /SERVICE_AUTH_URL is missing; SERVICE_ACCOUNT_TOKEN must be text without white space; appCode is not an option/,
+  )
   expect(message).not.toMatch(/CANARY/)
 })

@@ -37,8 +37,8 @@ export function observe(config: Config, check: Verify, { trace, metrics }: OpenT
   const meter = metrics?.getMeter(NAME)
   const app = { 'gatehouse.app_code': config.appCode }
   const verifications = meter?.createCounter('gatehouse.verifications', { description: 'Access tokens verified, by result' })
-  const calls = meter?.createCounter('gatehouse.calls', { description: 'Calls of the service, by route and result' })
-  const events = meter?.createCounter('gatehouse.events', { description: 'What happened to feed and registration, by type' })
+  const calls = meter?.createCounter('gatehouse.calls', { description: 'Calls to the service, by route and result' })
+  const events = meter?.createCounter('gatehouse.events', { description: 'Events of the feed and the registration, by type' })
 
   const fail = (span: Span | undefined, type: string, message?: string) => {
     span?.setAttribute('error.type', type)

@@ -117,7 +117,7 @@ function wrongSignature(token: string, keys: readonly SecretKey[], readText: Tex
 /** Names the two common mistakes in env files, which both result in another secret. */
 export function oddityOf(secrets: readonly string[]): string {
   const has = (pattern: RegExp) => secrets.some((secret) => pattern.test(secret))
-  const oddity = has(/^\s*(["']).*\1\s*$/s) ? 'stands in quotes' : has(/^\s|\s$/) ? 'begins or ends with a blank' : ''
+  const oddity = has(/^\s*(["']).*\1\s*$/s) ? 'is in quotes' : has(/^\s|\s$/) ? 'begins or ends with white space' : ''
   return oddity && `; the secret ${oddity}`
 }
 

@@ -115,7 +115,7 @@ export async function verifyWebhook(
   // Compares all with all, so that the time it takes reveals nothing about the secrets.
   const matches = expected.flatMap((right) => given.map((each) => isEqual(each, right)))
   if (!matches.includes(true))
-    throw new WebhookError('WEBHOOK_SIGNATURE', 'is it the secret of this webhook, and the body as it came, before any parser?')
+    throw new WebhookError('WEBHOOK_SIGNATURE', 'use the secret of this webhook, and the raw body, before any parser')
   return parseEvent(body, id)
 }
 
@@ -124,7 +124,7 @@ function readSecrets(secret: string | readonly string[]): Uint8Array<ArrayBuffer
   if (secrets.length === 0) throw invalid('secret is missing')
   return secrets.map((each: unknown) => {
     const [, encoded] = (typeof each === 'string' && /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(each)) || []
-    if (encoded === undefined) throw invalid('secret must be "whsec_" and base64, as the admin of the app set it')
+    if (encoded === undefined) throw invalid('secret must be "whsec_" and base64, as set by the admin of the app')
     return decodeBase64(encoded)
   })
 }
@@ -133,7 +133,7 @@ function decodeBase64(encoded: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0))
   } catch {
-    throw invalid('secret must be "whsec_" and base64, as the admin of the app set it')
+    throw invalid('secret must be "whsec_" and base64, as set by the admin of the app')
   }
 }
 
@@ -141,7 +141,7 @@ function readBytes(rawBody: unknown): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody)
   if (rawBody instanceof Uint8Array) return rawBody
   if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody)
-  throw invalid('rawBody must be the bytes or the text as they came; a body that was parsed has another signature')
+  throw invalid('rawBody must be the bytes or the text as received; a parsed body has another signature')
 }
 
 function readHeader(headers: WebhookHeaders, name: string): string {
@@ -182,7 +182,7 @@ function parseEvent(body: Uint8Array, id: string): WebhookEvent {
   } catch {
     // The message of `JSON.parse` would quote the body.
   }
-  throw new WebhookError('WEBHOOK_BODY', 'it is signed, and no event of Gatehouse: another sender has this secret')
+  throw new WebhookError('WEBHOOK_BODY', 'it is signed, but is not a Gatehouse event: another sender has this secret')
 }
 
 function invalid(message: string): AuthError {

@@ -73,7 +73,7 @@ interface Unchecked {
   device_token?: string
 }
 
-const signedOut = () => new BrowserAuthError('signed_out', 'Nobody is signed in')
+const signedOut = () => new BrowserAuthError('signed_out', 'No user is signed in')
 
 type Reason = (AuthState & { status: 'signed_out' })['reason']
 
@@ -162,7 +162,7 @@ export class TabAuth implements BrowserAuth {
   readonly fetch = (async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     if (!this.#config.tokenOrigins.has(new URL(request.url).origin))
-      throw new BrowserAuthError('origin_not_allowed', 'The token is for this origin, the service and apiOrigins')
+      throw new BrowserAuthError('origin_not_allowed', 'The token goes only to this origin, the service and apiOrigins')
     // A body can be read only once.
     const second = request.clone()
     const token = await this.getAccessToken()

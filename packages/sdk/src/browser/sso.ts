@@ -162,7 +162,7 @@ export class Sso implements BrowserSso {
     const storage = this.#tabStorage()
     const begun: Partial<Begun> | null = JSON.parse(storage.getItem(this.#key) ?? 'null')
     if (begun?.state !== state || begun.verifier === undefined)
-      throw new BrowserAuthError('sso_state_mismatch', 'This login was not begun in this tab, or has been ended already')
+      throw new BrowserAuthError('sso_state_mismatch', 'This login was not started in this tab, or has already ended')
     storage.removeItem(this.#key)
     return begun as Begun
   }

@@ -43,15 +43,15 @@ function rowsOfAnybody(good: string): Row[] {
   const [, payload = ''] = good.split('.')
   const another = 'a secret that nobody at the service knows'
   const ofAnother = (members: object) => signParts(encode({ ...header, ...members }), payload, another)
-  const anybody = 'Anybody can write a token of any user with any right.'
+  const anybody = 'Anyone can forge a token for any user with any permission.'
   return [
-    ['TOKEN_MALFORMED', 'no token but a word', 'nonsense', 'Anybody gets in with a made-up word.'],
+    ['TOKEN_MALFORMED', 'a word instead of a token', 'nonsense', 'Anyone gets in with a made-up word.'],
     ['TOKEN_MALFORMED', 'a token without its signature part', good.split('.').slice(0, 2).join('.'), anybody],
     [
       'TOKEN_MALFORMED',
       'a token with padding',
       `${good}=`,
-      'One token has several spellings, so a list of tokens that ended misses it.',
+      'One token has several spellings, so a list of revoked tokens misses it.',
     ],
     ['TOKEN_ALG', 'a token that says it needs no signature', `${encode({ ...header, alg: 'none' })}.${payload}.`, anybody],
     ['TOKEN_SIGNATURE', 'a token signed with another secret', ofAnother({}), anybody],
@@ -74,26 +74,26 @@ function rowsOfInsider(good: string, secret: string): Row[] {
   const withHeader = (members: object, hash?: string) => signParts(encode({ ...header, ...members }), payload, secret, hash)
   const withClaims = (members: object) => signParts(encode(header), encode({ ...claims, ...members }), secret)
   const confused = 'The token chooses how it is verified, which is how forged ones get in.'
-  const forever = 'A token that leaks opens the backend for good.'
-  const early = 'A token that was made for later works now, and longer than it should.'
-  const foreign = 'Every app of the organization can act here as its own users: a token that leaks there opens this one.'
+  const forever = 'A leaked token opens the backend forever.'
+  const early = 'A token that is meant for later works now, and longer than it should.'
+  const foreign = 'Tokens of other apps of the organization work here: a token that leaks there opens this app.'
   const unchecked =
-    'What the backend reads of the token is not what the service wrote; code behind it decides on a wrong type or nothing.'
+    'The backend reads something that the service did not write; code behind it decides on a wrong type or on nothing.'
   return [
-    ['TOKEN_MALFORMED', 'a payload that is no object', signParts(encode(header), encode([claims]), secret), unchecked],
+    ['TOKEN_MALFORMED', 'a payload that is not an object', signParts(encode(header), encode([claims]), secret), unchecked],
     ['TOKEN_ALG', 'a token signed with HMAC-SHA-512', withHeader({ alg: 'HS512' }, 'sha512'), confused],
     ['TOKEN_ALG', 'a token that claims an RSA signature', withHeader({ alg: 'RS256' }), confused],
     [
       'TOKEN_ALG',
       'a token of another kind',
       withHeader({ typ: 'consumer+jwt' }),
-      'What a backend shows to the service passes for the token of a user.',
+      'The assertion of a backend to the service passes as the token of a user.',
     ],
     [
       'TOKEN_ALG',
       'a token with an extension that must be understood',
       withHeader({ crit: ['exp'] }),
-      'A limit that the token says must be understood is passed over.',
+      'A limit that the token marks as critical is ignored.',
     ],
     [
       'TOKEN_EXPIRED',
@@ -119,14 +119,14 @@ function rowsOfInsider(good: string, secret: string): Row[] {
     ['APP_MISMATCH', 'a token of another app that names this audience', withClaims({ app_code: 'other-app' }), foreign],
     ['APP_MISMATCH', 'a token without an app', withClaims({ app_id: undefined }), foreign],
     ['TOKEN_CLAIMS', 'a token that never expires', withClaims({ exp: undefined }), forever],
-    ['TOKEN_CLAIMS', 'a token with an expiry that is a text', withClaims({ exp: String(exp) }), forever],
-    ['TOKEN_CLAIMS', 'a token of nobody', withClaims({ uid: undefined }), unchecked],
+    ['TOKEN_CLAIMS', 'a token with an expiry that is a string', withClaims({ exp: String(exp) }), forever],
+    ['TOKEN_CLAIMS', 'a token without a user', withClaims({ uid: undefined }), unchecked],
     [
       'TOKEN_CLAIMS',
       'a token without a version',
       withClaims({ tv: undefined }),
-      'It cannot be revoked: a suspended user goes on until it expires.',
+      'It cannot be revoked: a suspended user keeps access until it expires.',
     ],
-    ['TOKEN_CLAIMS', 'a token whose permissions are a text', withClaims({ permissions: 'invoices:read' }), unchecked],
+    ['TOKEN_CLAIMS', 'a token whose permissions are a string', withClaims({ permissions: 'invoices:read' }), unchecked],
   ]
 }

@@ -140,7 +140,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
   /** The users whose revocation `auth` has not received yet, with their last revoked version. */
   const unlearned = new Map<string, number>()
   const learn = () =>
-    until('heard what the service tells', async () => {
+    until('received what the service sent', async () => {
       if (!isStreaming) return false
       for (const [uid, tv] of unlearned) {
         const result = await auth.safeVerify(token({ uid, tv }))
