@@ -26,7 +26,7 @@ const writes = process.argv.includes('--write')
 const named = process.argv.slice(2).filter((word) => word !== '--write')
 const unknown = named.find((name) => !all.includes(name))
 if (unknown !== undefined) {
-  console.error(`no bench is called ${unknown}; there are ${all.join(', ')}`)
+  console.error(`unknown bench ${unknown}; available: ${all.join(', ')}`)
   process.exit(2)
 }
 
@@ -72,7 +72,7 @@ function report(): void {
     figures: Object.values(runs).flatMap(({ figures }) => figures),
   }
   console.log(`\n\n${method}\n${runHeading(run)}; ${minutes} min\n\n${tableOf(run.figures)}`)
-  for (const name of failed) console.log(`\n${name} FAILED: what the table has of it is not whole`)
+  for (const name of failed) console.log(`\n${name} FAILED: its part of the table is incomplete`)
   const missed = missedFigures()
   const verdict = failed.length > 0 ? '' : '\nEvery bound in the table is met.'
   console.log(missed.length === 0 ? verdict : `\nNot met:\n\n${tableOf(missed)}`)

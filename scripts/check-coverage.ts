@@ -24,12 +24,12 @@ const { correctCount, totalCount, fileCounts } = lintSync(options, paths, {
 })
 
 if (totalCount < leastExpressions) {
-  console.error(`${totalCount} expressions were counted, and there are more than ${leastExpressions}: are the paths right?`)
+  console.error(`Only ${totalCount} expressions were counted, but there are more than ${leastExpressions}: are the paths right?`)
   process.exitCode = 1
 }
 const percent = (100 * correctCount) / totalCount
 if (percent < leastPercent) {
-  console.error(`${percent.toFixed(2)} % of ${totalCount} expressions are typed, of ${leastPercent} %. The others lie in`)
+  console.error(`${percent.toFixed(2)} % of ${totalCount} expressions are typed, less than ${leastPercent} %. The others are in`)
   const untyped = Array.from(fileCounts, ([path, counts]) => ({ path, count: counts.totalCount - counts.correctCount }))
   untyped.sort((one, other) => other.count - one.count)
   for (const { path, count } of untyped.slice(0, mostShown))

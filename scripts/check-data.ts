@@ -37,7 +37,7 @@ for (const file of globSync('**/*.ts', { cwd: source }).sort()) {
 for (const table of tables) {
   const models = modelled.filter((name) => name === table).length
   if (models !== (reserved.includes(table) ? 0 : 1))
-    faults.push(`${table} has ${models} models: a table has one, a reserved one none`)
+    faults.push(`${table} has ${models} models: a table must have one, a reserved table none`)
 }
 for (const file of outsideModels) faults.push(`${file}  names a table or imports knex: make the query a static of a model`)
 
@@ -66,7 +66,7 @@ function leaksHandle(node: ts.Node): string | undefined {
   if (!run || !(ts.isArrowFunction(run) || ts.isFunctionExpression(run))) return undefined
   if (run.parameters[0]?.name.getText() !== outer?.getText())
     return `the parameter of the function must be called ${outer?.getText()}, or the outer handle stays in reach`
-  return usesOuterDb(run) ? '`db` is that of the outer handle here' : undefined
+  return usesOuterDb(run) ? '`db` is the outer handle here' : undefined
 }
 
 function usesOuterDb(run: ts.ArrowFunction | ts.FunctionExpression): boolean {

@@ -19,7 +19,7 @@ for (const file of globSync('packages/server/src/**/*.ts', { cwd: root, exclude:
   if (!/src\/(?:resources|flows)\//.test(file) || otherFiles.test(basename(file))) continue
   const wanted = basename(file, '.ts').replaceAll('-', '')
   if (names.some((name) => name.toLowerCase().startsWith(wanted))) continue
-  console.error(`${file} exports nothing of its name: ${names.join(', ')}`)
+  console.error(`${file} exports nothing that begins with its name: ${names.join(', ')}`)
   process.exitCode = 1
 }
 

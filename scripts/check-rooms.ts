@@ -17,7 +17,7 @@ interface Import {
 for (const source of ['packages/server/src', 'packages/cli/src']) {
   const imports = importsIn(source)
   for (const ring of ringsOf(imports)) {
-    console.error(`${source}: ${ring.join(', ')} import from one another`)
+    console.error(`${source}: ${ring.join(', ')} import each other`)
     for (const { from, to, line } of imports) if (ring.includes(from) && ring.includes(to)) console.error(`  ${line}`)
     process.exitCode = 1
   }

@@ -49,9 +49,9 @@ export class Children {
     let complaints = ''
     child.stderr.setEncoding('utf8').on('data', (text) => (complaints += text))
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('a program did not come up within a minute')), startTimeoutMs)
+      const timer = setTimeout(() => reject(new Error('a program did not start within a minute')), startTimeoutMs)
       child.on('error', reject)
-      child.on('close', (code) => reject(new Error(complaints.trim() || `a program ended at its start (exit ${code})`)))
+      child.on('close', (code) => reject(new Error(complaints.trim() || `a program ended while it was starting (exit ${code})`)))
       createInterface({ input: child.stdout }).on('line', (line) => {
         const found = find(line)
         if (found === undefined) return

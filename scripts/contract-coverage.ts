@@ -39,13 +39,13 @@ export function readCoverage(): Coverage {
   const anchors = new Set(sentences.map(({ anchor }) => anchor))
   if (anchors.size < sentences.length) {
     const twice = sentences.filter(({ anchor }, index) => sentences.findIndex((each) => each.anchor === anchor) !== index)
-    for (const { page, anchor } of twice) faults.push(`${folder}/${page}.md: the anchor ${anchor} is there twice`)
+    for (const { page, anchor } of twice) faults.push(`${folder}/${page}.md: the anchor ${anchor} occurs twice`)
   }
   for (const { file, title, anchor } of citations)
     if (!anchors.has(anchor)) faults.push(`${file}: “${title}” covers ${anchor}, which no page of ${folder} has`)
   const covered = new Set(citations.map(({ anchor }) => anchor))
   for (const { page, anchor } of sentences)
-    if (!covered.has(anchor)) faults.push(`${folder}/${page}.md#${anchor} is covered by no test`)
+    if (!covered.has(anchor)) faults.push(`${folder}/${page}.md#${anchor} is not covered by a test`)
   faults.push(...readIndexFaults(found))
   const testsOf = (anchor: string) => citations.filter((citation) => citation.anchor === anchor)
   return {
@@ -77,8 +77,8 @@ function readIndexFaults(found: readonly { page: string; sentences: readonly Sen
   const dead = links.filter(([, page, anchor]) => !there.has(`${page}#${anchor}`))
   const unseen = found.filter(({ page }) => !links.some(([, linked]) => linked === page))
   return [
-    ...dead.map(([, page, anchor]) => `${index} leads to ${page}.md#${anchor}, which is not there`),
-    ...unseen.map(({ page }) => `${index} leads to no sentence of ${page}.md`),
+    ...dead.map(([, page, anchor]) => `${index} links to ${page}.md#${anchor}, which does not exist`),
+    ...unseen.map(({ page }) => `${index} links to no sentence of ${page}.md`),
   ]
 }
 
@@ -95,7 +95,7 @@ function readCitations(file: string, faults: string[]): Citation[] {
         if (anchors === undefined) continue
         comments += 1
         const title = titleOf(node.expression)
-        if (title === undefined) faults.push(`${file}: what comes after “covers ${anchors}” is no test`)
+        if (title === undefined) faults.push(`${file}: the statement after “covers ${anchors}” is not a test`)
         else for (const anchor of anchors.trim().split(/\s+/)) citations.push({ anchor, file, title })
       }
     }
@@ -103,7 +103,7 @@ function readCitations(file: string, faults: string[]): Citation[] {
   }
   visit(source)
   const written = text.match(/^\s*\/\/ covers /gm)?.length ?? 0
-  if (written > comments) faults.push(`${file}: a comment “covers …” stands before no test`)
+  if (written > comments) faults.push(`${file}: a comment “covers …” is not followed by a test`)
   return citations
 }
 

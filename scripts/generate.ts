@@ -44,15 +44,15 @@ function configurationPage(): string {
   })
   const secretNames = Object.entries(settings.shape).flatMap(([name, schema]) => (schema.meta()?.secret ? [`\`${name}\``] : []))
   return page('Configuration', 'packages/server/src/config.ts', [
-    'All settings are environment variables; an empty one counts as unset. Every fault is reported at start, all at once.',
-    'Production mode is `NODE_ENV=production`; where it differs, the last column says so.',
+    'All settings are environment variables; an empty one counts as unset. All invalid settings are reported together at startup.',
+    'Production mode is `NODE_ENV=production`; the last column shows where it differs.',
     '',
-    'A secret can come from a file instead, whose path is in the variable with `_FILE` after its name (`JWT_ACCESS_SECRET_FILE`):',
-    'a regular file of up to 64 KiB, of which one final line break is cut. A file that every user of the machine can read is warned',
-    `about at start. Setting both is a fault. Such variables are ${secretNames.join(', ')}.`,
+    'A secret can also come from a file. Set its path in the variable with `_FILE` after its name (`JWT_ACCESS_SECRET_FILE`). It must be',
+    'a regular file of up to 64 KiB; one final line break is removed. If every user of the machine can read it, the service warns at',
+    `startup. Setting both variables is an error. The secrets are ${secretNames.join(', ')}.`,
     '',
     '`gatehouse serve` and `gatehouse check` warn about a variable that begins with `AUTH_`, `JWT_` or `DB_` and is not a setting, with the',
-    'nearest name.',
+    'nearest name that is one.',
     '',
     '| Variable | Meaning | Default | In production |',
     '| --- | --- | --- | --- |',
@@ -96,7 +96,7 @@ function auditEventNames(): string {
 function auditEventsPage(): string {
   const rows = Object.entries(auditEvents).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`)
   return page('Audit events', 'packages/server/src/lib/audit-events.ts', [
-    'What `GET /api/v1/admin/audit` and `authctl audit list` show. A filter by any other name is 400 and names the nearest of these.',
+    'What `GET /api/v1/admin/audit` and `authctl audit list` show. A filter by any other name fails with 400, which names the nearest of these.',
     '',
     '| Event | Meaning |',
     '| --- | --- |',

@@ -150,7 +150,7 @@ function fetchManyNodes() {
   const why = 'the SDK is tested on several Nodes'
   const folders = SDK_NODE_VERSIONS.map((version) => fetchNode(version, why))
   if (folders.includes(undefined))
-    fail('npm has no Node of every version for this machine: run this on Linux, or on Windows with x64.')
+    fail('npm does not have every Node version for this machine: run this on Linux, or on Windows with x64.')
   const vitest = fetchPackage(OLD_VITEST.join('-').replaceAll('@', '-'), OLD_VITEST, why)
   return { SDK_NODES: folders.map(nodeProgram).join(delimiter), SDK_VITEST: join(vitest, 'node_modules', 'vitest') }
 }
@@ -285,7 +285,7 @@ function deriveApiTypes(env, nodeDir) {
     })
     // Not fatal: running programs do not need the types, and the task may be the one that fixes the document.
     if (result.status !== 0)
-      say('docs/openapi.json is no sound document, so neither the SDK nor the cli has types of it: npm run generate')
+      say('docs/openapi.json is not a valid document, so the SDK and the cli get no types from it: npm run generate')
   })
 }
 

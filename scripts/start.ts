@@ -16,7 +16,7 @@ const adminEmail = 'admin@example.com'
 
 const unknown = process.argv.slice(2).filter((argument) => argument !== '--tour')
 if (unknown.length > 0) {
-  console.error(`Usage: npm start [-- --tour]; ${unknown[0]} is not known`)
+  console.error(`Usage: npm start [-- --tour]; unknown argument ${unknown[0]}`)
   process.exit(2)
 }
 
@@ -55,7 +55,7 @@ async function start(): Promise<void> {
   const code = await children.anyExit()
   // Ctrl-C reaches every program of the terminal at once, also the service.
   if (isStopping) return
-  throw new Error(`the service stopped by itself (exit ${code}); its log is in ${logFile}`)
+  throw new Error(`the service stopped unexpectedly (exit ${code}); its log is in ${logFile}`)
 }
 
 /** Runs the walk. Returns false if there is no session of an admin at this service; the service then runs on without the walk. */
@@ -66,10 +66,10 @@ async function walk(url: string, adminPassword: string | undefined): Promise<boo
   } catch (error) {
     if (!(error instanceof NotSignedInError)) throw error
     console.log(`
-The walk is left out: ${error.message}
+The tour was skipped: ${error.message}
 Sign in from another terminal, then start again with npm start -- --tour:
   npm run -s authctl -- login --base-url ${url} --email ${adminEmail}
-Without the password, delete the folder ${folder}: the next start makes a new admin.
+If you do not have the password, delete the folder ${folder}: the next start creates a new admin.
 
 Ctrl-C ends it.`)
     return false
@@ -84,7 +84,7 @@ async function createFirstAdmin(): Promise<string | undefined> {
   })
   if (made.code === 0) {
     console.log(
-      `\nThe first admin: ${adminEmail}, password ${password}\n(shown this once; change it as you like, keep it in a password manager)`,
+      `\nThe first admin: ${adminEmail}, password ${password}\n(shown only once; keep it in a password manager, or change it)`,
     )
     return password
   }
@@ -110,8 +110,8 @@ Next:
   npm run -s authctl -- whoami          the command line for admins, in another terminal
   npm run -s authctl -- app list
   curl ${url}/api/v1/openapi.json       the HTTP API
-  npm start -- --tour                   the walk above, again
-  docs/quickstarts.md                   a backend of yours, guarded: four steps and seven lines
+  npm start -- --tour                   the tour above, again
+  docs/quickstarts.md                   protect your own backend: four steps and seven lines
 
 Ctrl-C ends it.`
 }

@@ -13,7 +13,7 @@ const nodes = (process.env.SDK_NODES ?? '')
   .split(delimiter)
   .map((program) => ({ program, version: execFileSync(program, ['--version'], { encoding: 'utf8' }).trim() }))
   .filter(({ version }) => wanted.length === 0 || wanted.some((major) => version.startsWith(`v${major}.`)))
-if (nodes.length === 0) throw new Error(`no Node of ${wanted.join(', ')}`)
+if (nodes.length === 0) throw new Error(`no Node version of ${wanted.join(', ')} was found`)
 
 const failed: string[] = []
 for (const { program, version } of nodes) {

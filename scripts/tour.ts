@@ -55,7 +55,7 @@ function messageOf(stderr: string): string {
 
 function expectStatus(what: string, reply: HttpReply, status: number): void {
   if (reply.status !== status)
-    throw new Error(`The walk stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
+    throw new Error(`The tour stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
 }
 
 /** A revocation takes some milliseconds to reach a backend. */
@@ -85,7 +85,7 @@ export async function runTour(options: TourOptions): Promise<void> {
     })
     if (args[0] === 'whoami' && notSignedInCodes.includes(done.code)) throw new NotSignedInError(messageOf(done.stderr))
     if (done.code !== 0)
-      throw new Error(`The walk stopped: authctl ended with exit code ${done.code}
+      throw new Error(`The tour stopped: authctl ended with exit code ${done.code}
 ${done.stderr}`)
     return JSON.parse(done.stdout) as Record<string, unknown>
   }
@@ -151,13 +151,13 @@ ${done.stderr}`)
     `200 ${notesLogin.body.token_type} token of ${notesToken.length} characters, valid for ${notesLogin.body.expires_in} s`,
   )
 
-  title('The backend checks the token by itself, without a call to the service')
+  title('The backend checks the token locally, without a call to the service')
   show('>', `GET ${backendUrl}/ with that token`)
   const welcome = await call(backendUrl, '/', { token: notesToken })
   expectStatus('the backend', welcome, 200)
   show('=', `200 ${JSON.stringify(welcome.body)}`)
 
-  title('The same user logs in to "shop"; that token opens nothing else')
+  title('The same user logs in to "shop"; that token works nowhere else')
   const shopLogin = await login('shop')
   expectStatus('the login to shop', shopLogin, 200)
   show('>', `GET ${backendUrl}/ with a token of "shop"`)
@@ -176,7 +176,7 @@ ${done.stderr}`)
   expectStatus('the login after the revoke', denied, 403)
   show('=', `403 ${denied.body.code}`)
 
-  title('The token that the user still holds is refused by the backend, which heard of it')
+  title('The backend has received the revocation, and refuses the token that the user still holds')
   show('>', `GET ${backendUrl}/ with the token of step 5`)
   const revoked = await untilRefused(() => call(backendUrl, '/', { token: notesToken }))
   expectStatus('the backend', revoked, 401)
@@ -184,6 +184,6 @@ ${done.stderr}`)
 
   await children.stop(backend)
   console.log(
-    `\n${styleText('bold', 'That is all of it: one login, tokens bound to one app each, and access that can be taken away.', { stream: process.stdout })}`,
+    `\n${styleText('bold', 'That is all of it: one login, tokens that are each for one app, and access that can be revoked.', { stream: process.stdout })}`,
   )
 }

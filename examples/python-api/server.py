@@ -1,5 +1,5 @@
-"""A backend behind Gatehouse, in Python without a package. It reads SERVICE_AUTH_URL, SERVICE_APP_CODE and JWT_ACCESS_SECRET
-(`authctl app onboard CODE --dev` writes them) and lets in whoever brings a token of this app, checked here."""
+"""A backend that uses Gatehouse, in Python without any package. It reads SERVICE_AUTH_URL, SERVICE_APP_CODE and JWT_ACCESS_SECRET
+(`authctl app onboard CODE --dev` writes them), verifies tokens itself, and accepts only those of this app."""
 import json, os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from gate import Gate, Refused
@@ -24,10 +24,10 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(403, 'permission_denied', 'Permission denied')
 
     def log_request(self, *_):
-        """Of good requests, nothing."""
+        """Does not log successful requests."""
 
     def authenticate(self):
-        """The claims of the caller; None once it has been refused."""
+        """Returns the claims of the caller, or None if the request was refused."""
         headers = self.headers.get_all('Authorization', [])
         if not headers:
             return self.refuse(401, 'token_missing', 'Access token is missing', challenge='Bearer')

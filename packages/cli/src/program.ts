@@ -29,13 +29,13 @@ const rootExamples = [
 
 /** Common problems, each with the command to begin with. */
 const troubles = {
-  'somebody cannot log in': 'grant explain --app CODE --user EMAIL',
+  'a user cannot log in': 'grant explain --app CODE --user EMAIL',
   'a phone is lost': 'user reset-two-factor EMAIL, then user logout EMAIL',
-  'a token is in wrong hands': 'token trace -',
+  'a token has leaked': 'token trace -',
   'a receiver was down': 'webhook redeliver --app CODE --failed --since 6h',
-  'somebody guesses passwords': 'top, then audit list --ip ADDRESS',
+  'passwords are guessed': 'top, then audit list --ip ADDRESS',
   'a person leaves now': 'user offboard EMAIL',
-  'the signing secret is out': 'secret rotate --leaked --new FILE',
+  'the signing secret leaked': 'secret rotate --leaked --new FILE',
   'who gave whom a role': 'audit who EMAIL ROLE',
 }
 const troubleLines = Object.entries(troubles).map(([trouble, first]) => `  ${trouble.padEnd(27)} ${first}`)

@@ -11,7 +11,7 @@ export function renderReference(): string {
   const blocks = [
     '# authctl',
     '<!-- Generated from packages/cli/src/commands by `npm run generate`. Do not edit. -->',
-    'The command line for admins. Results go to stdout, and nothing else does; hints, questions and errors go to stderr.',
+    'The command line for admins. Only results go to stdout; hints, questions and errors go to stderr.',
     ...['## Signing in and the rest', ...alone.map(commandPage)],
     ...Object.entries(nouns).flatMap(([noun, about]) => [
       `## ${noun}`,
@@ -20,7 +20,7 @@ export function renderReference(): string {
       ...commands.filter(({ path }) => path.startsWith(`${noun} `)).map(commandPage),
     ]),
     '## For every command',
-    '`authctl help options` shows them. A flag goes before the environment, and the environment before the context. An unknown flag ends with exit 2.',
+    '`authctl help options` shows them. A flag takes precedence over the environment, and the environment over the context. An unknown flag ends with exit 2.',
     optionTable(globalOptions),
     outputRules,
     '## Exit codes',
@@ -32,18 +32,18 @@ export function renderReference(): string {
   return `${blocks.join('\n\n')}\n`
 }
 
-const outputRules = `- On a terminal the standard is a table, into a pipe or a file JSON: an array for a list, an object for the rest. \`-o table\`, \`-o json\` and \`-o ndjson\` (one line for each) say which, wherever it goes.
-- A list has more: \`-o wide\` shows every column, whole and with exact times; \`-o csv\` is every column for a spreadsheet, lists separated by semicolons, and a quote before what a spreadsheet would run as a formula; \`-o id\` is what names each row to other commands. \`--columns a,b\` chooses among all columns, for a table, wide or CSV.
-- A table on a terminal fits its width: long cells end in \`…\`, and columns for which there is no room are left out from the last, which stderr says. Times are told by their distance, and states have colours; \`NO_COLOR\` or \`--no-color\` turns these off. \`audit list\` and \`user find\` stop there after 50 rows: \`--all\` goes on.
-- Once a day, on a terminal, it says when the service is newer than authctl. It asks that service alone, beside the command's own requests, and never in CI or with \`--quiet\`; \`AUTHCTL_NO_UPDATE_NOTICE=1\` turns it off.
+const outputRules = `- The default is a table on a terminal, and JSON into a pipe or a file: an array for a list, an object otherwise. \`-o table\`, \`-o json\` and \`-o ndjson\` (one line per entry) choose the format in either case.
+- Lists have more formats: \`-o wide\` shows every column in full, with exact times; \`-o csv\` writes every column for a spreadsheet, with lists separated by semicolons and a quote before anything that a spreadsheet would run as a formula; \`-o id\` prints what identifies each row to other commands. \`--columns a,b\` chooses among all columns, for a table, wide or CSV.
+- A table on a terminal fits its width: long cells end in \`…\`, and columns that do not fit are left out, beginning with the last, and stderr names them. Times are relative, and states have colours; \`NO_COLOR\` or \`--no-color\` turns these off. \`audit list\` and \`user find\` stop after 50 rows on a terminal: \`--all\` shows the rest.
+- Once a day, on a terminal, authctl says if the service is newer than itself. It asks only that service, in parallel with the command's own requests, and never in CI or with \`--quiet\`; \`AUTHCTL_NO_UPDATE_NOTICE=1\` turns it off.
 - With \`--json\`, \`-o json\` or \`-o ndjson\` a failure is one object on stderr: \`{"error": {"code", "message", "hint", "request_id", "exit"}}\`.
 - What a command changed is in the member \`outcome\`; \`unchanged\` is a success.
-- What is missing is asked for on a terminal. Without one, or with \`--no-input\`, it ends with exit 2 and nothing is done.
-- Users are named by UUID, by \`email@@pool\`, or by an e-mail that only one user has; of several, exit 6 lists the candidates.
-- \`--from-file\` takes one user per line: \`#\` begins a comment, \`-\` is standard input. Each line is tried; the answer has \`total\`, \`counts\` by outcome, and with JSON every line. When some failed it is exit 8. Once the session has ended or the service is gone the rest is \`not_tried\`, and the exit is that of the failure.
+- On a terminal, authctl asks for missing input. Without one, or with \`--no-input\`, missing input ends with exit 2 and nothing is done.
+- Users are named by UUID, by \`email@@pool\`, or by an e-mail that only one user has. If several users have it, the command lists them and ends with exit 6.
+- \`--from-file\` takes one user per line: \`#\` begins a comment, \`-\` is standard input. Each line is tried. The answer has \`total\`, \`counts\` by outcome, and with JSON every line. If some lines failed, the exit code is 8. If the session ends or the service becomes unreachable, the remaining lines are \`not_tried\`, and the exit code is that of the failure.
 - Control characters in names and the like are shown as \`\\u001b\`, never sent to the terminal.
 - \`NODE_EXTRA_CA_CERTS=FILE\` names a certificate authority of your own. With \`NODE_USE_ENV_PROXY=1\` requests go through \`HTTPS_PROXY\` or \`HTTP_PROXY\`, but not to the hosts in \`NO_PROXY\`.
-- An answer 429 or 5xx is waited out and tried again, a few times; then it is exit 7.`
+- After an answer 429 or 5xx, authctl waits and tries again a few times; then it ends with exit 7.`
 
 function commandPage(spec: Command): string {
   const own = Object.entries(spec.options)
@@ -88,7 +88,7 @@ function syntaxes(key: string, option: Option): string {
 function describe(option: Option): string {
   if (option.kind === 'text' && option.required) return `${option.about} (required)`
   return option.kind === 'choice' && option.standard !== undefined
-    ? `${option.about} (\`${option.standard}\` unless told)`
+    ? `${option.about} (default: \`${option.standard}\`)`
     : option.about
 }
 

@@ -147,7 +147,7 @@ function unreachable(origin: string, error: unknown, timeoutMs: number): Failure
   }
   return new Failure('unreachable', `cannot reach ${origin}: ${systemCodeOf(error) ?? messageOf(error)}`, {
     code: 'unreachable',
-    hint: 'is the service running there? --base-url, AUTHCTL_BASE_URL or the context says where it is looked for',
+    hint: 'is the service running there? its address comes from --base-url, AUTHCTL_BASE_URL or the context',
     cause: error,
   })
 }
@@ -224,16 +224,17 @@ const hints: Record<string, string> = {
   system_admin_required: 'authctl whoami shows your roles; a system_admin can give you that role',
   admin_app_not_allowed: 'sign in through authctl itself: authctl login',
   account_locked: 'wait until the lock ends, or ask another admin for: authctl user unlock USER',
-  app_access_denied: 'authctl is open to holders of system_admin',
+  app_access_denied: 'authctl requires the role system_admin',
   app_in_use: 'revoke the grants first (authctl grant list), or add --force',
-  email_exists_in_pool: 'authctl user find --email EMAIL shows who has it; authctl pool collisions P Q who would meet',
-  last_system_admin: 'give the role to somebody else first: authctl user role USER --role system_admin',
-  prune_limit: '--dry-run shows what would go; --max-prune N, or --confirm with the service, lets it',
+  email_exists_in_pool:
+    'authctl user find --email EMAIL shows who has it; authctl pool collisions P Q lists e-mails in both pools',
+  last_system_admin: 'give the role to another user first: authctl user role USER --role system_admin',
+  prune_limit: '--dry-run shows what would be pruned; --max-prune N, or --confirm with the name of the service, allows it',
   role_in_use: 'authctl user find --role ROLE shows who holds it',
-  permission_owned_by_other_service: 'authctl permission list shows whose it is',
-  account_unverified: 'the user verifies the address first; or claim the account: authctl user import --claim-unverified',
-  app_code_taken: '--if-exists skip or --if-exists update goes on with the app that is there',
-  service_account_name_taken: 'take another name; authctl service-account rotate gives the account that is there another token',
+  permission_owned_by_other_service: 'authctl permission list shows which service owns it',
+  account_unverified: 'let the user verify the address first, or claim the account: authctl user import --claim-unverified',
+  app_code_taken: '--if-exists skip or --if-exists update continues with the existing app',
+  service_account_name_taken: 'choose another name; authctl service-account rotate issues a new token for the existing account',
 }
 
 /** The exit that a status leads to. */
@@ -278,8 +279,8 @@ function foreign(answer: Answer, url: string): Failure {
   const { location } = answer.headers
   const hint = location
     ? `it redirects to ${location}: is that the right --base-url?`
-    : 'is it the address of a Gatehouse? (--base-url)'
-  return new Failure('unreachable', `${origin} answered ${answer.status}, and not as a Gatehouse does`, {
+    : 'is this the address of a Gatehouse service? (--base-url)'
+  return new Failure('unreachable', `${origin} answered ${answer.status}, but not like a Gatehouse service`, {
     code: 'unexpected_answer',
     hint,
   })

@@ -26,7 +26,7 @@ export function givenSession(token: string): Session {
   return {
     bearer: async () => ({ token, isNew: false }),
     renew: async () => undefined,
-    hint: 'AUTHCTL_TOKEN and --token-file are not renewed: give a new token, or leave it out and sign in: authctl login',
+    hint: 'tokens from AUTHCTL_TOKEN and --token-file are not renewed: provide a new one, or remove it and sign in: authctl login',
   }
 }
 
@@ -84,7 +84,7 @@ export function contextSession(wire: Wire, contexts: ContextStore, connection: C
       if (context && normalizeBaseUrl(context.base_url) !== baseUrl) {
         // A typed address must not send the token of one service to another.
         throw notSignedIn(
-          `not signed in at ${baseUrl}: the context "${contextName}" is of ${context.base_url}`,
+          `not signed in at ${baseUrl}: the context "${contextName}" is for ${context.base_url}`,
           `authctl login --base-url ${baseUrl} --context NAME`,
         )
       }

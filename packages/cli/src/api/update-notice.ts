@@ -40,7 +40,7 @@ export function lookForUpdate(world: World, { baseUrl, isQuiet }: { baseUrl: str
 }
 
 function noticeOf(found: string): string {
-  return `the service is of version ${found}, this authctl of ${version}: update it (${offVariable}=1 turns this off)`
+  return `the service has version ${found}, this authctl only ${version}: update authctl (${offVariable}=1 turns this notice off)`
 }
 
 /** When the version of each service was last seen, in milliseconds since 1970. */

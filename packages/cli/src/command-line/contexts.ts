@@ -56,7 +56,8 @@ const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /** Throws `usage` unless a context can have this name. */
 export function assertContextName(name: string): void {
-  if (!nameForm.test(name)) throw usageFailure(`"${name}" cannot name a context`, 'letters, digits, . _ and -, at most 64')
+  if (!nameForm.test(name))
+    throw usageFailure(`"${name}" is not a valid context name`, 'use letters, digits, . _ and -, at most 64')
 }
 
 export function findContext(file: ContextFile, name: string): Context | undefined {
@@ -134,9 +135,9 @@ function assertPrivate(path: string): void {
 
 function parseContexts(content: string, path: string): ContextFile {
   const unreadable = () =>
-    new Failure('invalid', `${path} is not a file of contexts`, {
+    new Failure('invalid', `${path} is not a valid file of contexts`, {
       code: 'contexts_unreadable',
-      hint: 'mend it, or delete it and sign in again',
+      hint: 'fix it, or delete it and sign in again',
     })
   let parsed: Partial<ContextFile> | null
   try {
@@ -168,9 +169,9 @@ async function takeLock(folder: string): Promise<() => void> {
     }
     if (isAbandoned(lock)) dropAbandoned(lock)
     else if (Date.now() > deadline) {
-      throw new Failure('conflict', `another authctl is at work on the contexts (${lock})`, {
+      throw new Failure('conflict', `another authctl is changing the contexts (${lock})`, {
         code: 'contexts_locked',
-        hint: 'delete that file when none is',
+        hint: 'if no other authctl is running, delete that file',
       })
     } else await sleep(pollMs)
   }

@@ -24,7 +24,7 @@ export function parseMoment(text: string, now: number, direction: 'from now' | '
 export function parseExpiry(text: string, now: number): string {
   const moment = parseMoment(text, now)
   if (moment !== undefined) return moment
-  throw new Failure('invalid', `--expires ${text} is no time`, {
+  throw new Failure('invalid', `--expires ${text} is not a valid time`, {
     code: 'invalid_time',
     hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z or 30d',
   })
@@ -35,7 +35,7 @@ export function parsePast(flag: string, text: string | undefined, now: number): 
   if (text === undefined) return undefined
   const moment = parseMoment(text, now, 'ago')
   if (moment !== undefined) return moment
-  throw new Failure('invalid', `${flag} ${text} is no time`, {
+  throw new Failure('invalid', `${flag} ${text} is not a valid time`, {
     code: 'invalid_time',
     hint: 'such as 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z',
   })

@@ -2,14 +2,14 @@
  * The exit codes of `authctl`, as in the reference and in `authctl --help`. Scripts depend on these numbers: they never change.
  */
 export const endings = {
-  done: { exit: 0, meaning: 'done, or nothing was to be changed' },
+  done: { exit: 0, meaning: 'success, or there was nothing to change' },
   bug: { exit: 1, meaning: 'a bug in authctl' },
   usage: { exit: 2, meaning: 'wrong usage, or a confirmation is missing; nothing was done' },
   notFound: { exit: 3, meaning: 'not found' },
   notSignedIn: { exit: 4, meaning: 'not signed in, or the role system_admin is missing' },
-  conflict: { exit: 5, meaning: 'conflict with what is there' },
+  conflict: { exit: 5, meaning: 'conflict with the current state' },
   invalid: { exit: 6, meaning: 'invalid or ambiguous input' },
-  unreachable: { exit: 7, meaning: 'the service, or a backend, cannot be reached, fails, or limits the rate, after retries' },
+  unreachable: { exit: 7, meaning: 'the service or a backend is unreachable, fails or limits the rate, even after retries' },
   failures: { exit: 8, meaning: 'finished, with failures' },
   declined: { exit: 9, meaning: 'declined at a prompt' },
   differences: { exit: 10, meaning: 'differences were found' },

@@ -168,22 +168,22 @@ export function flagSyntax(key: string, option: Option): string {
 export const globalOptions = {
   output: text(
     'FORMAT',
-    'table, json or ndjson, and for lists wide, csv or id; a table on a terminal and JSON into a pipe unless told',
+    'table, json or ndjson; for lists also wide, csv or id. Default: table on a terminal, JSON into a pipe',
     { short: 'o' },
   ),
   json: flag('Short for -o json'),
-  context: text('NAME', 'Which service and account (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
+  context: text('NAME', 'Service and account to use (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
   baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),
   tokenFile: text('FILE', 'File with an access token, used instead of the context (AUTHCTL_TOKEN holds the token itself)'),
-  yes: flag('Confirm what would otherwise be asked: revoke, deactivate, move and the like'),
-  confirm: text('NAME', 'Confirm by name what cannot be undone: delete, prune'),
+  yes: flag('Answer yes to confirmations, such as those of revoke, deactivate and move'),
+  confirm: text('NAME', 'Confirm by name an action that cannot be undone: delete, prune'),
   dryRun: flag('Ask the service what would happen, print what would be sent, and change nothing'),
-  reason: text('TEXT', 'Why; kept in the audit, and with a grant'),
-  input: off('Never ask; what is missing ends with exit 2'),
+  reason: text('TEXT', 'Reason for the change; kept in the audit, and with a grant'),
+  input: off('Never ask; missing input ends with exit 2'),
   color: off('No colours (NO_COLOR)'),
   quiet: flag('No hints and no progress on stderr'),
   debug: flag('Show the HTTP exchange on stderr, secrets redacted'),
-  timeout: text('SECONDS', 'How long to wait for an answer; 30 unless told'),
+  timeout: text('SECONDS', 'How long to wait for an answer. Default: 30'),
 } satisfies Options
 
 export type GlobalInput = Input<typeof globalOptions>

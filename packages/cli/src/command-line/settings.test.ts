@@ -58,7 +58,7 @@ describe('which context', () => {
 
   test('a token that no header can hold is refused unseen', () => {
     expect(() => resolveConnection(nothing, { AUTHCTL_TOKEN: 'a\nb' }, file)).toThrow(
-      expect.objectContaining({ exit: 6, message: 'AUTHCTL_TOKEN holds no token' }),
+      expect.objectContaining({ exit: 6, message: 'AUTHCTL_TOKEN does not contain a token' }),
     )
   })
 })

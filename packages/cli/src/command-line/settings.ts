@@ -47,7 +47,8 @@ export function readSettings(
   const asked = input.json ? 'json' : input.output
   if (input.json && input.output !== undefined && input.output !== 'json')
     throw usageFailure('--json and -o contradict each other')
-  if (asked !== undefined && !formats.all.includes(asked)) throw usageFailure(`-o ${asked} is none of ${formats.all.join(', ')}`)
+  if (asked !== undefined && !formats.all.includes(asked))
+    throw usageFailure(`-o must be one of ${formats.all.join(', ')}, not ${asked}`)
   return {
     format: asked ?? (isTerminal ? formats.terminal : formats.pipe),
     asksForJson: asked === 'json' || asked === 'ndjson',
@@ -77,7 +78,7 @@ function readTimeout(text: string | undefined): number {
   if (text === undefined) return standardTimeoutMs
   const milliseconds = parseDuration(/^[\d.]+$/.test(text) ? `${text}s` : text)
   if (!milliseconds || milliseconds > 3_600_000)
-    throw usageFailure(`--timeout ${text} is no time from 1 ms to 1 h`, 'seconds, or 500ms, 2m')
+    throw usageFailure(`--timeout ${text} is not a time from 1 ms to 1 h`, 'a number of seconds, or 500ms or 2m')
   return milliseconds
 }
 
@@ -127,7 +128,7 @@ export function resolveConnection(
   if (named !== undefined && !context && !mayBeNew) {
     throw new Failure('notFound', `there is no context "${named}"`, {
       code: 'context_not_found',
-      hint: 'authctl context list shows what there is',
+      hint: 'authctl context list shows all contexts',
     })
   }
   const token = input.tokenFile === undefined ? env.AUTHCTL_TOKEN?.trim() || undefined : readToken(input.tokenFile)
@@ -152,15 +153,16 @@ function readToken(path: string): string {
 }
 
 function assertToken(token: string, source: string): void {
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure('invalid', `${source} holds no token`, { code: 'token_unreadable' })
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new Failure('invalid', `${source} does not contain a token`, { code: 'token_unreadable' })
 }
 
 /** Normalizes the address of the service, with or without `/api/v1`. Throws `usage` if it is invalid. */
 export function normalizeBaseUrl(raw: string): string {
   const url = URL.parse(raw)
   if (!url || !/^https?:$/.test(url.protocol))
-    throw usageFailure(`"${raw}" is no http or https address`, 'such as http://127.0.0.1:4000')
+    throw usageFailure(`"${raw}" is not an http or https URL`, 'such as http://127.0.0.1:4000')
   if (url.username || url.password || url.search || url.hash)
-    throw usageFailure('the address of the service has no user, query or fragment')
+    throw usageFailure('the address of the service must not have a user, query or fragment')
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }

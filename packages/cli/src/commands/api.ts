@@ -16,7 +16,7 @@ const options = {
 export const api = command({
   path: 'api',
   summary: 'Call the HTTP API as the signed-in user',
-  description: 'What comes back is printed as it is. Nothing is asked before a write: --dry-run shows it.',
+  description: 'Prints the answer unchanged. Does not ask for confirmation before a write; --dry-run shows the write first.',
   examples: [
     'api GET "/admin/apps?status=active"',
     'api PATCH /admin/apps/shop -f changes.json',
@@ -29,9 +29,9 @@ export const api = command({
 
 export async function runApi({ call, io }: Tools, { method, path, file }: Input<typeof options>): Promise<Result> {
   const verb = method.toUpperCase()
-  if (!methods.includes(verb)) throw usageFailure(`${method} is none of ${methods.join(', ')}`)
+  if (!methods.includes(verb)) throw usageFailure(`METHOD must be one of ${methods.join(', ')}, not ${method}`)
   if (/^[a-z][a-z0-9+.-]*:/i.test(path))
-    throw usageFailure('PATH is below the address of the service, without host', 'such as /admin/apps')
+    throw usageFailure('PATH must be below the address of the service, without a host', 'such as /admin/apps')
   if (file !== undefined && (verb === 'GET' || verb === 'HEAD')) throw usageFailure(`${verb} takes no body`)
   const lines = file?.endsWith('.ndjson') ?? false
   const body = file === undefined ? undefined : await readSource(io, file)
@@ -44,7 +44,7 @@ function assertJson(body: string, file: string): void {
   try {
     JSON.parse(body)
   } catch (error) {
-    throw new Failure('invalid', `${sourceName(file)} is no JSON: ${messageOf(error)}`, {
+    throw new Failure('invalid', `${sourceName(file)} is not valid JSON: ${messageOf(error)}`, {
       code: 'invalid_json',
     })
   }

@@ -10,16 +10,16 @@ import type { Tools } from '../tools/create-tools.ts'
 
 const options = {
   file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),
-  prune: flag('Delete what a section of the file does not list; needs --confirm with the name of the context'),
+  prune: flag('Delete entries that a section of the file does not list; needs --confirm with the name of the context'),
 }
 
 export const applyDeclaration = command({
   path: 'apply',
-  summary: 'Make services, roles and apps what a file says',
+  summary: 'Apply a file of services, roles and apps',
   description:
-    'What the file does not list is left alone, permissions of a service too, unless --prune deletes it. What is listed becomes ' +
-    'what the file says, and what it leaves out of an entry becomes as in a new one. Doing it twice changes nothing. ' +
-    'To deactivate an app needs --yes.',
+    'Makes the listed entries match the file; a field that an entry leaves out gets its default. Entries that the file does not ' +
+    'list stay unchanged, also permissions of a service, unless --prune deletes them. Repeating it changes nothing. ' +
+    'Deactivating an app needs --yes.',
   examples: [
     'apply -f gatehouse.yaml --dry-run',
     'apply -f gatehouse.yaml --json',
@@ -47,11 +47,14 @@ export async function runApply(tools: Tools, { file, prune }: Input<typeof optio
 function interrupted({ rows }: Application, { changes, unchanged }: Plan): Failure {
   const { changed } = countsOf(rows, unchanged)
   const current = changes[rows.length]
-  const open = current ? `; whether ${namesOf([current])} is, is not known` : ''
-  return new Failure('interrupted', `interrupted; ${changed} changed before it${open}`, { code: 'interrupted', hint: againHint })
+  const open = current ? `; it is unknown whether ${namesOf([current])} changed` : ''
+  return new Failure('interrupted', `interrupted; ${changed} changed before that${open}`, {
+    code: 'interrupted',
+    hint: againHint,
+  })
 }
 
-const againHint = 'apply can be run again: it goes on with what is not yet as the file says'
+const againHint = 'run apply again: it continues with what does not match the file yet'
 
 async function agree(tools: Tools, { changes }: Plan, prune: boolean): Promise<void> {
   const pruned = changes.filter(isPruning)
@@ -110,7 +113,7 @@ function summary(counts: Record<string, number>): string {
 function failureOf({ changed, failed }: { changed: number; failed: number }, fatal: Failure | undefined): Failure | undefined {
   if (fatal) {
     const { ending, code, requestId } = fatal
-    return new Failure(ending, `${fatal.message}; ${changed} changed before it`, {
+    return new Failure(ending, `${fatal.message}; ${changed} changed before that`, {
       code,
       requestId,
       hint: [fatal.hint, againHint].filter(Boolean).join('\n'),

@@ -9,9 +9,9 @@ const options = { shell: positional('SHELL', shells.join(', '), { completes: she
 
 export const completion = command({
   path: 'completion',
-  summary: 'Print the script that lets a shell complete authctl',
+  summary: 'Print a script for shell completion of authctl',
   description:
-    'It completes commands, flags, their values, contexts, kinds of events, and what the service has right now: apps, roles, pools, services, ' +
+    'Completes commands, flags, their values, contexts, names of events, and what the service currently has: apps, roles, pools, services, ' +
     'organizations and providers.',
   examples: [
     'completion bash > ~/.local/share/bash-completion/completions/authctl',
@@ -25,6 +25,6 @@ export const completion = command({
 
 export async function runCompletion(_: Tools, { shell }: Input<typeof options>): Promise<Result> {
   const script = completionScripts.get(shell)
-  if (script === undefined) throw usageFailure(`${shell} is none of ${shells.join(', ')}`)
+  if (script === undefined) throw usageFailure(`SHELL must be one of ${shells.join(', ')}, not ${shell}`)
   return { kind: 'body', body: script }
 }

@@ -6,14 +6,14 @@ import { toJson } from '../text/escape-controls.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-const options = { port: count('PORT', 'Port to listen on; a free one unless given') }
+const options = { port: count('PORT', 'Port to listen on. Default: a free one') }
 
 export const dashboard = command({
   path: 'dashboard',
   summary: 'Show users, sessions, grants, audit and webhooks in your browser, until Ctrl-C',
   description:
-    'Serves pages on 127.0.0.1 alone, with your own session, and prints their address. They change nothing. Whoever has the address sees ' +
-    'what you may see, so it holds a token that lives as long as the command. Open it yourself: programs that open a browser show it to ' +
+    'Serves read-only pages on 127.0.0.1 only, with your session, and prints their address. Anyone with the address sees what you may ' +
+    'see, so it contains a token that is valid as long as the command runs. Open it yourself: programs that open a browser show it to ' +
     'other users of this machine.',
   examples: ['dashboard', 'dashboard --context production', 'dashboard --port 8090 --json'],
   options,
@@ -23,13 +23,13 @@ export const dashboard = command({
 
 export async function runDashboard(tools: Tools, { port = 0 }: Input<typeof options>): Promise<Result> {
   const { io, settings, now } = tools
-  if (port > 65_535) throw usageFailure(`--port ${port} is no port`, 'from 1 to 65535')
+  if (port > 65_535) throw usageFailure(`--port ${port} is not a valid port`, 'from 1 to 65535')
   const api = tools.watchingApi
   // Fails here, not in the browser, if the user is not signed in.
   await readStats(api, undefined)
   const { serveDashboard } = await import('../dashboard/serve-dashboard.ts')
   const url = await serveDashboard({ api, now, where: tools.place() }, port)
   io.print(settings.format === 'json' ? toJson({ url }) : url)
-  io.note('read only, and for you alone; Ctrl-C ends it')
+  io.note('read-only, and only for you; Ctrl-C ends it')
   return new Promise(() => {})
 }

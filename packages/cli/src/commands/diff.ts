@@ -7,14 +7,14 @@ import type { Tools } from '../tools/create-tools.ts'
 
 const options = {
   file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),
-  prune: flag('Show also what apply --prune would delete'),
-  exitCode: flag('Exit 10 when there are differences'),
+  prune: flag('Also show what apply --prune would delete'),
+  exitCode: flag('Exit with 10 if there are differences'),
 }
 
 export const diffDeclaration = command({
   path: 'diff',
   summary: 'Show what applying a file would change',
-  description: 'What the file does not list is left out, unless --prune asks for it.',
+  description: 'Entries that the file does not list are left out, unless --prune is given.',
   examples: ['diff -f gatehouse.yaml', 'diff -f gatehouse.yaml --exit-code', 'diff -f - --prune --json < gatehouse.yaml'],
   options,
   run: runDiff,
@@ -31,7 +31,7 @@ export async function runDiff(tools: Tools, { file, prune, exitCode }: Input<typ
     exitCode && count > 0
       ? new Failure('differences', count === 1 ? 'there is a difference' : `there are ${count} differences`, {
           code: 'differences',
-          hint: `authctl apply -f ${file} brings about what the file says`,
+          hint: `authctl apply -f ${file} makes these changes`,
         })
       : undefined
   return {

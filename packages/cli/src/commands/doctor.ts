@@ -11,15 +11,16 @@ import { type Result, rowsOf } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-const options = { app: text('CODE', 'Only this app, which may be inactive; all active ones unless given', { completes: 'apps' }) }
+const options = { app: text('CODE', 'Only this app, which may be inactive. Default: all active apps', { completes: 'apps' }) }
 
 export const doctor = command({
   path: 'doctor',
-  summary: 'Look for what is wrong, and name what mends it',
+  summary: 'Look for problems, and show how to fix them',
   description:
-    'Whether the service answers and is ready, fits to this authctl and has its time; whether you may administer; whether consumers ' +
-    'accept the secret that signs and service accounts last; whether apps link what there is, their services have permissions, nobody ' +
-    'can help themselves to access, pools share no e-mails, and no delivery of a webhook was given up. Changes nothing. Exit 8 when a check fails; warnings alone are 0.',
+    'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
+    'consumers accept the secret that signs; that no service account ends soon; that apps link only apps that exist, their services ' +
+    'have permissions, users cannot give themselves access, and pools share no e-mails; and that no webhook delivery failed for good. ' +
+    'Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
   options,
   run: runDoctor,
@@ -68,7 +69,7 @@ function report(findings: Finding[]): Result {
     value: { counts, findings },
     parts: [
       rowsOf(findings, ['level', 'check', 'app', ['finding', ({ message }) => message]]),
-      ...(remedies.length > 0 ? ['', 'what mends it:', ...remedies] : []),
+      ...(remedies.length > 0 ? ['', 'how to fix it:', ...remedies] : []),
     ],
     failure: counts.fail > 0 ? failure : undefined,
   }

@@ -6,14 +6,14 @@ import { counted } from '../text/counted.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-const options = { file: text('FILE', 'File to write, as YAML; what is there is replaced', { short: 'f' }) }
+const options = { file: text('FILE', 'YAML file to write; an existing file is replaced', { short: 'f' }) }
 
 export const exportDeclaration = command({
   path: 'export',
   summary: 'Write services, roles and apps as YAML',
   description:
-    'What is as it would be anyway is left out. Secrets of webhooks stay in the service, and the app authctl and the service core ' +
-    'are not written. Two exports of the same are equal, byte for byte.',
+    'Leaves out default values, the secrets of webhooks, the app authctl and the service core. ' +
+    'Two exports of the same state are identical, byte for byte.',
   examples: ['export -f gatehouse.yaml', 'export --context staging > staging.yaml', 'export --json'],
   options,
   formats: { all: ['yaml', 'json'], terminal: 'yaml', pipe: 'yaml' },

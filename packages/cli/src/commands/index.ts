@@ -218,29 +218,29 @@ export const commands: readonly Command[] = [
 
 /** Describes commands by their first word. */
 export const nouns: Record<string, string> = {
-  'two-factor': 'The second factor of your own account',
+  'two-factor': 'The second factor of your account',
   context: 'Services and accounts that authctl knows',
   app: 'Apps that users sign in to',
-  grant: 'Who may enter which app',
+  grant: 'Access of users to apps',
   pool: 'Pools of users: who may log in where',
-  permission: 'What services let users do',
+  permission: 'Permissions that services declare',
   role: 'Roles and their permissions',
   user: 'User accounts',
-  lockout: 'What failed logins have locked',
+  lockout: 'Locks caused by failed logins',
   org: 'Organizations and their members',
-  'service-account': 'Accounts of programs',
+  'service-account': 'Accounts for programs',
   'sso-provider': 'Providers of third-party login',
   secret: 'The secret that signs access tokens',
   audit: 'What happened, and who did it',
-  webhook: 'Where apps are told of new users',
+  webhook: 'Notifications to apps about new users',
   token: 'Access tokens',
-  dev: 'For developers of backends',
+  dev: 'Tools for developers of backends',
 }
 
 /** Describes commands of three words by their first two words. */
 export const nestedNouns: Record<string, string> = {
-  'user session': 'Logins of a user that are alive',
-  'user identity': 'Logins at providers that a user may come in with',
-  'org invitation': 'Invitations that nobody has accepted yet',
-  'grant request': 'What users who wait for access have asked for',
+  'user session': 'Active sessions of a user',
+  'user identity': 'Third-party logins of a user',
+  'org invitation': 'Invitations that are still open',
+  'grant request': 'Requests of users for access to apps',
 }

@@ -12,17 +12,17 @@ import type { Tools } from '../tools/create-tools.ts'
 import { askForCode, readSecrets, type Secrets } from '../tools/read-secrets.ts'
 
 const options = {
-  email: text('EMAIL', 'Who signs in; asked for unless the context knows'),
-  passwordStdin: flag('Read the password from standard input (its first line; a second one is the two-factor code)'),
+  email: text('EMAIL', 'E-mail of your account. Default: the one in the context'),
+  passwordStdin: flag('Read the password from the first line of standard input, and a two-factor code from the second'),
 }
 
 export const login = command({
   path: 'login',
   summary: 'Sign in and keep the session in a context',
   description:
-    'The password is asked for, hidden, and so is the two-factor code of an account that has one. The session goes into the context ' +
-    'in use, or the one that --context names ("default" when there is none), in a file that only you can read. What shows the service ' +
-    'that this machine has signed in before stays there after a logout: guesses of strangers then cannot lock you out here.',
+    'Asks for the password without showing it, and for a two-factor code if the account needs one. Stores the session in the context ' +
+    'in use, or in the one that --context names ("default" if there is none), in a file that only you can read. A token that identifies ' +
+    'this machine stays there after a logout, so that wrong passwords from elsewhere cannot lock you out here.',
   examples: [
     'login --email ada@example.com',
     'login --email ada@example.com --base-url https://auth.example.com --context production',
@@ -39,9 +39,9 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   tools.io.note(`signing in at ${baseUrl} as ${email}`)
   // With JSON, a failure must be the only thing on stderr. `note` holds warnings back until the command has succeeded.
   const warn = tools.settings.asksForJson ? tools.io.note : tools.io.complain
-  if (isStandardAddress) warn(`warning: nobody named an address, so this is the standard one, ${baseUrl} (--base-url)`)
+  if (isStandardAddress) warn(`warning: no address was given, so this uses the default, ${baseUrl} (--base-url)`)
   if (isReadableOnTheWay(baseUrl))
-    warn(`warning: ${baseUrl} is plain http to another machine: the password can be read on the way`)
+    warn(`warning: ${baseUrl} is plain http to another machine: the password can be read in transit`)
   const { password, code } = await readSecrets(tools, input.passwordStdin)
   // Never send the tokens of one service to another.
   const device = context && normalizeBaseUrl(context.base_url) === baseUrl ? context.device_token : undefined
@@ -50,7 +50,7 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   const isCurrent = await tools.contexts.change((file) => {
     const before = findContext(file, contextName)
     if (before && before.base_url !== baseUrl)
-      tools.io.note(`context "${contextName}" was of ${before.base_url} and is now of ${baseUrl}`)
+      tools.io.note(`context "${contextName}" was for ${before.base_url} and is now for ${baseUrl}`)
     file.contexts[contextName] = {
       base_url: baseUrl,
       email: answer.user.email,

@@ -11,8 +11,8 @@ export const logout = command({
   path: 'logout',
   summary: 'End the session of a context',
   description:
-    'The tokens are forgotten here in any case, also when the service cannot be told; ' +
-    'with --all only when it was told, since telling it again takes them.',
+    'Deletes the tokens on this machine even if the service cannot be reached. ' +
+    'With --all, deletes them only after the service has ended the sessions, because another try needs them.',
   examples: ['logout', 'logout --context production', 'logout --all'],
   options,
   run: runLogout,

@@ -9,15 +9,15 @@ import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
 const options = {
-  since: text('TIME', 'Count logins from then on: 10m, 6h or a moment, at most 7 days ago; an hour ago unless given'),
+  since: text('TIME', 'Count logins since then: 10m, 6h or a time, at most 7 days ago. Default: 1h'),
 }
 
 export const top = command({
   path: 'top',
-  summary: 'Watch the service: logins by outcome, who fails, what is locked, what waits to be sent',
+  summary: 'Watch the service: logins by outcome, failing addresses, locks, messages waiting to be sent',
   description:
-    'A screen that asks every 2 seconds. Arrows choose a line and Enter opens its list, from there the events behind a row; Esc goes back, ' +
-    'q leaves. It needs a terminal; with --json it prints the figures once.',
+    'Refreshes the screen every 2 seconds. The arrow keys choose a line. Enter opens its list, and from there the events behind a row. ' +
+    'Esc goes back, q quits. Needs a terminal; with --json it prints the figures once.',
   examples: ['top', 'top --since 10m', 'top --json'],
   options,
   formats: { all: ['table', 'json'], terminal: 'table', pipe: 'table' },
@@ -32,7 +32,7 @@ export async function runTop(tools: Tools, input: Input<typeof options>): Promis
   if (!terminal)
     throw usageFailure(
       'top needs a terminal',
-      'authctl top --json prints the figures once; authctl audit tail follows what happens',
+      'authctl top --json prints the figures once; authctl audit tail follows the events',
     )
   const api = tools.watchingApi
   const stats = await readStats(api, since())

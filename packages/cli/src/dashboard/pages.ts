@@ -227,14 +227,14 @@ function nowView(stats: Stats): Html {
   const none = 'No login failed.'
   const isCut = logins.counted_since !== logins.since
   return html`<section><h2>Logins</h2>${loginsChart(stats)}
-<p class="none">${isCut ? 'There are too many to count them from an hour ago on. ' : ''}As of ${moment(stats.at)} UTC; reload the page for newer figures.</p></section>
+<p class="none">${isCut ? 'There are too many logins to count the whole hour. ' : ''}As of ${moment(stats.at)} UTC; reload the page for newer figures.</p></section>
 <div class="cards">
 <section><h2>By outcome</h2>${barTable(outcomes, { title: 'Outcome', none: 'No logins.' })}</section>
 <section><h2>Failing addresses</h2>${barTable(addresses, { title: 'Address', none })}</section>
 <section><h2>Failing e-mails</h2>${barTable(emails, { title: 'E-mail', none })}</section>
 <section><h2>Locked</h2>${lockedView(locked)}</section>
 <section><h2>Waiting to be sent</h2>${outboxView(outbox)}</section>
-<section><h2>Webhooks that were given up</h2>${failedWebhooksView(failed_webhooks)}</section>
+<section><h2>Webhook deliveries that failed for good</h2>${failedWebhooksView(failed_webhooks)}</section>
 <section><h2>Consumers without the current secret</h2>${consumersView(consumers)}</section>
 </div>`
 }
@@ -271,7 +271,7 @@ function failedWebhooksView(failed: Stats['failed_webhooks']): Html {
     ['deliveries', ({ failed }) => number(failed)],
     ['last', ({ last_failed_at }) => last_failed_at],
   ]
-  return dataTable(failed, columns, 'Webhooks that were given up')
+  return dataTable(failed, columns, 'Webhook deliveries that failed for good')
 }
 
 function consumersView({ app_count, behind_count, behind }: Stats['consumers']): Html {

@@ -57,7 +57,7 @@ function portFailure(error: unknown, port: number): unknown {
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return error
   return new Failure('invalid', `cannot listen on port ${port}: ${code}`, {
     code: 'port_unavailable',
-    hint: 'give another --port, or none for one that is free',
+    hint: 'choose another --port, or leave it out to use a free one',
   })
 }
 
@@ -83,7 +83,7 @@ const notFound: Answer = { status: 404, text: 'not found' }
 async function answer(request: IncomingMessage, { dashboard, token, authority }: Guard): Promise<Answer> {
   const hosts = request.headersDistinct.host ?? []
   if (hosts.length !== 1 || hosts[0] !== authority) return notFound
-  if (request.method !== 'GET') return { status: 405, text: 'GET alone', allow: 'GET' }
+  if (request.method !== 'GET') return { status: 405, text: 'only GET is allowed', allow: 'GET' }
   const [, path = '', search = ''] = /^\/([^?#]*)(?:\?([^#]*))?$/.exec(request.url ?? '') ?? []
   const [given = '', name, ...more] = path.split('/')
   if (!isSame(given, token) || name === undefined || more.length > 0 || !isPage(name)) return notFound

@@ -29,14 +29,14 @@ export function checkReferences(
   checkRoles(declaration, context, fault)
   const scopes = new Map([...context.installation.roles, ...(declaration.roles ?? [])].map(({ code, scope }) => [code, scope]))
   const checkRole = (code: string | null, path: (string | number)[]) => {
-    if (code !== null && !scopes.has(code)) fault(path, `names no role: ${code}`)
+    if (code !== null && !scopes.has(code)) fault(path, `names an unknown role: ${code}`)
     else if (code !== null && scopes.get(code) !== 'org') fault(path, `must be an org-scoped role, and ${code} is global`)
   }
   declaration.apps?.forEach((app, index) => {
     const path = ['apps', index]
     const slug = app.default_organization_slug
     if (slug !== null && !context.organizationIds.has(slug))
-      fault([...path, 'default_organization_slug'], `names no organization: ${slug}`)
+      fault([...path, 'default_organization_slug'], `names an unknown organization: ${slug}`)
     checkRole(app.default_role_code, [...path, 'default_role_code'])
     app.override_role_codes.forEach((code, place) => {
       checkRole(code, [...path, 'override_role_codes', place])
@@ -56,8 +56,8 @@ function checkRoles(
   declaration.roles?.forEach(({ code, scope, permissions }, index) => {
     const path = ['roles', index]
     const current = installation.roles.find((role) => role.code === code)
-    if (current && current.scope !== scope) fault([...path, 'scope'], `never changes: ${code} is ${current.scope}`)
+    if (current && current.scope !== scope) fault([...path, 'scope'], `cannot be changed: ${code} is ${current.scope}`)
     const unknown = permissions.filter((permission) => !known.has(permission))
-    if (unknown.length > 0) fault([...path, 'permissions'], `names no permission: ${unknown.join(', ')}`)
+    if (unknown.length > 0) fault([...path, 'permissions'], `names unknown permissions: ${unknown.join(', ')}`)
   })
 }

@@ -45,7 +45,7 @@ const plainText = z.string(said('must be text; a number or a date needs quotes')
 /** Reports at most one fault: the length, a character that cannot be stored, or what `faultOf` finds. */
 function check(most: number, faultOf: (text: string) => string | undefined) {
   return (text: string, context: z.RefinementCtx) => {
-    const isUnstorable = unstorableForm.test(text) && 'holds a character that cannot be stored'
+    const isUnstorable = unstorableForm.test(text) && 'contains a character that cannot be stored'
     const fault = text.length > most ? `has more than ${most} characters` : isUnstorable || faultOf(text)
     if (fault) context.addIssue(fault)
   }
@@ -65,16 +65,16 @@ function codeOf(form: RegExp, message: string) {
 }
 
 export const appCode = codeOf(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be kebab-case: a-z, 0-9 and single hyphens between them')
-export const plainCode = codeOf(/^[a-z0-9_-]+$/, 'must be of a-z, 0-9, _ and -')
+export const plainCode = codeOf(/^[a-z0-9_-]+$/, 'must consist of a-z, 0-9, _ and -')
 /** The name of a service or of a linked app, which need not exist yet. */
 export const stableCode = textOf(200, (code) => {
   if (code === '') return 'must not be empty'
   if (code !== code.trim()) return 'must not begin or end with a blank'
-  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(code) ? 'must not hold control characters' : undefined
+  return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(code) ? 'must not contain control characters' : undefined
 })
 
 export const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
-export const permissionFault = 'must be resource:action, of letters, digits, . _ * / and -; the action may hold colons'
+export const permissionFault = 'must be resource:action, with letters, digits, . _ * / and -; the action may contain colons'
 export const permissionCode = textOf(201, (code) => (permissionForm.test(code) ? undefined : permissionFault))
 
 const foreignToUrls = /[\s\\\p{Cc}]/u
@@ -82,7 +82,7 @@ const foreignToUrls = /[\s\\\p{Cc}]/u
 export const webUrl = textOf(2_000, (raw) => {
   const url = URL.parse(raw)
   if (!url || !/^https?:\/\/[^/]/i.test(raw) || foreignToUrls.test(raw)) return 'must be an absolute http or https URL'
-  return url.username || url.password ? 'must not hold user info' : undefined
+  return url.username || url.password ? 'must not contain user info' : undefined
 })
 
 const privateScheme = /^[a-z][a-z0-9+-]*\.[a-z0-9+.-]*:/i
@@ -93,7 +93,7 @@ export const redirectUrl = textOf(2_000, (rule) => {
   if (star !== -1 && star !== rule.length - 1) return 'only one * is allowed, as the last character'
   const raw = star === -1 ? rule : rule.slice(0, -1)
   if (!/^https?:\/\/[^/?#]/i.test(raw) && !privateScheme.test(raw))
-    return 'must be an https or http URL, or use a private scheme that holds a dot (com.example.app:/cb)'
+    return 'must be an https or http URL, or use a private scheme that contains a dot (com.example.app:/cb)'
   const url = URL.parse(raw)
   const isForeign = !url || foreignToUrls.test(raw) || raw.includes('#') || url.username !== '' || url.password !== ''
   return isForeign ? 'must be an absolute URL without user info, fragment, backslash or white space' : undefined

@@ -56,7 +56,7 @@ export async function parseDeclaration(text: string, source: string): Promise<Pa
 /** zod reports all unknown fields of an object as one issue. Each becomes a fault. */
 function faultsOf({ path, message, ...issue }: z.core.$ZodIssue): { path: PropertyKey[]; message: string }[] {
   if (issue.code !== 'unrecognized_keys') return [{ path, message }]
-  const unknown = path.length === 0 ? 'is no section of a declaration' : 'is no field of it'
+  const unknown = path.length === 0 ? 'is an unknown section' : 'is an unknown field'
   return issue.keys.map((key) => ({ path: [...path, key], message: unknown }))
 }
 
@@ -76,7 +76,7 @@ function spell(path: Path): string {
 }
 
 function invalid(source: string, lines: string[]): Failure {
-  const faults = lines.length === 1 ? 'a fault' : `${lines.length} faults`
+  const faults = lines.length === 1 ? 'an error' : `${lines.length} errors`
   return new Failure('invalid', `${source} has ${faults}; nothing was sent`, {
     code: 'invalid_declaration',
     hint: lines.join('\n'),

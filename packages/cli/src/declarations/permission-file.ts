@@ -6,7 +6,7 @@ import { permissionFault, permissionForm } from './fields.ts'
 import { partsOf } from './parts-of.ts'
 
 const codeFault = `code ${permissionFault}`
-const partsFault = 'resource and action must be those of the code; they can be left out'
+const partsFault = 'resource and action must match the code; they can be left out'
 
 /** A permission as a service declares one. */
 const permission = z
@@ -28,7 +28,7 @@ const permission = z
 const permissions = z.array(permission, 'permissions must be a list').superRefine((list, context) => {
   const codes = new Set<string>()
   for (const [index, { code }] of list.entries()) {
-    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index], message: `${code} is in the list already` })
+    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index], message: `${code} is listed twice` })
     codes.add(code)
   }
 })
@@ -52,9 +52,9 @@ export async function readPermissionFile(
   const name = sourceName(file)
   const declared = await parsePermissionFile(await readSource(io, file), name)
   const agreed = service ?? declared.service
-  if (agreed === undefined) throw usageFailure('--service is required', `${name} names no service`)
+  if (agreed === undefined) throw usageFailure('--service is required', `${name} does not name a service`)
   if (declared.service !== undefined && declared.service !== agreed)
-    throw invalid(`${name} is of the service ${declared.service}, not of ${agreed}`)
+    throw invalid(`${name} is for the service ${declared.service}, not for ${agreed}`)
   return { service: agreed, permissions: declared.permissions }
 }
 
@@ -70,7 +70,7 @@ export async function parsePermissionFile(text: string, source: string): Promise
 function spell(issue: z.core.$ZodIssue, source: string): string {
   const [, index, field] = issue.path
   const place = index === undefined ? source : `${source}: permissions[${String(index)}]`
-  if (issue.code === 'unrecognized_keys') return `${place}: there is no field ${issue.keys[0]}`
+  if (issue.code === 'unrecognized_keys') return `${place}: unknown field ${issue.keys[0]}`
   const isOfAnotherKind = issue.code === 'invalid_type' && field === undefined && issue.path.length !== 1
   return isOfAnotherKind ? `${place} ${issue.message}` : `${place}: ${issue.message}`
 }
@@ -92,6 +92,6 @@ async function parseContent(text: string, source: string): Promise<unknown> {
 function invalid(message: string): Failure {
   return new Failure('invalid', message, {
     code: 'invalid_permission_file',
-    hint: '{"service": "orders", "permissions": [{"code": "orders:read", "name": "Read orders"}]}, or the list alone; or the same as YAML',
+    hint: '{"service": "orders", "permissions": [{"code": "orders:read", "name": "Read orders"}]}, or only the list; or the same as YAML',
   })
 }

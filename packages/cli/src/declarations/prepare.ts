@@ -23,6 +23,6 @@ export async function prepare(
   check((fault) => checkReferences(declaration, { installation, organizationIds, prune }, fault))
   const plan = planChanges(declaration, installation, { prune })
   const { length } = plan.unlisted
-  if (length > 0 && !prune) io.note(`what the file does not list is left alone (${length}); --prune deletes it`)
+  if (length > 0 && !prune) io.note(`entries that the file does not list stay unchanged (${length}); --prune deletes them`)
   return { plan, organizationIds }
 }

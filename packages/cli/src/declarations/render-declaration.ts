@@ -23,7 +23,7 @@ function plainEntry(kind: Kind | 'webhook', entry: object): object {
   return Object.fromEntries(members)
 }
 
-const heading = ' Services, roles and apps, for authctl diff and apply. What is not said of one is as in a new one.'
+const heading = ' Services, roles and apps, for authctl diff and apply. A field that is left out has its default.'
 
 /** Renders a declaration as YAML, without default values. Characters that hide or reorder text are escaped. */
 export async function renderDeclaration(declaration: Declaration): Promise<string> {

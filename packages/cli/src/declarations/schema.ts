@@ -44,7 +44,7 @@ function elementsOf<T>(list: T[]): [index: number, element: T][] {
 }
 
 const service = entry({
-  service: stableCode.refine((code) => code !== builtInService, 'is built in: nobody registers its permissions'),
+  service: stableCode.refine((code) => code !== builtInService, 'is built in: its permissions cannot be registered'),
   permissions: listOf(entry({ code: permissionCode, name }), mostPermissions)
     .transform((permissions) => byName(permissions, ({ code }) => code))
     .default(() => []),
@@ -109,7 +109,7 @@ const app = entry({
   default_role_code: plainCode.optional(),
   override_role_codes: setOf(plainCode).default(() => []),
   linked_app_codes: setOf(stableCode)
-    .refine((codes) => !codes.includes(builtInApp), `cannot hold ${builtInApp}`)
+    .refine((codes) => !codes.includes(builtInApp), `cannot contain ${builtInApp}`)
     .default(() => []),
   service_codes: setOf(stableCode).optional(),
   permission_scope: oneOf('services', 'roles').default('services'),
@@ -156,7 +156,7 @@ function sectionOf<Entry extends z.ZodType>(entry: Entry, nameOf: (one: z.output
       const known = new Set<string>()
       for (const [index, one] of elementsOf(entries)) {
         const name = nameOf(one)
-        if (name !== undefined && known.has(name)) fault([index], `is ${name} once more`)
+        if (name !== undefined && known.has(name)) fault([index], `repeats ${name}`)
         known.add(name)
       }
     }),
@@ -172,7 +172,7 @@ const services = sectionOf(service, (one) => one.service).superRefine(
       for (const [, { code }] of elementsOf(permissions)) {
         const owner = owners.get(code)
         if (owner !== undefined)
-          fault([index, 'permissions'], owner === service ? `has ${code} twice` : `has ${code}, which is of ${owner}`)
+          fault([index, 'permissions'], owner === service ? `has ${code} twice` : `has ${code}, which belongs to ${owner}`)
         if (code !== undefined) owners.set(code, service)
       }
     }
@@ -193,7 +193,7 @@ export const declaration = z.preprocess(
     isObject(given) && Object.keys(given).length > 0
       ? Object.fromEntries(Object.entries(given).map(([section, list]) => [section, list ?? []]))
       : undefined,
-  z.strictObject(sections, { error: `must hold ${Object.keys(sections).join(', ')}, or one of them` }),
+  z.strictObject(sections, { error: `must have at least one of ${Object.keys(sections).join(', ')}` }),
 )
 
 const shapes = { service: service.out.shape, role: role.out.shape, app: app.out.shape, webhook: webhook.out.shape }

@@ -25,7 +25,7 @@ export async function checkSecrets(api: Api, appCode: string | undefined, now: n
   })
   if (refusing.length > 0) return refusing
   if (previous)
-    return [warning({ check }, `the secret before (key id ${previous.kid}) is still accepted`, 'authctl secret status')]
+    return [warning({ check }, `the previous secret (key id ${previous.kid}) is still accepted`, 'authctl secret status')]
   return [fine({ check }, `the consumers of ${counted(codes.length, 'app')} accept the secret that signs`)]
 }
 
@@ -43,15 +43,17 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
       const end = `authctl service-account delete ${id} --confirm ${typed}`
       // Names are unique, and the old account works until its successor is in use.
       const renew = `authctl service-account create ${JSON.stringify(successorOf(name))} --service ${service}, then ${end}`
-      if (leftMs <= 0) findings.push(fault({ check }, `the token of "${name}" has ended ${expires_at}`, renew))
-      else if (leftMs < soonMs) findings.push(warning({ check }, `the token of "${name}" ends ${expires_at}`, renew))
+      if (leftMs <= 0) findings.push(fault({ check }, `the token of "${name}" expired at ${expires_at}`, renew))
+      else if (leftMs < soonMs) findings.push(warning({ check }, `the token of "${name}" expires at ${expires_at}`, renew))
       // Such an account was created with an app, so its apps were deleted.
       const idle = app_codes.length === 0 ? scopes.filter((scope) => scope !== 'permissions:register') : []
       if (idle.length > 0)
-        findings.push(warning({ check }, `"${name}" holds ${idle.join(', ')} for no app: all its apps were deleted`, end))
+        findings.push(
+          warning({ check }, `"${name}" holds ${idle.join(', ')} but has no app left: all its apps were deleted`, end),
+        )
     }
   }
-  return findings.length > 0 ? findings : [fine({ check }, `${counted(count, 'service account')}, none ends within 30 days`)]
+  return findings.length > 0 ? findings : [fine({ check }, `${counted(count, 'service account')}, none expires within 30 days`)]
 }
 
 /** `worker` is followed by `worker 2`, and that by `worker 3`. */

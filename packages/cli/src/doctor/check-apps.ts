@@ -33,8 +33,8 @@ const checks: Record<string, Check> = {
 function checkSigning(apps: readonly App[]): Finding[] {
   const sharing = apps.filter(({ signing, built_in }) => signing === 'shared' && !built_in).map(({ code }) => code)
   if (sharing.length < 2) return [fine({ check: 'signing' }, 'no two apps share a secret')]
-  const message = `${counted(sharing.length, 'app')} share one secret: whoever reads it at one of them can sign for all`
-  return [fine({ check: 'signing' }, `${message} (authctl app signing CODE --step prepare ends that for an app)`)]
+  const message = `${counted(sharing.length, 'app')} share one secret: anyone who reads it at one of them can sign for all`
+  return [fine({ check: 'signing' }, `${message} (authctl app signing CODE --step prepare begins to give an app its own key)`)]
 }
 
 /** Runs each check over these apps. A check without findings gives one line. */
@@ -43,7 +43,7 @@ export async function checkApps(apps: readonly App[], surroundings: Surroundings
   for (const [check, run] of Object.entries(checks)) {
     const found: Finding[] = []
     for (const app of apps) found.push(...(await run(app, surroundings)))
-    findings.push(...(found.length > 0 ? found : [fine({ check }, `nothing wrong in ${counted(apps.length, 'app')}`)]))
+    findings.push(...(found.length > 0 ? found : [fine({ check }, `no problems in ${counted(apps.length, 'app')}`)]))
   }
   findings.push(...checkSigning([...surroundings.apps.values()]))
   return findings
@@ -51,7 +51,7 @@ export async function checkApps(apps: readonly App[], surroundings: Surroundings
 
 function checkStatus({ code, status }: App): Finding[] {
   if (status === 'active') return []
-  return [warning({ check: 'status', app: code }, 'it is inactive: nobody gets a token for it', `authctl app activate ${code}`)]
+  return [warning({ check: 'status', app: code }, 'it is inactive: no user gets a token for it', `authctl app activate ${code}`)]
 }
 
 function checkLinks({ code, linked_app_codes: links }: App, { apps }: Surroundings): Finding[] {
@@ -61,7 +61,11 @@ function checkLinks({ code, linked_app_codes: links }: App, { apps }: Surroundin
   const dangling = links.filter((link) => !apps.has(link))
   return [
     ...dangling.map((link) =>
-      warning(subject, `it links ${link}, which is no app: the link is skipped`, `authctl app update ${code} --link ${kept}`),
+      warning(
+        subject,
+        `it links ${link}, which does not exist: the link is skipped`,
+        `authctl app update ${code} --link ${kept}`,
+      ),
     ),
     ...known
       .filter((link) => apps.get(link)?.status !== 'active')
@@ -73,7 +77,7 @@ async function checkServices({ code, service_codes }: App, { api }: Surroundings
   const findings: Finding[] = []
   for (const service of service_codes) {
     if (await hasPermissions(api, service)) continue
-    const message = `the service ${service} has registered no permissions: tokens carry none of it`
+    const message = `the service ${service} has registered no permissions: tokens carry none of its permissions`
     const fix = `authctl permission register --service ${service} -f permissions.yaml`
     findings.push(warning({ check: 'services', app: code }, message, fix))
   }
@@ -94,7 +98,7 @@ async function checkPermissionScope({ code, permission_scope, service_codes }: A
   const declared: string[] = []
   for (const service of service_codes) if (service !== coreService && (await hasPermissions(api, service))) declared.push(service)
   if (declared.length === 0) return []
-  const message = `every user of it has every permission of ${declared.join(', ')}: a guard on a permission keeps nobody out`
+  const message = `every user of it has every permission of ${declared.join(', ')}: a guard on a permission keeps no user out`
   const fix = `authctl app update ${code} --permission-scope roles`
   return [warning({ check: 'permission-scope', app: code }, message, fix)]
 }
@@ -119,19 +123,19 @@ function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
   const findings: Finding[] = []
   if (settings.client_overrides === 'open') {
     const role = default_organization_id === null ? '' : ` and take any role in its organization, ${organizationAdmin} too`
-    const message = `whoever enters may link themselves to any app${role}: it auto-grants, and AUTH_CLIENT_OVERRIDES is open`
+    const message = `any user who enters may link themselves to any app${role}: it auto-grants, and AUTH_CLIENT_OVERRIDES is open`
     const level = settings.production ? fault : warning
     findings.push(level(subject, message, 'set AUTH_CLIENT_OVERRIDES=declared on the servers'))
   } else if (default_organization_id !== null && override_role_codes.includes(organizationAdmin)) {
     const kept = override_role_codes.filter((role) => role !== organizationAdmin).join(' ') || '""'
-    const message = `whoever enters may ask to be ${organizationAdmin} of its organization`
+    const message = `any user who enters may ask to be ${organizationAdmin} of its organization`
     findings.push(warning(subject, message, `authctl app update ${code} --override-role ${kept}`))
   }
   if (default_role_code === organizationAdmin)
     findings.push(
       warning(
         subject,
-        `everybody who enters becomes ${organizationAdmin} of its organization`,
+        `every user who enters becomes ${organizationAdmin} of its organization`,
         `authctl app update ${code} --role org_member`,
       ),
     )
@@ -140,7 +144,7 @@ function checkOverrides(app: App, { settings }: Surroundings): Finding[] {
 
 function checkVerifiedEmails(app: App): Finding[] {
   if (!isOpenToAnyAddress(app)) return []
-  const message = `anybody can register an address of ${app.allowed_email_domains.join(' or ')} that is not theirs and get a token`
+  const message = `anyone can register with an address of ${app.allowed_email_domains.join(' or ')} that is not theirs and get a token`
   return [warning({ check: 'verified-emails', app: app.code }, message, verifiedEmailsFix(app))]
 }
 
@@ -152,7 +156,7 @@ async function checkPools({ code, registration_namespace, read_namespaces }: App
       const params = { path: { namespace }, query: { with: other, limit: 1 } }
       const { items } = await bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params }))
       if (items.length === 0) continue
-      const message = `the pools ${namespace} and ${other} share e-mails: of two users with one, only the first can log in`
+      const message = `the pools ${namespace} and ${other} share e-mails: of two users with the same one, only the first can log in`
       findings.push(warning({ check: 'pools', app: code }, message, `authctl pool collisions ${namespace} ${other}`))
     }
   }
@@ -163,7 +167,7 @@ function checkRedirects({ code, allowed_redirect_urls: urls }: App, { settings }
   if (!settings.production) return []
   const subject = { check: 'redirects', app: code }
   if (urls.length === 0)
-    return [fault(subject, 'it has no redirect URL, which production mode asks for', `authctl app update ${code} --redirect URL`)]
+    return [fault(subject, 'it has no redirect URL, which production mode requires', `authctl app update ${code} --redirect URL`)]
   const plain = urls.filter((url) => /^http:\/\/(?!localhost[:/]|127\.|\[::1\])/.test(url))
   return plain.map((url) => warning(subject, `${url} is not encrypted`, `authctl app update ${code} --redirect https://…`))
 }

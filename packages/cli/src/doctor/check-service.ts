@@ -17,9 +17,9 @@ export async function checkService(tools: Tools): Promise<{ findings: Finding[];
     const after = tools.now()
     const serverVersion = versionOf(health)
     if (serverVersion === undefined) {
-      const hint = 'is it the address of a Gatehouse? --base-url, AUTHCTL_BASE_URL or the context says it'
+      const hint = 'is this the address of a Gatehouse service? it comes from --base-url, AUTHCTL_BASE_URL or the context'
       return {
-        findings: [fault({ check: 'service' }, `${baseUrl} answered ${health.status}, and not as a Gatehouse does`, hint)],
+        findings: [fault({ check: 'service' }, `${baseUrl} answered ${health.status}, but not like a Gatehouse service`, hint)],
         isThere: false,
       }
     }
@@ -61,7 +61,7 @@ function compareVersions(serverVersion: string): Finding {
   const release = (version: string) => version.split('.').slice(0, 2).join('.')
   const both = `server ${serverVersion}, authctl ${ownVersion}`
   if (release(serverVersion) === release(ownVersion)) return fine({ check: 'version' }, both)
-  return warning({ check: 'version' }, `${both}: they are not of one release`, 'use the authctl that comes with the server')
+  return warning({ check: 'version' }, `${both}: they are from different releases`, 'use the authctl that comes with the server')
 }
 
 /** The service dates its answers to the second; the answer was written somewhere between `before` and `after`. */
@@ -72,8 +72,8 @@ function compareClocks({ headers }: Answer, before: number, after: number): Find
   const amount = `this machine is ${(Math.abs(skewMs) / 1000).toFixed(0)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`
   const fix = 'set both clocks by NTP: timedatectl set-ntp true'
   if (Math.abs(skewMs) > fatalSkewMs)
-    return [fault({ check: 'clock' }, `${amount}: a consumer here can neither check tokens nor hear of revocations`, fix)]
+    return [fault({ check: 'clock' }, `${amount}: a consumer here can neither check tokens nor receive revocations`, fix)]
   if (Math.abs(skewMs) > toleratedSkewMs)
-    return [warning({ check: 'clock' }, `${amount}: a consumer here may refuse fresh tokens, or take spent ones`, fix)]
+    return [warning({ check: 'clock' }, `${amount}: a consumer here may refuse new tokens, or accept expired ones`, fix)]
   return [fine({ check: 'clock' }, 'the clocks of this machine and the service agree')]
 }

@@ -13,8 +13,8 @@ export async function checkWebhooks(api: Api, apps: readonly App[], now: number)
     const app = apps.find(({ code }) => code === app_code)
     const isEnabled = app?.webhooks.some(({ name, enabled }) => name === webhook && enabled)
     if (!isEnabled) return []
-    const message = `given up in ${days} days: ${failed} of the deliveries of ${webhook}, the last ${last_failed_at}`
+    const message = `deliveries of ${webhook} that failed for good in ${days} days: ${failed}, the last ${last_failed_at}`
     return [warning({ check, app: app_code }, message, `authctl webhook redeliver --app ${app_code} --failed --since ${days}d`)]
   })
-  return findings.length > 0 ? findings : [fine({ check }, `no delivery was given up in ${days} days`)]
+  return findings.length > 0 ? findings : [fine({ check }, `no delivery failed for good in ${days} days`)]
 }

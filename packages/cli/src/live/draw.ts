@@ -46,7 +46,7 @@ export function draw(place: Place, seen: Seen, { width, height }: Room): Line[] 
     { text: `authctl top ${where}`, style: 'bold' },
     trouble === undefined
       ? { text: `${clockOf(stats.at)}, every 2 s`, style: 'dim' }
-      : { text: `of ${clockOf(stats.at)}: ${trouble}`, style: 'red' },
+      : { text: `as of ${clockOf(stats.at)}: ${trouble}`, style: 'red' },
     { text: '' },
   ]
   const foot: Line[] = [{ text: '' }, { text: keysOf(place, choices(place, seen)), style: 'dim' }]
@@ -80,7 +80,7 @@ function overview(selected: number, stats: Stats, room: Room): Line[] {
   }
   return [
     {
-      text: `  Logins since ${clockOf(stats.logins.counted_since)}${isCut(stats) ? `, too many since ${clockOf(stats.logins.since)}` : ''}`,
+      text: `  Logins since ${clockOf(stats.logins.counted_since)}${isCut(stats) ? `, too many to count since ${clockOf(stats.logins.since)}` : ''}`,
     },
     { text: graph('succeeded', 'succeeded'), style: succeeded > 0 ? 'green' : 'dim' },
     { text: graph('failed', 'failed'), style: failed > 0 ? 'red' : 'dim' },

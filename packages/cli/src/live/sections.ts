@@ -67,7 +67,7 @@ export const sections: readonly Section[] = [
     summarize: ({ failing_addresses }) =>
       listed(
         failing_addresses.map(({ ip, failures }) => `${ip} ${number(failures)}`),
-        'none fails',
+        'no failures',
       ),
     rows: ({ failing_addresses }) => failing_addresses,
     columns: [['address', ({ ip }) => ip], ['failures', ({ failures }) => number(failures)], 'last_failed_at'],
@@ -79,7 +79,7 @@ export const sections: readonly Section[] = [
     summarize: ({ failing_emails }) =>
       listed(
         failing_emails.map((row) => `${nameOf(row)} ${number(row.failures)}`),
-        'none fails',
+        'no failures',
       ),
     rows: ({ failing_emails }) => failing_emails,
     columns: [
@@ -122,7 +122,7 @@ export const sections: readonly Section[] = [
       ['pending', ({ pending }) => number(pending)],
       ['oldest due', ({ oldest_due_seconds }) => lasting(oldest_due_seconds)],
     ],
-    none: 'nothing waits',
+    none: 'nothing is waiting',
   }),
   section({
     name: 'Webhooks',
@@ -133,13 +133,13 @@ export const sections: readonly Section[] = [
         : `failed for good: ${failed_webhooks.map(({ app_code, webhook, failed }) => `${webhook} of ${app_code} ${number(failed)}`).join(', ')}`,
     rows: ({ failed_webhooks }) => failed_webhooks,
     columns: [['app', ({ app_code }) => app_code], 'webhook', ['failed', ({ failed }) => number(failed)], 'last_failed_at'],
-    none: 'no delivery was given up',
+    none: 'no delivery failed for good',
   }),
   section({
     name: 'Consumers',
     isAlarming: ({ consumers }) => consumers.behind_count > 0,
     summarize({ consumers: { app_count, behind_count, behind } }) {
-      if (app_count === 0) return 'none was seen yet'
+      if (app_count === 0) return 'none seen yet'
       const apps = counted(app_count, 'app')
       if (behind_count === 0) return `${apps}, all with the current secret`
       return `${number(behind_count)} of ${apps} without the current secret: ${behind.map(({ app_code }) => app_code).join(', ')}`

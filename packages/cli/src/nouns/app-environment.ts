@@ -4,7 +4,7 @@ import type { components } from '@gatehouse/sdk/admin'
 const secretPlaceholder = 'replace-me'
 
 export const secretHint =
-  'JWT_ACCESS_SECRET is a placeholder: take it from the secret store that the service itself reads its JWT_ACCESS_SECRET from'
+  'JWT_ACCESS_SECRET is a placeholder: take it from the secret store where the service reads its own JWT_ACCESS_SECRET'
 
 /** The environment variables that a consumer of an app reads. */
 export function variablesOf(

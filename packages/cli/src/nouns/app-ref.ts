@@ -7,7 +7,7 @@ export const appSubject = positional('CODE', 'Code or id of the app', { complete
 /** Checks the code or id of an app. Throws `invalid_app` if it could not be a single segment of a URL path. */
 export function parseAppRef(typed: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(typed)) return typed
-  throw new Failure('invalid', `"${typed}" is no code of an app`, {
+  throw new Failure('invalid', `"${typed}" is not a valid code of an app`, {
     code: 'invalid_app',
     hint: 'kebab-case, such as web-shop, or the id of the app',
   })

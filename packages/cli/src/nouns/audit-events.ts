@@ -11,13 +11,13 @@ export type AuditEvent = components['schemas']['AuditEvent']
 
 /** The options that `audit list` and `audit tail` share. */
 export const auditFilters = {
-  event: text('EVENT', 'Only this kind, such as login.failed or grant.revoked', { completes: auditEventNames }),
+  event: text('EVENT', 'Only this event, such as login.failed or grant.revoked', { completes: auditEventNames }),
   user: text('USER', `Only events about this user: ${userRefSyntax}`),
-  actor: text('USER', `Only what this user did, or the service account of this id: ${userRefSyntax}`),
+  actor: text('USER', `Only actions of this user, or of the service account with this id: ${userRefSyntax}`),
   app: text('CODE', 'Only events of this app, by code or id', { completes: 'apps' }),
-  email: text('E-MAIL', 'Only events about its users, and refused logins with it'),
-  ip: text('ADDRESS', 'Only what came from this address'),
-  since: text('TIME', 'Only events from then on: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
+  email: text('E-MAIL', 'Only events about users with this e-mail, and refused logins with it'),
+  ip: text('ADDRESS', 'Only events from this IP address'),
+  since: text('TIME', 'Only events since then: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
 } satisfies Options
 
 /** Only for `audit list`, since `audit tail` has no end. */

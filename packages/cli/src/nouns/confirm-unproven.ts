@@ -11,5 +11,5 @@ export async function confirmUnproven(tools: Tools, userId: string): Promise<voi
   if (!io.canAsk || settings.yes || settings.dryRun) return
   const user = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId } } }))
   const isUnproven = !user.email_verified && (user.made_by === 'self' || user.made_by === 'provider')
-  if (isUnproven) await confirmYes(tools, `give this to ${user.email}, an address that nobody has verified`)
+  if (isUnproven) await confirmYes(tools, `give this to ${user.email}, an unverified address`)
 }

@@ -11,8 +11,8 @@ import { findUserId, userRefSyntax } from './user-ref.ts'
 
 /** The users of a command that takes one or many. */
 export const userOptions = {
-  user: text('USER', `Who: ${userRefSyntax}`),
-  fromFile: text('FILE', 'Who, one user per line; # begins a comment, - is standard input'),
+  user: text('USER', `User: ${userRefSyntax}`),
+  fromFile: text('FILE', 'File with one user per line; # begins a comment, - is standard input'),
 } satisfies Options
 
 /** The result for one user. */
@@ -38,7 +38,7 @@ export async function readUsers(tools: Tools, { user, fromFile }: Input<typeof u
   }
   if (user !== undefined) throw usageFailure('--user and --from-file contradict each other')
   const refs = parseUserLines(await readSource(tools.io, fromFile))
-  if (refs.length === 0) throw new Failure('invalid', `${sourceName(fromFile)} names no user`, { code: 'empty_file' })
+  if (refs.length === 0) throw new Failure('invalid', `${sourceName(fromFile)} contains no users`, { code: 'empty_file' })
   return { refs, isList: true, who: refs.length === 1 ? refs[0]!.ref : `${refs.length} users` }
 }
 
@@ -159,10 +159,10 @@ function interrupted(rows: readonly Row[], underWay: ReadonlySet<Row>): Failure 
   const done = rows.filter((row) => row.outcome !== 'not_tried').length
   const lines = [...underWay].map(({ line }) => line)
   const named = lines.length > mostNamed ? `${lines[0]} to ${lines.at(-1)}` : lines.join(', ')
-  const under = lines.length === 0 ? '' : `; under way: ${lines.length === 1 ? 'line' : 'lines'} ${named}`
+  const under = lines.length === 0 ? '' : `; in progress: ${lines.length === 1 ? 'line' : 'lines'} ${named}`
   return new Failure('interrupted', `interrupted: ${done} of ${rows.length} users are done${under}`, {
     code: 'interrupted',
-    hint: 'run it again as it was: what is done already is unchanged',
+    hint: 'run the same command again: users that are done stay unchanged',
   })
 }
 

@@ -7,6 +7,6 @@ export function getContext(file: ContextFile, name: string): Context {
   if (context) return context
   throw new Failure('notFound', `there is no context "${name}"`, {
     code: 'context_not_found',
-    hint: 'authctl context list shows what there is',
+    hint: 'authctl context list shows all contexts',
   })
 }

@@ -40,6 +40,8 @@ async function confirmUnprovenAmong(tools: Tools, { items }: Answer): Promise<vo
   const [first, ...others] = items.filter(({ grant }) => grant?.warnings?.some(({ code }) => code === 'account_unverified'))
   if (!first) return
   const who =
-    others.length === 0 ? `${first.user}, an address` : `${first.user} and ${counted(others.length, 'other')}, addresses`
-  await confirmYes(tools, `give this to ${who} that nobody has verified`)
+    others.length === 0
+      ? `${first.user}, an unverified address`
+      : `${first.user} and ${counted(others.length, 'other')}, unverified addresses`
+  await confirmYes(tools, `give this to ${who}`)
 }

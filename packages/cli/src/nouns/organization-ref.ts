@@ -6,7 +6,7 @@ import { isUuid } from '../text/uuid.ts'
 export type Organization = components['schemas']['Organization']
 
 /** The description of an argument that names an organization. */
-export const organizationRefSyntax = 'id or slug of the organization'
+export const organizationRefSyntax = 'id or slug'
 
 /** Finds an organization by id or slug. Throws `notFound`. */
 export async function getOrganization(api: Api, typed: string): Promise<Organization> {
@@ -18,8 +18,8 @@ export async function getOrganization(api: Api, typed: string): Promise<Organiza
     const found = page.find(({ slug }) => slug === typed)
     if (found) return found
   }
-  throw new Failure('notFound', `no organization is named ${typed}`, {
+  throw new Failure('notFound', `no organization has the slug ${typed}`, {
     code: 'organization_not_found',
-    hint: 'authctl org list shows what there is',
+    hint: 'authctl org list shows all organizations',
   })
 }

@@ -6,5 +6,5 @@ import { Failure } from '../command-line/exit-codes.ts'
  */
 export function parsePlainName(typed: string, what: 'role' | 'pool' | 'provider'): string {
   if (/^[a-z0-9_-]+$/.test(typed)) return typed
-  throw new Failure('invalid', `"${typed}" names no ${what}`, { code: `invalid_${what}`, hint: 'it is of a-z, 0-9, _ and -' })
+  throw new Failure('invalid', `"${typed}" is not a valid ${what}`, { code: `invalid_${what}`, hint: 'use a-z, 0-9, _ and -' })
 }

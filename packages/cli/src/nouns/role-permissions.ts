@@ -9,7 +9,7 @@ export const roleSubject = positional('CODE', 'Code of the role', { completes: '
 /** The options that `role permit` and `role forbid` share. */
 export const permissionOptions = {
   code: roleSubject,
-  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows what there is'),
+  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows them'),
 } satisfies Options
 
 export interface Permitted {

@@ -8,7 +8,7 @@ import { getServiceAccount } from './service-account-ref.ts'
 /** The options that `service-account permit` and `service-account forbid` share. */
 export const heldPermissionOptions = {
   account: positional('ACCOUNT', 'Name or id of the service account'),
-  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows what there is'),
+  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows them'),
 } satisfies Options
 
 /** Adds or removes permissions in one write. */

@@ -15,6 +15,6 @@ export async function getServiceAccount(api: Api, typed: string): Promise<Servic
   }
   throw new Failure('notFound', `no service account is named ${typed}`, {
     code: 'service_account_not_found',
-    hint: 'authctl service-account list shows what there is',
+    hint: 'authctl service-account list shows all of them',
   })
 }

@@ -6,12 +6,12 @@ export const providerSubject = positional('CODE', 'Code of the provider', { comp
 
 /** The settings that `sso-provider create` and `sso-provider update` share. */
 export const providerSettings = {
-  issuer: text('URL', 'Issuer, below which /.well-known/openid-configuration is; known for google'),
-  scope: texts('SCOPE', 'Scopes to ask for; openid, email and profile unless given'),
-  app: texts('CODE', 'Apps that users may log in to with it; * is every app; none unless given', { completes: 'apps' }),
+  issuer: text('URL', 'Issuer, which serves /.well-known/openid-configuration. Not needed for google'),
+  scope: texts('SCOPE', 'Scopes to request. Default: openid, email and profile'),
+  app: texts('CODE', 'Apps that users may log in to with it; * is every app. Default: none', { completes: 'apps' }),
   trustDomain: texts(
     'DOMAIN',
-    'Domains where an e-mail that it has verified counts as verified; * is every domain; none unless given',
+    'Domains whose e-mails count as verified if it has verified them; * is every domain. Default: none',
   ),
   enabled: toggle('Let users log in with it'),
   clientSecretStdin: flag('Read the client secret from standard input'),
@@ -32,6 +32,6 @@ export function settingsBody(input: Omit<Input<typeof providerSettings>, 'client
 /** The client secret from standard input. */
 export async function readClientSecret({ io }: Pick<Tools, 'io'>): Promise<string> {
   const secret = (await io.readInput()).trim()
-  if (secret === '') throw usageFailure('standard input holds no client secret')
+  if (secret === '') throw usageFailure('standard input does not contain a client secret')
   return secret
 }

@@ -17,7 +17,7 @@ export function parseUserRef(typed: string): UserRef {
   const email = separator === -1 ? typed : typed.slice(0, separator)
   const pool = separator === -1 ? undefined : typed.slice(separator + 2)
   if (/^[^\s@]+@[^\s@]+$/.test(email) && pool !== '') return { email, pool }
-  throw new Failure('invalid', `"${typed}" names no user`, { code: 'invalid_user', hint: `a user is named by ${userRefSyntax}` })
+  throw new Failure('invalid', `"${typed}" does not name a user`, { code: 'invalid_user', hint: `use a ${userRefSyntax}` })
 }
 
 /** Names a user in a form that every command accepts. */
@@ -37,7 +37,7 @@ export function shownUser(ref: string): string {
 export async function findUserId(api: Api, typed: string): Promise<string> {
   const id = await findOnlyUserId(api, typed)
   if (id === undefined)
-    throw new Failure('notFound', `no user is named ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
+    throw new Failure('notFound', `no user matches ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
   return id
 }
 
@@ -53,8 +53,8 @@ export async function findOnlyUserId(api: Api, typed: string): Promise<string | 
   const [only, ...others] = items
   if (others.length === 0) return only?.id
   const candidates = items.map((user) => `${userRefOf(user)}  ${user.id}`).join('\n')
-  throw new Failure('invalid', `${items.length} users are named ${typed}`, {
+  throw new Failure('invalid', `${items.length} users match ${typed}`, {
     code: 'ambiguous_user',
-    hint: `name one of these:\n${candidates}`,
+    hint: `use one of these:\n${candidates}`,
   })
 }

@@ -6,7 +6,7 @@ type App = components['schemas']['App']
 /** Renders a permission file to begin with, for `permission register`. */
 export function renderPermissionFile({ code, name, service_codes }: Pick<App, 'code' | 'name' | 'service_codes'>): string {
   return [
-    '# All permissions of the service. What is taken out here goes when the file is registered.',
+    '# All permissions of the service. Registering this file removes permissions that are not in it.',
     `service: ${toJson(service_codes[0] ?? code)}`,
     'permissions:',
     `  - code: ${toJson(`${code}:read`)}`,

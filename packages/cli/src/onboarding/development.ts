@@ -45,7 +45,7 @@ export async function readLocalSecret({ api, connect }: Tools, folder: string): 
   const file = join(folder, secretFile)
   const secret = readIfThere(file)?.trim()
   if (!secret) {
-    throw new Failure('invalid', `${file} cannot be read: it holds the secret of a service that was started for development`, {
+    throw new Failure('invalid', `${file} cannot be read: it contains the secret of a service that was started for development`, {
       code: 'no_local_secret',
       hint: '--service-folder FOLDER says where the service was started (npm start: its clone); nothing was done',
     })
@@ -54,7 +54,7 @@ export async function readLocalSecret({ api, connect }: Tools, folder: string): 
   if (keyIdOf(secret, hash) === current.kid) return secret
   throw new Failure('invalid', `the service at ${baseUrl} does not sign with the secret in ${file}`, {
     code: 'other_secret',
-    hint: '--service-folder FOLDER says where this service was started; a secret that it was given is not handed on; nothing was done',
+    hint: '--service-folder FOLDER says where this service was started; a secret that was configured is not passed on; nothing was done',
   })
 }
 
@@ -75,8 +75,8 @@ export async function equip(
 /** Lines for a terminal. */
 export function describeAccess({ user, access_token, expires_in }: Access): string[] {
   return [
-    `${user.email} may enter, with the password ${user.password}`,
-    `This asks your backend as that user, for ${Math.floor(expires_in / 60)} minutes; run the same command again for another token:`,
+    `${user.email} can log in, with the password ${user.password}`,
+    `This calls your backend as that user, for ${Math.floor(expires_in / 60)} minutes; run the same command again for a new token:`,
     '',
     `curl -H "Authorization: Bearer ${access_token}" http://127.0.0.1:3000/`,
   ]
@@ -124,10 +124,10 @@ async function signIn(
   const { access_token, expires_in } = await login.catch((error: unknown) => {
     if (!(error instanceof Failure) || error.code !== 'invalid_credentials') throw error
     const { code, requestId } = error
-    throw new Failure('conflict', `${userRefOf(user)} has another password than --dev gave it`, {
+    throw new Failure('conflict', `${userRefOf(user)} has a different password than the one that --dev set`, {
       code,
       requestId,
-      hint: `authctl user delete ${userRefOf(user)} makes room for a new one`,
+      hint: `authctl user delete ${userRefOf(user)} lets --dev create it again`,
       cause: error,
     })
   })

@@ -46,7 +46,7 @@ export async function onboard(tools: Tools, wanted: Onboarding, replaceable: Rea
     throw new Failure(ending, message, {
       code,
       requestId,
-      hint: [...(hint ? [hint] : []), `done before it: ${done}`, '--if-exists skip goes on from there'].join('\n'),
+      hint: [...(hint ? [hint] : []), `done before that: ${done}`, '--if-exists skip continues from there'].join('\n'),
       cause: error,
     })
   }
@@ -80,10 +80,10 @@ async function takeSteps(
   if (envFile !== undefined && !settings.dryRun)
     io.note(`${equipment ? `${envFile} holds the secret of the service` : secretHint}; keep ${envFile} out of version control`)
   const next = permissionFile === undefined ? [] : [commandLine(tools, ['permission', 'register', '-f', permissionFile])]
-  for (const line of next) io.note(`next, with the permissions that it has: ${line}`)
+  for (const line of next) io.note(`next, once the file lists its permissions: ${line}`)
   if (!settings.dryRun && !given && app?.signing === 'shared')
     io.note(
-      `its backends share a secret with other apps; a key of its own ends that: ${commandLine(tools, ['app', 'signing', code])}`,
+      `its backends share a secret with other apps; to give it its own key: ${commandLine(tools, ['app', 'signing', code])}`,
     )
   const snippet = framework === undefined ? [] : snippetFor(framework)
   return {

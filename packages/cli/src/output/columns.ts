@@ -9,7 +9,7 @@ const columnFormats: readonly Format[] = ['table', 'wide', 'csv']
 export function shownColumns<C extends Column<never>>(columns: readonly C[], format: Format, chosen: string | undefined): C[] {
   if (chosen === undefined) return columns.filter((column) => format !== 'table' || !isWide(column))
   if (!columnFormats.includes(format))
-    throw usageFailure(`-o ${format} has no columns`, `--columns goes with ${columnFormats.join(', ')}`)
+    throw usageFailure(`-o ${format} has no columns`, `--columns works with ${columnFormats.join(', ')}`)
   return chosen.split(',').map((typed) => {
     const name = typed.trim().toLowerCase()
     const column = columns.find((column) => nameOfColumn(column) === name)

@@ -138,7 +138,7 @@ async function renderList(result: ListResult, { format, columns: chosen, most = 
   if (shown === 0 && isForPeople(format) && result.none !== undefined) io.note(result.none)
   const hint = writer.hint?.()
   if (shown > 0 && hint !== undefined) io.note(hint)
-  if (isCut) io.note(`the first ${most}; more: --all`)
+  if (isCut) io.note(`only the first ${most}; --all shows the rest`)
 }
 
 function isForPeople(format: Format): boolean {

@@ -17,14 +17,14 @@ export interface AttackResult {
 
 type Attack = Pick<BadToken, 'harm'> & { attack: string; token: string | undefined }
 
-const nobodyAsks = { attack: 'no token', harm: 'Anybody gets in, without a token.' }
+const nobodyAsks = { attack: 'no token', harm: 'Anyone gets in without a token.' }
 const machineAsks = {
   attack: 'a machine token',
-  harm: 'A backend that may call this app acts as a user. If this path is for backends too, it is meant to.',
+  harm: 'A backend that may call this app acts as a user. If this path is for backends too, that is intended.',
 }
 const revokedAsks = {
   attack: 'a token that was revoked',
-  harm: 'Whoever is suspended, logged out or loses access goes on until their token expires.',
+  harm: 'A user who is suspended, logged out or loses access still gets in until the token expires.',
 }
 const lookEveryMs = 250
 
@@ -87,13 +87,13 @@ async function assertAccepted(send: (token: string) => Promise<number>, good: st
   const status = await send(good)
   if (verdictOf(status) === 'accepted') return
   const hints: Record<number, string> = {
-    401: 'is it this app, and does it know the secret that signs now?',
-    403: 'name a path that every user of the app may GET',
-    404: 'name a path that there is',
+    401: 'is this the right app, and does the backend have the secret that signs now?',
+    403: 'use a path that every user of the app may GET',
+    404: 'use a path that exists',
   }
-  throw new Failure('invalid', `the backend answers a good token with ${status}, so its other refusals tell nothing`, {
+  throw new Failure('invalid', `the backend answers a good token with ${status}, so its other refusals prove nothing`, {
     code: 'good_token_refused',
-    hint: hints[status] ?? 'name a path that answers every user of the app with 2xx, and takes as many requests as this sends',
+    hint: hints[status] ?? 'use a path that answers every user of the app with 2xx, and allows as many requests as this sends',
   })
 }
 

@@ -27,7 +27,8 @@ export async function withProbeUser<T>(tools: Tools, app: App, use: (user: Probe
   const password = randomBytes(24).toString('base64url')
   const removal = `authctl user delete ${userRefOf(user)} --confirm ${user.email}`
   const forget = tools.onInterrupt(
-    () => new Failure('interrupted', `interrupted; the user ${user.email} is left`, { code: 'interrupted', hint: removal }),
+    () =>
+      new Failure('interrupted', `interrupted; the user ${user.email} was not deleted`, { code: 'interrupted', hint: removal }),
   )
   try {
     const { id } = await bodyOf(api.POST('/api/v1/admin/users', { body: { ...user, password, email_verified: true } }))
@@ -41,7 +42,7 @@ export async function withProbeUser<T>(tools: Tools, app: App, use: (user: Probe
       })
     } finally {
       await remove(tools, id).catch((error: unknown) =>
-        tools.io.complain(`the user ${user.email} is left (${messageOf(error)}): ${removal}`),
+        tools.io.complain(`the user ${user.email} was not deleted (${messageOf(error)}): ${removal}`),
       )
     }
   } finally {

@@ -25,5 +25,5 @@ export async function confirmProtected({ settings, io, prompt }: Asking, connect
   }
   io.showProgress(undefined)
   io.complain(`*** PROTECTED: this writes ${placeOf(connection)} ***`)
-  if ((await prompt.text(`To go on, type ${contextName}:`)) !== contextName) throw declined()
+  if ((await prompt.text(`To continue, type ${contextName}:`)) !== contextName) throw declined()
 }

@@ -58,7 +58,7 @@ export function planRotation(answers: readonly Secrets[], next: string, now: num
   if (accepting.length < answers.length) return at(1, 'wait', 'not every server accepts the next secret', toDo[1])
   if (signing.length === 0) {
     if (behind.length > 0) return at(2, 'wait', `not every consumer accepts the next secret: ${behind.join(', ')}`, toDo[2])
-    return at(2, 'go on', 'everybody who was seen accepts the next secret', toDo[3])
+    return at(2, 'go on', 'every consumer that was seen accepts the next secret', toDo[3])
   }
   if (signing.length < answers.length) return at(3, 'wait', 'some servers sign with the next secret, others not yet', toDo[3])
   if (behind.length > 0) {
@@ -72,13 +72,13 @@ export function planRotation(answers: readonly Secrets[], next: string, now: num
     return at(
       3,
       'wait',
-      `tokens of the old secret live until ${new Date(end).toISOString()}, ${Math.ceil(left / 1000)} s from now`,
+      `tokens of the old secret are valid until ${new Date(end).toISOString()}, ${Math.ceil(left / 1000)} s from now`,
     )
   }
   const holders = apps.filter(({ accepts_others }) => accepts_others).map(({ app_code }) => app_code)
-  if (isForgotten) return at(5, 'done', 'the next secret alone signs and is accepted')
+  if (isForgotten) return at(5, 'done', 'only the next secret signs and is accepted')
   if (holders.length > 0) return at(4, 'wait', `consumers still accept the old secret: ${holders.join(', ')}`, toDo[4])
-  return at(answers.some(({ previous }) => previous === null) ? 5 : 4, 'go on', 'nobody needs the old secret any more', toDo[5])
+  return at(answers.some(({ previous }) => previous === null) ? 5 : 4, 'go on', 'the old secret is no longer needed', toDo[5])
 }
 
 /** Like `planRotation`, for a leaked secret: it is replaced everywhere at once, and what it has signed is refused. */
@@ -107,7 +107,7 @@ export function planReplacement(answers: readonly Secrets[], next: string): Rota
     const why = `these refuse every user until they have the new secret: ${behind.join(', ')}`
     return { step: 1, verdict: 'wait', why, todo, apps }
   }
-  return { step: 1, verdict: 'done', why: 'the old secret opens nothing any more', todo: [], apps }
+  return { step: 1, verdict: 'done', why: 'the old secret is no longer accepted', todo: [], apps }
 }
 
 function kidsOf({ current, previous }: Secrets): string[] {

@@ -28,8 +28,8 @@ export interface Command<O extends Options = Options> extends Wording {
 /** Rows of a long list on a terminal. */
 export const screenful = 50
 
-const columnsOption = text('NAMES', 'Which columns, separated by commas; a wrong one is answered with all that there are')
-const allOption = flag(`All rows; on a terminal the table stops after ${screenful} unless this or --limit is given`)
+const columnsOption = text('NAMES', 'Columns to show, separated by commas; an unknown name lists all columns')
+const allOption = flag(`All rows. Without this or --limit, a table on a terminal stops after ${screenful}`)
 
 /** Ties the type of the input to the options. If the command is a list, adds the options that all lists take. */
 export function command<O extends Options>(spec: Command<O>): Command {

@@ -29,7 +29,7 @@ export function listCommand<Filters extends Options, Row extends object>({
   lists = 'whole',
   ...wording
 }: ListSpec<Filters, Row>): Command {
-  const options: Options = { ...filters, limit: count('N', 'At most so many; all unless given') }
+  const options: Options = { ...filters, limit: count('N', 'Maximum number of rows. Default: all') }
   const run = async ({ api }: Tools, input: Input<Options> & { limit?: number }) => {
     const given = Object.fromEntries(Object.keys(filters).map((key) => [key, input[key]])) as Input<Filters>
     return list(

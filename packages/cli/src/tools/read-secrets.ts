@@ -14,8 +14,8 @@ export async function readSecrets({ io, prompt }: Pick<Tools, 'io' | 'prompt'>, 
     return { password: await prompt.hidden('Password:'), code: undefined }
   }
   const [password = '', code, ...more] = (await io.readInput()).replace(/\r?\n$/, '').split(/\r?\n/)
-  if (password === '') throw usageFailure('standard input holds no password')
-  if (more.length > 0) throw usageFailure('standard input holds more than a password and a two-factor code')
+  if (password === '') throw usageFailure('standard input does not contain a password')
+  if (more.length > 0) throw usageFailure('standard input contains more than a password and a two-factor code')
   return { password, code: code?.trim() || undefined }
 }
 

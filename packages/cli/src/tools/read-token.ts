@@ -4,7 +4,7 @@ import type { Tools } from './create-tools.ts'
 /** Like `readTokens`, for a single token. Throws `usage` if there are several. */
 export async function readToken(tools: Tools, source: string | undefined, path: string): Promise<string> {
   const [token, ...others] = await readTokens(tools, source, path)
-  if (others.length > 0) throw usageFailure('standard input holds more than one token', 'authctl token trace - takes several')
+  if (others.length > 0) throw usageFailure('standard input contains more than one token', 'authctl token trace - takes several')
   return token
 }
 
@@ -24,6 +24,6 @@ export async function readTokens(
   if (asks && !io.canAsk) throw usageFailure('a token is required', `authctl ${path} - reads it from standard input`)
   const typed = asks ? await prompt.hidden('Token:') : await io.readInput()
   const [first, ...others] = typed.split(/\s+/).filter((word) => word !== '')
-  if (first === undefined) throw usageFailure('standard input holds no token')
+  if (first === undefined) throw usageFailure('standard input does not contain a token')
   return [first, ...others]
 }

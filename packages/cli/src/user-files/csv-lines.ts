@@ -80,9 +80,9 @@ function readHeader(titles: string[] | undefined, source: string): Column[] {
   const twice = columns.filter(({ member }, index) => columns.findIndex((each) => each.member === member) < index)
   const fault =
     titles === undefined
-      ? 'has a header whose quotes do not fit'
+      ? 'has a header whose quotes do not match'
       : unknown.length > 0
-        ? `has ${unknown.length === 1 ? 'a column' : 'columns'} that no user has: ${unknown.join(', ')}`
+        ? `has ${unknown.length === 1 ? 'an unknown column' : 'unknown columns'}: ${unknown.join(', ')}`
         : twice.length > 0
           ? `has two columns for ${twice[0]!.member}`
           : columns.every(({ member }) => member !== 'email')
@@ -113,7 +113,7 @@ function describe({ title, member }: Column): string {
 function convert(record: Line, columns: readonly Column[]): Line {
   const cells = cellsOf(record.bytes.toString())
   const broken = (message: string): Line => ({ ...record, raw: record.bytes, fault: { code: 'invalid_csv', message } })
-  if (!cells) return broken('The quotes of this row do not fit')
+  if (!cells) return broken('The quotes of this row do not match')
   if (cells.length !== columns.length) return broken(`The row has ${counted(cells.length, 'cell')}, the header ${columns.length}`)
   const user: Record<string, unknown> = {}
   for (const [index, { member, title }] of columns.entries()) {

@@ -19,10 +19,10 @@ export interface FailuresFile {
  */
 export function openFailuresFile(path: string, source: string): FailuresFile {
   const there = lstatSync(path, { throwIfNoEntry: false })
-  if (there && !there.isFile()) throw usageFailure(`--failures ${path} is no regular file`, 'nothing was sent')
+  if (there && !there.isFile()) throw usageFailure(`--failures ${path} is not a regular file`, 'nothing was sent')
   const read = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   if (there && read && there.dev === read.dev && there.ino === read.ino)
-    throw usageFailure('--failures names the file that is imported', 'give it another name; nothing was sent')
+    throw usageFailure('--failures names the file that is imported', 'choose another name; nothing was sent')
   const file = attempt(path, () => {
     rmSync(path, { force: true })
     return openSync(path, 'wx', 0o600)

@@ -96,7 +96,7 @@ function refuseStrangers(firstLine: Buffer, source: string, strangers: readonly 
 }
 
 function refuse(source: string, [what, hint]: [what: string, hint: string]): never {
-  throw new Failure('invalid', `${source} ${what}, and not one JSON object per line`, {
+  throw new Failure('invalid', `${source} ${what}, not one JSON object per line`, {
     code: 'not_ndjson',
     hint: `${hint.replace('FILE', source === 'standard input' ? 'FILE' : source)}\nnothing was sent`,
   })

@@ -52,7 +52,7 @@ export async function sendBatch(
       return { ...counts, failed: faults.length, faults, wasSentAgain: attempt > 1 }
     } catch (thrown) {
       if (!mayHelp(thrown, isFirst && attempt === 1) || attempt === attempts) throw thrown
-      tools.io.note(`${thrown.message}; the lines ${span(sent)} are sent again`)
+      tools.io.note(`${thrown.message}; lines ${span(sent)} are sent again`)
       await tools.sleep(firstWaitMs * 2 ** (attempt - 1))
     }
   }
@@ -89,7 +89,7 @@ function assertAddsUp(sent: readonly Line[], counts: Omit<Answer, 'errors'>, err
     'failures',
     `the counts do not add up: of the ${sent.length} lines ${span(sent)} the service counted ${total}, ` +
       `${failed} of them as failed, and named ${errors.length}`,
-    { code: 'counts_differ', hint: 'is something between authctl and the service that changes requests or answers?' },
+    { code: 'counts_differ', hint: 'does something between authctl and the service change requests or answers?' },
   )
 }
 

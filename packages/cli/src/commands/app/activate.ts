@@ -3,7 +3,7 @@ import { statusCommand } from '../../tools/subject-commands.ts'
 
 export const activateApp = statusCommand({
   path: 'app activate',
-  summary: 'Open an app to logins again',
+  summary: 'Allow logins to an app again',
   examples: ['app activate shop', 'app activate shop --dry-run', 'app activate shop --json'],
   noun: appStatus,
   status: 'active',

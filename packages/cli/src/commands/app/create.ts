@@ -8,10 +8,10 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  code: positional('CODE', 'Code of the new app, in kebab-case; it never changes'),
-  name: requiredText('NAME', 'Name that people read'),
+  code: positional('CODE', 'Code of the new app, in kebab-case. It cannot be changed later'),
+  name: requiredText('NAME', 'Display name'),
   ...appSettings,
-  ifExists: choiceWithStandard(['error', 'skip', 'update'], 'What to do when the code is taken', 'error'),
+  ifExists: choiceWithStandard(['error', 'skip', 'update'], 'What to do if the code is taken', 'error'),
 }
 
 export const createApp = command({

@@ -3,7 +3,7 @@ import { statusCommand } from '../../tools/subject-commands.ts'
 
 export const deactivateApp = statusCommand({
   path: 'app deactivate',
-  summary: 'Close an app to logins',
+  summary: 'Block logins to an app',
   examples: ['app deactivate shop --yes', 'app deactivate shop', 'app deactivate shop --dry-run'],
   noun: appStatus,
   status: 'inactive',

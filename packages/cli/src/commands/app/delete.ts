@@ -7,7 +7,7 @@ export const deleteApp = deleteCommand({
   examples: ['app delete shop --confirm shop', 'app delete shop --confirm shop --force', 'app delete shop --dry-run'],
   noun: 'app',
   subject: appSubject,
-  force: 'Even while users have access to it',
+  force: 'Delete it even if users have access to it',
   parse: parseAppRef,
   remove: (api, appId, query) => api.DELETE('/api/v1/admin/apps/{appId}', { params: { path: { appId }, query } }),
 })

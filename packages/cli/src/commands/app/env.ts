@@ -11,7 +11,7 @@ const options = { code: appSubject }
 export const appEnv = command({
   path: 'app env',
   summary: 'Print the settings that a consumer of an app needs',
-  description: 'The signing secret is a placeholder: the service tells it to nobody.',
+  description: 'The signing secret is a placeholder, because no API returns it.',
   examples: ['app env shop', 'app env shop > .env', 'app env shop -o json'],
   options,
   // The default in a pipe too: users redirect the output to a .env file.

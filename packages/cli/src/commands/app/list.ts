@@ -6,8 +6,8 @@ export const listApps = listCommand({
   summary: 'List apps, newest first',
   examples: ['app list', 'app list --status active --q shop', 'app list --json'],
   filters: {
-    status: choice(['active', 'inactive'], 'Only apps of this status'),
-    q: text('TEXT', 'Only apps whose code or name holds this'),
+    status: choice(['active', 'inactive'], 'Only apps with this status'),
+    q: text('TEXT', 'Only apps whose code or name contains this'),
   },
   read: (api, filters, page) => api.GET('/api/v1/admin/apps', { params: { query: { ...filters, ...page } } }),
   columns: [

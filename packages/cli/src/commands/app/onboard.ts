@@ -16,32 +16,32 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  code: optionalPositional('CODE', 'Code of the app, in kebab-case; it never changes', { completes: 'apps' }),
-  name: text('NAME', 'Name that people read'),
+  code: optionalPositional('CODE', 'Code of the app, in kebab-case. It cannot be changed later', { completes: 'apps' }),
+  name: text('NAME', 'Display name'),
   redirect: appSettings.redirect,
   autoGrant: appSettings.autoGrant,
   permissionScope: appSettings.permissionScope,
   emailDomain: appSettings.emailDomain,
   requireVerifiedEmail: appSettings.requireVerifiedEmail,
-  user: text('USER', `Who gets access first: ${userRefSyntax}`),
+  user: text('USER', `First user to get access: ${userRefSyntax}`),
   // Not --env-file: Node itself would read that, anywhere on the command line.
   dotenv: text('FILE', 'File for the settings of its backend, such as .env; only you can read it'),
-  permissionFile: text('FILE', 'File for the permissions of its backend to begin with, such as permissions.yaml'),
-  framework: choice(frameworks, 'What its backend is built with, for a snippet of code that guards it'),
-  ifExists: choiceWithStandard(['error', 'skip'], 'What to do when the app is there: fail, or go on with it as it is', 'error'),
-  dev: flag('For a service on this machine: asks nothing, and ends with a token to call the backend with'),
-  serviceFolder: text('FOLDER', 'With --dev, where the service was started; here unless given'),
+  permissionFile: text('FILE', 'File for a first list of its permissions, such as permissions.yaml'),
+  framework: choice(frameworks, 'Framework of its backend; prints a code snippet that guards it'),
+  ifExists: choiceWithStandard(['error', 'skip'], 'What to do if the app exists: fail, or continue with it unchanged', 'error'),
+  dev: flag('For a service on this machine: asks nothing, and prints a token to call the backend with'),
+  serviceFolder: text('FOLDER', 'With --dev: folder where the service was started. Default: the current one'),
 }
 
 export const onboardApp = command({
   path: 'app onboard',
-  summary: 'Create an app and what its backend needs to begin with',
+  summary: 'Create an app and what its backend needs to start',
   description:
-    'On a terminal, what is not given is asked for; without one, CODE and --name must be given and the rest is left out. An empty ' +
-    'value leaves a step out and is not asked for. What it runs is shown as commands. A file that is there is replaced after ' +
-    'a yes, or with --yes. --dev is for a service that runs on this machine with the secret it made itself (npm start), and for no ' +
-    'other: .env gets that secret and the token of a new service account, and dev@example.com is created, gets access, and is logged ' +
-    'in. It goes on with an app that is there. --permission-scope is then roles unless given.',
+    'On a terminal, asks for everything that is not given. Without one, CODE and --name are required, and steps without an option ' +
+    'are skipped. An empty value skips a step without asking. Shows each step as a command. An existing file is replaced only ' +
+    'after a yes, or with --yes. --dev works only with a service that runs on this machine and generated its own secret ' +
+    '(npm start): it writes that secret and the token of a new service account to .env, creates dev@example.com, gives them ' +
+    'access and logs them in. It continues with an existing app, and the default of --permission-scope is roles.',
   examples: [
     'app onboard',
     'app onboard shop --dev',
@@ -90,7 +90,7 @@ async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Pr
   if (existing) await agreeToGoOn(tools, code, input.ifExists)
   const settings = existing ? { name: existing.name } : await resolveSettings(tools, input)
   if (existing && isOpenToAnyAddress(existing))
-    tools.io.note(`anybody can register an address that is not theirs: ${verifiedEmailsFix(existing)}`)
+    tools.io.note(`anyone can register with an address that is not theirs: ${verifiedEmailsFix(existing)}`)
   const ref = await askOrNone(tools, input.user, `${options.user.about} (or none):`)
   return {
     code: existing?.code ?? code,
@@ -101,7 +101,7 @@ async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Pr
     permissionFile: await askOrNone(
       tools,
       input.permissionFile,
-      'File for its permissions to begin with, such as permissions.yaml (or none):',
+      'File for a first list of its permissions, such as permissions.yaml (or none):',
     ),
     framework: input.framework ?? (await askFramework(tools)),
   }
@@ -126,12 +126,12 @@ async function findApp({ api }: Tools, code: string): Promise<Onboarding['existi
 async function agreeToGoOn({ io, prompt }: Tools, code: string, ifExists: 'error' | 'skip'): Promise<void> {
   if (ifExists === 'skip') return
   if (!io.canAsk) {
-    throw new Failure('conflict', `there is an app ${code} already; nothing was done`, {
+    throw new Failure('conflict', `the app ${code} already exists; nothing was done`, {
       code: 'app_code_taken',
-      hint: '--if-exists skip goes on with it as it is',
+      hint: '--if-exists skip continues with it unchanged',
     })
   }
-  if (!(await prompt.yesOrNo(`There is an app ${code} already. Go on with it as it is?`)))
+  if (!(await prompt.yesOrNo(`The app ${code} already exists. Continue with it unchanged?`)))
     throw new Failure('declined', 'declined; nothing was done', { code: 'declined' })
 }
 
@@ -141,8 +141,8 @@ async function resolveSettings(
 ): Promise<Onboarding['settings']> {
   const { io, prompt } = tools
   const given = name || (await askFor(tools, '--name', `${options.name.about}:`))
-  const typed = redirect ? undefined : await askOrNone(tools, undefined, 'Where users may be sent back to, URLs (or none):')
-  const grantsItself = autoGrant ?? (io.canAsk ? await prompt.yesOrNo('Give access to whoever registers?') : undefined)
+  const typed = redirect ? undefined : await askOrNone(tools, undefined, 'Allowed redirect URLs (or none):')
+  const grantsItself = autoGrant ?? (io.canAsk ? await prompt.yesOrNo('Give access to every user who registers?') : undefined)
   return {
     name: given,
     redirect: redirect ?? typed?.split(/[\s,]+/),
@@ -166,7 +166,7 @@ async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScop
     if (scope) return scope
   }
   io.note(
-    'its tokens carry every permission of its services; --permission-scope roles leaves those that the roles of a user hold',
+    'its tokens carry every permission of its services; --permission-scope roles limits them to those that the roles of a user hold',
   )
   return undefined
 }
@@ -176,8 +176,10 @@ async function suggestVerification({ io, prompt }: Tools, domains: readonly stri
   const listed = domains.filter((domain) => domain !== '').join(' or ')
   if (listed === '') return undefined
   if (io.canAsk)
-    return prompt.yesOrNo(`Anybody can register an address of ${listed}. Let in only users who have verified theirs?`)
-  io.note(`anybody can register an address of ${listed}; --require-verified-email lets in only users who have verified theirs`)
+    return prompt.yesOrNo(`Anyone can register with an address of ${listed}. Let in only users who have verified theirs?`)
+  io.note(
+    `anyone can register with an address of ${listed}; --require-verified-email lets in only users who have verified theirs`,
+  )
   return undefined
 }
 
@@ -192,7 +194,7 @@ async function askFramework({ io, prompt }: Tools): Promise<Framework | undefine
   const choices = [...frameworks, 'none']
   for (;;) {
     const typed = io.canAsk
-      ? (await prompt.text(`What is its backend built with (${choices.join(', ')})?`)).toLowerCase()
+      ? (await prompt.text(`Which framework does its backend use (${choices.join(', ')})?`)).toLowerCase()
       : 'none'
     const framework = frameworks.find((one) => one === typed)
     if (framework || typed === 'none') return framework

@@ -10,19 +10,19 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: appSubject,
-  step: choice(['prepare', 'switch', 'finish', 'abort'], 'Take the change of its key this step further, or the last one back'),
-  shared: flag('With --step prepare: back to the secret that apps share'),
-  force: flag('With --step finish: also while a consumer or a token still needs the old key'),
+  step: choice(['prepare', 'switch', 'finish', 'abort'], 'Next step of the key change; abort undoes the last one'),
+  shared: flag('With --step prepare: return to the secret that apps share'),
+  force: flag('With --step finish: even if a consumer or a token still needs the old key'),
 }
 
 export const appSigning = command({
   path: 'app signing',
-  summary: 'Give an app a signing key of its own, or show which keys it has',
+  summary: 'Give an app its own signing key, or show which keys it has',
   description:
-    'A consumer holds what signs for its app. With a key of its own, the secret of one app opens nothing of another. In this order no ' +
-    'request fails: --step prepare; on the machine of the service, gatehouse app-secret CODE prints the key for the consumers, which take ' +
-    'it as JWT_ACCESS_SECRET and their old secret as JWT_ACCESS_SECRET_PREVIOUS; --step switch; --step finish. Without a step it shows ' +
-    'where the change stands.',
+    'Each consumer holds the key that signs for its app. If apps have their own keys, the key of one app is useless at another. In this ' +
+    'order no request fails. Run --step prepare. On the machine of the service, gatehouse app-secret CODE prints the new key: set it at ' +
+    'the consumers as JWT_ACCESS_SECRET, and their old secret as JWT_ACCESS_SECRET_PREVIOUS. Then run --step switch, and at last ' +
+    '--step finish. Without --step, shows the state of the change.',
   examples: ['app signing shop', 'app signing shop --step prepare', 'app signing shop --step finish --dry-run'],
   options,
   confirms: 'yes',
@@ -32,12 +32,12 @@ export const appSigning = command({
 export async function runAppSigning(tools: Tools, { code, step, shared, force }: Input<typeof options>): Promise<Result> {
   const { api, io } = tools
   const path = { appId: parseAppRef(code) }
-  if (shared && step !== 'prepare') throw usageFailure('--shared goes with --step prepare')
-  if (force && step !== 'finish') throw usageFailure('--force goes with --step finish')
+  if (shared && step !== 'prepare') throw usageFailure('--shared requires --step prepare')
+  if (force && step !== 'finish') throw usageFailure('--force requires --step finish')
   const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}/signing', { params: { path } }))
   if (step === undefined) return shown(before, undefined)
   if (step === 'switch' && before.consumers_behind)
-    io.note(`a consumer of ${before.app_code} was lately seen without the new key: it will refuse every new token`)
+    io.note(`a consumer of ${before.app_code} was recently seen without the new key: it will refuse every new token`)
   if (step !== 'prepare') await confirmYes(tools, questions[step](before.app_code))
   const query = force ? { force: true } : {}
   const body = { step, key: shared ? ('shared' as const) : ('own' as const) }
@@ -49,7 +49,7 @@ export async function runAppSigning(tools: Tools, { code, step, shared, force }:
 const questions = {
   switch: (code: string) => `sign the tokens of ${code} with the next key`,
   finish: (code: string) => `refuse tokens of ${code} that the old key signed`,
-  abort: (code: string) => `take the last step of the change for ${code} back`,
+  abort: (code: string) => `undo the last step of the key change for ${code}`,
 }
 
 type Signing = components['schemas']['Signing']
@@ -57,8 +57,8 @@ type Signing = components['schemas']['Signing']
 function nextOf({ app_code, state, old_tokens_until }: Signing): string[] {
   if (state === 'prepared')
     return [
-      `next: on the machine of the service, gatehouse app-secret ${app_code}`,
-      'give it to the consumers as JWT_ACCESS_SECRET, and what they have now as JWT_ACCESS_SECRET_PREVIOUS',
+      `next, on the machine of the service: gatehouse app-secret ${app_code}`,
+      'set it at the consumers as JWT_ACCESS_SECRET, and their current secret as JWT_ACCESS_SECRET_PREVIOUS',
       `then: authctl app signing ${app_code} --step switch`,
     ]
   if (state === 'switched') return [`next, after ${old_tokens_until}: authctl app signing ${app_code} --step finish`]

@@ -9,14 +9,14 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   code: appSubject,
-  name: text('NAME', 'Name that people read'),
+  name: text('NAME', 'Display name'),
   ...appSettings,
 }
 
 export const updateApp = command({
   path: 'app update',
   summary: 'Change settings of an app',
-  description: 'What is not given stays. A list is replaced as a whole; an empty value clears a setting.',
+  description: 'Settings that are not given stay unchanged. A list is replaced as a whole; an empty value clears a setting.',
   examples: [
     'app update shop --name "Web shop" --no-auto-grant',
     'app update shop --redirect https://shop.example.com/* --read-pool staff partners',

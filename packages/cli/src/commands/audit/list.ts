@@ -5,7 +5,7 @@ import { list, type Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { ...auditFilters, until: untilOption, limit: count('N', 'At most so many; all unless given') }
+const options = { ...auditFilters, until: untilOption, limit: count('N', 'Maximum number of events. Default: all') }
 
 export const listAudit = command({
   path: 'audit list',

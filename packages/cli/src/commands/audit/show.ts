@@ -9,12 +9,12 @@ import { isUuid } from '../../text/uuid.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { id: positional('ID', 'The event, as audit list shows it') }
+const options = { id: positional('ID', 'Id of the event, as audit list shows it') }
 
 export const showAudit = command({
   path: 'audit show',
-  summary: 'Show an event whole, and the command that takes the change back',
-  description: 'Users, apps and service accounts that are there still are shown by name. Not every change can be taken back.',
+  summary: 'Show an event in full, and the command that undoes the change',
+  description: 'Shows users, apps and service accounts by name if they still exist. Not every change can be undone.',
   examples: [
     'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --json',
@@ -26,7 +26,7 @@ export const showAudit = command({
 
 export async function runShowAudit({ api }: Tools, { id }: Input<typeof options>): Promise<Result> {
   if (!isUuid(id)) {
-    throw new Failure('invalid', `"${id}" is no id of an event`, {
+    throw new Failure('invalid', `"${id}" is not the id of an event`, {
       code: 'invalid_event',
       hint: 'audit list --json shows the ids',
     })
@@ -39,6 +39,6 @@ export async function runShowAudit({ api }: Tools, { id }: Input<typeof options>
   return {
     kind: 'report',
     value: { ...event, undo: undo ?? null },
-    parts: [{ record }, ...(undo ? ['', 'To take it back:', `  ${undo}`] : [])],
+    parts: [{ record }, ...(undo ? ['', 'To undo it:', `  ${undo}`] : [])],
   }
 }

@@ -17,8 +17,8 @@ const overlapMs = 30_000
 
 export const tailAudit = command({
   path: 'audit tail',
-  summary: 'Show what happens while it happens, until Ctrl-C',
-  description: `Begins with the last ${eventsBefore} events, or with those since --since, oldest first, and asks for more every ${pollMs / 1000} seconds.`,
+  summary: 'Show events as they happen, until Ctrl-C',
+  description: `Starts with the last ${eventsBefore} events, or with those since --since, oldest first. Asks for more every ${pollMs / 1000} seconds.`,
   examples: ['audit tail', 'audit tail --event login.failed', 'audit tail --app shop --since 1h -o ndjson'],
   options,
   formats: { all: ['table', 'ndjson'], terminal: 'table', pipe: 'ndjson' },

@@ -8,16 +8,16 @@ import type { Tools } from '../../tools/create-tools.ts'
 const options = {
   head: text(
     'POSITION:SEAL',
-    'An end of the chain from the log of the service ("audit sealed"): events cut off the end are missed too',
+    'End of the chain, from the log of the service ("audit sealed"). Also detects events cut off the end',
   ),
 }
 
 export const verifyAudit = command({
   path: 'audit verify',
-  summary: 'Tell whether events were changed, removed or slipped in past the service',
+  summary: 'Check whether events were changed, removed or inserted by anything but the service',
   description:
-    'Compares every event with its proof and with the chain of seals. Exit 8 names the first event that is not what the service wrote. ' +
-    'The figures are those of the events compared; the head is the end of the chain.',
+    'Compares every event with its proof and with the chain of seals. Exits with 8 and names the first event that is not what the service wrote. ' +
+    'The counts are those of the compared events; the head is the end of the chain.',
   examples: [
     'audit verify',
     'audit verify --head 48211:1f0c9b7e.Yw3cWb0yC5n2Jm8QpT4sVd6LxKz1RaEu7HoGiNfMtBk',
@@ -70,8 +70,8 @@ interface Fault {
 function sentenceOf({ kind, subject, position, event_id: id }: Fault): string {
   const place = position === null ? 'without a seal' : `at position ${position}`
   const named =
-    subject === 'event' ? `the event ${id === null ? '' : `${id} `}${place}` : `what tells the ${endOf(subject)} of the chain`
-  if (kind === 'removed') return `${named} is gone`
+    subject === 'event' ? `the event ${id === null ? '' : `${id} `}${place}` : `the record of the ${endOf(subject)} of the chain`
+  if (kind === 'removed') return `${named} is missing`
   if (kind === 'inserted') return `${named} was not written by the service`
   if (kind === 'unknown_key') return `${named} was proven with a key that the service no longer has`
   return `${named} is not what the service wrote`

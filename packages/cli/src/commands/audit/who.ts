@@ -11,14 +11,14 @@ import { toCommandLine } from '../../text/shell-words.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { user: userSubject, role: positional('ROLE', 'A global role, or one of organizations') }
+const options = { user: userSubject, role: positional('ROLE', 'A global role, or one within organizations') }
 
 export const whoGave = command({
   path: 'audit who',
-  summary: 'Tell who gave a user a role, and who took it away',
+  summary: 'Show who gave a user a role, and who removed it',
   description:
-    'Newest first, as far back as the audit goes. It says whether the user holds the role now, and how to take it away. Find the holders ' +
-    'of a role with user find --role ROLE.',
+    'Newest first, as far back as the audit goes. Also shows whether the user holds the role now, and how to remove it. To find the ' +
+    'holders of a role, use user find --role ROLE.',
   examples: [
     'audit who bob@example.com system_admin',
     'audit who bob@example.com org_admin',
@@ -79,8 +79,8 @@ export async function runWhoGave({ api }: Tools, input: Input<typeof options>): 
     parts: [
       { record: head },
       '',
-      ...(changes.length > 0 ? [table] : ['The audit does not tell who gave it.']),
-      ...(remedy ? ['', 'To take it away:', `  ${remedy}`] : []),
+      ...(changes.length > 0 ? [table] : ['The audit does not say who gave it.']),
+      ...(remedy ? ['', 'To remove it:', `  ${remedy}`] : []),
     ],
   }
 }

@@ -11,7 +11,7 @@ const options = { name: positional('NAME', 'Context', { completes: 'contexts' })
 export const deleteContext = command({
   path: 'context delete',
   summary: 'Forget a context and its tokens',
-  description: 'The session goes on at the service: authctl logout ends it first.',
+  description: 'The session at the service continues; to end it, run authctl logout first.',
   examples: ['context delete staging --confirm staging', 'context delete staging', 'context delete staging --dry-run'],
   options,
   confirms: 'name',

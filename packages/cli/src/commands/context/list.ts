@@ -21,6 +21,6 @@ export async function runListContexts({ contexts, now }: Tools): Promise<Result>
   return list(
     onePage(),
     ['name', 'current', 'base_url', 'email', 'protected', 'signed_in'],
-    'no contexts: authctl login makes one',
+    'no contexts: authctl login creates one',
   )
 }

@@ -9,17 +9,17 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  name: positional('NAME', 'Context to make or change', { completes: 'contexts' }),
-  email: text('EMAIL', 'Who signs in there'),
-  protected: toggle('Ask for the name of the context before each command writes there'),
+  name: positional('NAME', 'Context to create or change', { completes: 'contexts' }),
+  email: text('EMAIL', 'E-mail of the account that signs in there'),
+  protected: toggle('Ask for the name of the context before a command writes there'),
 }
 
 export const setContext = command({
   path: 'context set',
-  summary: 'Make or change a context without signing in',
+  summary: 'Create or change a context without signing in',
   description:
     'Its session is dropped when the address or the e-mail changes: a token of one service is never sent to another. In a protected ' +
-    'context a command that writes asks for the name of the context first; without a terminal it needs --context NAME and --yes.',
+    'context, a command that writes first asks for the name of the context; without a terminal it needs --context NAME and --yes.',
   examples: [
     'context set production --base-url https://auth.example.com',
     'context set production --base-url https://auth.example.com --email ada@example.com',

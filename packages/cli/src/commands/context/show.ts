@@ -5,7 +5,7 @@ import { type Result, record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { name: optionalPositional('NAME', 'Which; the one in use unless given', { completes: 'contexts' }) }
+const options = { name: optionalPositional('NAME', 'Context to show. Default: the one in use', { completes: 'contexts' }) }
 
 export const showContext = command({
   path: 'context show',

@@ -15,23 +15,23 @@ import type { Tools } from '../../tools/create-tools.ts'
 import { readSecretFile } from '../../tools/read-secret-file.ts'
 
 const options = {
-  url: positional('URL', 'A path of the backend that every user of the app may GET'),
+  url: positional('URL', 'URL at the backend that every user of the app may GET'),
   app: requiredText('CODE', 'Code of the app of the backend', { completes: 'apps' }),
   secretFile: text(
     'FILE',
-    'File with the secret that signs tokens of the app; without it what only its holder can forge is not tested',
+    'File with the secret that signs tokens of the app. Without it, forgeries that need the secret are not tested',
   ),
-  revokedWithin: text('TIME', 'How long a revoked token may still be accepted; 10s unless given'),
+  revokedWithin: text('TIME', 'How long a revoked token may still be accepted. Default: 10s'),
 }
 
 export const probeBackend = command({
   path: 'dev probe',
-  summary: 'Send a running backend the tokens that it has to refuse, and name each that it accepts',
+  summary: 'Send a running backend tokens that it must refuse, and report those that it accepts',
   description:
-    'Makes a user of the app, sends GET requests to URL with forged, foreign, expired and misshapen tokens made from the token of that user, ' +
-    'revokes that token and waits until it is refused, and deletes the user. The tokens stand for this user alone, of whom the webhooks ' +
-    'and the audit of the app tell. Exit 8 when the backend accepts one that it has to refuse, with what somebody could do with it; exit 6 ' +
-    'when it refuses the good one, for then the rest tells nothing. A URL on another machine needs --yes.',
+    'Creates a user of the app, and sends GET requests to URL with forged, foreign, expired and malformed tokens made from the token of ' +
+    'that user. Then it revokes that token, waits until it is refused, and deletes the user. All tokens are for this user, who also appears ' +
+    'in the webhooks and the audit of the app. Exits with 8 if the backend accepts a token that it must refuse, and says what an attacker ' +
+    'could do with it. Exits with 6 if it refuses the good token, because then the rest proves nothing. A URL on another machine needs --yes.',
   examples: [
     'dev probe http://127.0.0.1:3000/ --app shop --secret-file .gatehouse/jwt-access-secret',
     'dev probe http://127.0.0.1:3000/me --app shop',
@@ -50,10 +50,10 @@ export async function runProbe(tools: Tools, input: Input<typeof options>): Prom
   await agree(tools, url)
   const app = await bodyOf(tools.api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
   if (tools.settings.dryRun) {
-    tools.io.note(`a user would be made ${tools.place()}, tokens sent to ${url.href}, and the user deleted (--dry-run)`)
+    tools.io.note(`a user would be created ${tools.place()}, tokens sent to ${url.href}, and the user deleted (--dry-run)`)
     return report({ url, app: app.code }, [])
   }
-  if (secret === undefined) tools.io.note('what only a holder of the secret can forge is not tested; --secret-file FILE tests it')
+  if (secret === undefined) tools.io.note('forgeries that need the secret are not tested; --secret-file FILE tests them')
   const results = await withProbeUser(tools, app, (user) => probe(tools, { url, secret, revokedWithinMs }, user, app))
   return report({ url, app: app.code }, results)
 }
@@ -68,19 +68,19 @@ async function probe(tools: Tools, target: Target, user: ProbeUser, app: { id: s
 function parseUrl(typed: string): URL {
   const url = URL.parse(typed)
   if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password) return url
-  throw usageFailure(`"${typed}" is no http or https address`, 'such as http://127.0.0.1:3000/me')
+  throw usageFailure(`"${typed}" is not an http or https URL`, 'such as http://127.0.0.1:3000/me')
 }
 
 function parseWithin(typed: string): number {
   const milliseconds = parseDuration(typed)
   if (milliseconds !== undefined && milliseconds <= 600_000) return milliseconds
-  throw usageFailure(`--revoked-within ${typed} is no time up to 10m`, 'such as 10s')
+  throw usageFailure(`--revoked-within ${typed} is not a time of at most 10m`, 'such as 10s')
 }
 
 /** Asks before the tokens leave this machine: the operator of the other one gets a good token of the app until the probe ends. */
 async function agree(tools: Tools, url: URL): Promise<void> {
   if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) return
-  if (isReadableOnTheWay(url.href)) tools.io.complain(`${url.origin} is plain http: the tokens can be read on the way`)
+  if (isReadableOnTheWay(url.href)) tools.io.complain(`${url.origin} is plain http: the tokens can be read in transit`)
   const { settings, io, prompt } = tools
   await confirmYes({ settings, io, prompt }, `send a good token of the app, and forged ones, to ${url.host}`)
 }
@@ -90,7 +90,7 @@ async function assertSigns(token: string, secret: string, app: { id: string; cod
   if (checks.every(({ name, ok }) => ok || name !== 'signature')) return
   throw new Failure('invalid', `the service does not sign tokens of ${app.code} with the secret in the file`, {
     code: 'other_secret',
-    hint: 'an app with a key of its own: gatehouse app-secret CODE; without --secret-file the rest is tested',
+    hint: 'if the app has its own key, gatehouse app-secret CODE prints it; without --secret-file, the rest is tested',
   })
 }
 
@@ -103,7 +103,7 @@ function report({ url, app }: { url: URL; app: string }, attacks: AttackResult[]
     value: { url: url.href, app, counts, attacks },
     parts: [
       rowsOf(attacks, ['verdict', 'attack', ['status', ({ status }) => status ?? '-']]),
-      ...(holes.length > 0 ? ['', 'what it lets somebody do:'] : []),
+      ...(holes.length > 0 ? ['', 'what an attacker could do:'] : []),
       ...holes.map(({ attack, harm }) => `  ${attack}: ${harm}`),
     ],
     failure: failureOf(counts),
@@ -112,14 +112,14 @@ function report({ url, app }: { url: URL; app: string }, attacks: AttackResult[]
 
 function failureOf({ accepted, unanswered }: { accepted: number; unanswered: number }): Failure | undefined {
   if (accepted > 0)
-    return new Failure('failures', `the backend accepts ${counted(accepted, 'token')} that it has to refuse`, {
+    return new Failure('failures', `the backend accepts ${counted(accepted, 'token')} that it must refuse`, {
       code: 'backend_has_holes',
-      hint: 'docs/probe.md says what closes each',
+      hint: 'docs/probe.md says how to fix each',
     })
   if (unanswered === 0) return undefined
   return new Failure(
     'unreachable',
-    `the backend fails, or limits the rate, on ${counted(unanswered, 'request')}, which tells nothing`,
+    `the backend failed or limited the rate on ${counted(unanswered, 'request')}, so their result is unknown`,
     {
       code: 'probe_incomplete',
     },

@@ -17,10 +17,10 @@ const options = {
 
 export const addGrant = command({
   path: 'grant add',
-  summary: 'Let a user enter an app',
+  summary: 'Give a user access to an app',
   description:
-    'A revoked grant becomes active again; its old tokens stay dead. On a terminal, asks first when somebody registered the account ' +
-    'and its address was never verified.',
+    'A revoked grant becomes active again; its old tokens stay invalid. On a terminal, asks first if the account was registered by its ' +
+    'user or a provider and its address was never verified.',
   examples: [
     'grant add --app shop --user bob@example.com',
     'grant add --app shop --user bob@example.com@@staff --expires 30d --reason "audit in March"',

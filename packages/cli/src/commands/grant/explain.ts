@@ -10,7 +10,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
-  user: requiredText('USER', `Who: ${userRefSyntax}`),
+  user: requiredText('USER', `User: ${userRefSyntax}`),
   org: text('ID', 'Organization that the login names', { completes: 'organizationIds' }),
 }
 
@@ -19,11 +19,11 @@ type Detail = NonNullable<Step['detail']>
 
 export const explainGrant = command({
   path: 'grant explain',
-  summary: 'Explain why a user may enter an app, or may not',
+  summary: 'Explain why a user can or cannot enter an app',
   description:
-    'Goes through the steps of a login as if the password and the two-factor code were right, and changes nothing. ' +
-    'Ends at the first step that refuses; then come the steps that would refuse once that one is mended. Names the commands that mend ' +
-    'them, in order. Exit 0 whatever the outcome is.',
+    'Replays the steps of a login as if the password and the two-factor code were right, and changes nothing. ' +
+    'Stops at the first step that refuses, then lists the steps that would refuse once that one is fixed. Shows the commands that ' +
+    'fix them, in order. Exits with 0 whatever the outcome.',
   examples: [
     'grant explain --app shop --user bob@example.com',
     'grant explain --app shop --user bob@example.com@@staff --org 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
@@ -45,7 +45,7 @@ export async function runExplainGrant({ api }: Tools, { app, user, org }: Input<
     value: explanation,
     parts: [
       rowsOf(steps, columns),
-      ...(further_refusals.length > 0 ? ['', 'once that is mended, this refuses too:', rowsOf(further_refusals, columns)] : []),
+      ...(further_refusals.length > 0 ? ['', 'once that is fixed, this refuses too:', rowsOf(further_refusals, columns)] : []),
       '',
       `outcome: ${outcome}`,
       ...remedies.map((remedy) => `  ${remedy}`),

@@ -13,12 +13,12 @@ type Grant = components['schemas']['Grant'] & { user?: components['schemas']['Us
 const options = {
   app: text('CODE', 'Only grants of this app', { completes: 'apps' }),
   user: text('USER', `Only grants of this user: ${userRefSyntax}`),
-  limit: count('N', 'At most so many; all unless given'),
+  limit: count('N', 'Maximum number of grants. Default: all'),
 }
 
 export const listGrants = command({
   path: 'grant list',
-  summary: 'List who may, or might once, enter which app',
+  summary: 'List current and past grants of access to apps',
   examples: ['grant list --app shop', 'grant list --user bob@example.com', 'grant list -o ndjson'],
   options,
   lists: 'whole',

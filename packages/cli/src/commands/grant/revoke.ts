@@ -16,8 +16,8 @@ const options = {
 
 export const revokeGrant = command({
   path: 'grant revoke',
-  summary: 'Take the access of a user to an app away',
-  description: 'The tokens of the user for this app are dead at once. Doing it twice changes nothing.',
+  summary: 'Revoke the access of a user to an app',
+  description: 'The tokens of the user for this app stop working at once. Repeating it changes nothing.',
   examples: [
     'grant revoke --app shop --user bob@example.com --yes',
     'grant revoke --app shop --user bob@example.com@@staff',

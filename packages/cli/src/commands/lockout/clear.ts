@@ -11,13 +11,13 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   key: optionalPositional('KEY', 'One lock or counter, as lockout list shows it'),
-  all: flag('All locks that stand now; while somebody is still guessing, this gives them new tries'),
+  all: flag('All current locks. During an attack, this gives the attacker new tries'),
 }
 
 export const clearLockouts = command({
   path: 'lockout clear',
   summary: 'Lift a lock, or all of them',
-  description: 'user unlock lifts all locks of one user. Doing it twice changes nothing.',
+  description: 'user unlock lifts all locks of one user. Repeating it changes nothing.',
   examples: [
     'lockout clear --all --yes',
     'lockout clear two-factor:0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
@@ -64,6 +64,6 @@ async function clear({ api }: Tools, key: string): Promise<boolean> {
 function interrupted(done: number, total: number): Failure {
   return new Failure('interrupted', `interrupted: ${done} of ${total} locks are lifted`, {
     code: 'interrupted',
-    hint: 'run it again as it was: it goes on with those that are left',
+    hint: 'run the same command again: it continues with the locks that are left',
   })
 }

@@ -5,16 +5,16 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  locked: flag('Only what is locked now, without failures that may become a lock'),
-  limit: count('N', 'At most so many; all unless given'),
+  locked: flag('Only current locks, without failures that may lead to one'),
+  limit: count('N', 'Maximum number of rows. Default: all'),
 }
 
 export const listLockouts = command({
   path: 'lockout list',
-  summary: 'List what failed logins have locked, or count towards a lock',
+  summary: 'List locks, and failed logins that count towards a lock',
   description:
-    'OF is what is counted: an address in a pool, a device that has signed in before, or the second factor. An address that nobody ' +
-    'has is counted too, and not shown.',
+    'OF is what the failures count for: an address in a pool, a device that has signed in before, or the second factor. An address ' +
+    'without an account is counted too, but not shown.',
   examples: ['lockout list', 'lockout list --locked', 'lockout list --json'],
   options,
   run: runListLockouts,

@@ -5,8 +5,8 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  slug: optionalPositional('SLUG', 'Its name in tokens and addresses, in kebab-case; made from the name unless given'),
-  name: requiredText('NAME', 'Name that people read'),
+  slug: optionalPositional('SLUG', 'Its name in tokens and addresses, in kebab-case. Default: made from the name'),
+  name: requiredText('NAME', 'Display name'),
 }
 
 export const createOrganization = command({

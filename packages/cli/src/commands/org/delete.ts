@@ -5,12 +5,12 @@ import { confirmName } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { org: positional('ORG', `The ${organizationRefSyntax}`) }
+const options = { org: positional('ORG', `Organization: ${organizationRefSyntax}`) }
 
 export const deleteOrganization = command({
   path: 'org delete',
   summary: 'Delete an organization without members',
-  description: 'Its open invitations go. While it has members, or an app names it, it is exit 5. The slug is what confirms.',
+  description: 'Also deletes its open invitations. Exits with 5 if it has members or an app uses it. Confirm with the slug.',
   examples: ['org delete acme --confirm acme', 'org delete acme', 'org delete acme --dry-run'],
   options,
   confirms: 'name',

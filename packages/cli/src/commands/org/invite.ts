@@ -9,17 +9,17 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  org: requiredText('ORG', `Which: ${organizationRefSyntax}`, { completes: 'organizations' }),
-  email: text('EMAIL', 'Only the user of this address may accept; whoever has the token unless given'),
+  org: requiredText('ORG', `Organization: ${organizationRefSyntax}`, { completes: 'organizations' }),
+  email: text('EMAIL', 'Only the user with this address may accept. Default: anyone with the token'),
   role: texts('ROLE', 'Org-scoped roles of the membership', { completes: 'roles' }),
-  app: text('CODE', 'Whose frontend the link leads to; accepting grants it too', { completes: 'apps' }),
-  expires: text('DURATION', 'How long the invitation is good: 7d unless told, 90d at most'),
+  app: text('CODE', 'App whose frontend the link leads to; accepting also grants access to it', { completes: 'apps' }),
+  expires: text('DURATION', 'How long the invitation is valid, at most 90d. Default: 7d'),
 }
 
 export const inviteMember = command({
   path: 'org invite',
-  summary: 'Invite somebody to an organization',
-  description: 'The token is shown this once.',
+  summary: 'Invite a person to an organization',
+  description: 'The token is shown only once.',
   examples: [
     'org invite --org acme --email bob@example.com --role org_member',
     'org invite --org acme --email bob@example.com --role org_admin --app shop --expires 2d',
@@ -34,7 +34,7 @@ export async function runInviteMember({ api, io }: Tools, input: Input<typeof op
   if (!role?.length) throw usageFailure('--role is required')
   const lifeMs = expires === undefined ? undefined : parseDuration(expires)
   if (expires !== undefined && !lifeMs) {
-    throw new Failure('invalid', `--expires ${expires} is no duration`, { code: 'invalid_time', hint: 'such as 12h or 7d' })
+    throw new Failure('invalid', `--expires ${expires} is not a duration`, { code: 'invalid_time', hint: 'such as 12h or 7d' })
   }
   const body = {
     role_codes: role,

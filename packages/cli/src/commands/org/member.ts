@@ -11,18 +11,18 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  org: requiredText('ORG', `Which: ${organizationRefSyntax}`, { completes: 'organizations' }),
-  user: requiredText('USER', `Who: ${userRefSyntax}`),
-  role: texts('ROLE', 'Org-scoped roles; they replace those held', { completes: 'roles' }),
+  org: requiredText('ORG', `Organization: ${organizationRefSyntax}`, { completes: 'organizations' }),
+  user: requiredText('USER', `User: ${userRefSyntax}`),
+  role: texts('ROLE', 'Org-scoped roles; they replace the current ones', { completes: 'roles' }),
   remove: flag('Remove the member; needs --yes'),
 }
 
 export const setMember = command({
   path: 'org member',
-  summary: 'Make a user a member of an organization, set the roles of one, or remove one',
+  summary: 'Add a member to an organization, set the roles of one, or remove one',
   description:
-    'Tokens with this organization go on until they expire; they cannot be refreshed with it once the member is removed. ' +
-    'Doing it twice changes nothing.',
+    'Tokens with this organization work until they expire. Once the member is removed, they cannot be refreshed with it. ' +
+    'Repeating it changes nothing.',
   examples: [
     'org member --org acme --user bob@example.com --role org_member',
     'org member --org acme --user bob@example.com@@staff --role org_admin billing --json',
@@ -36,7 +36,7 @@ export async function runSetMember(tools: Tools, { org, user, role, remove }: In
   const { api } = tools
   const roles = role ?? []
   if (remove && role !== undefined) throw usageFailure('--remove and --role contradict each other')
-  if (!remove && roles.length === 0) throw usageFailure('--role is required', '--remove takes the membership away')
+  if (!remove && roles.length === 0) throw usageFailure('--role is required', '--remove ends the membership')
   if (remove) await confirmYes(tools, `remove ${user} from ${org}`)
   const { id: organizationId, slug } = await getOrganization(api, org)
   const path = { organizationId, userId: await findUserId(api, user) }

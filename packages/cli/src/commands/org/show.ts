@@ -6,7 +6,7 @@ import { type Result, rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = { org: positional('ORG', `The ${organizationRefSyntax}`, { completes: 'organizations' }) }
+const options = { org: positional('ORG', `Organization: ${organizationRefSyntax}`, { completes: 'organizations' }) }
 
 export const showOrganization = command({
   path: 'org show',
@@ -28,7 +28,7 @@ export async function runShowOrganization({ api }: Tools, { org }: Input<typeof 
   const open = invitations.filter(({ status }) => status === 'pending')
   const memberRows = rowsOf(members, [['member', userRefOf], ['roles', ({ role_codes }) => role_codes], 'status', 'joined_at'])
   const invitationRows = rowsOf(open, [
-    ['invited', ({ email }) => email ?? 'whoever has the token'],
+    ['invited', ({ email }) => email ?? 'anyone with the token'],
     ['roles', ({ role_codes }) => role_codes],
     ['app', ({ app_code }) => app_code],
     'expires_at',

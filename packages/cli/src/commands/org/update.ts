@@ -7,8 +7,8 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  org: positional('ORG', `The ${organizationRefSyntax}`),
-  name: text('NAME', 'Name that people read'),
+  org: positional('ORG', `Organization: ${organizationRefSyntax}`),
+  name: text('NAME', 'Display name'),
   slug: text('SLUG', 'Its name in tokens and addresses, in kebab-case'),
 }
 

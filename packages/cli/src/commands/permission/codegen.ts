@@ -8,8 +8,8 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  service: requiredText('SERVICE', 'Whose permissions', { completes: 'services' }),
-  out: requiredText('FILE', 'TypeScript file to write; what is there is replaced'),
+  service: requiredText('SERVICE', 'Service that owns the permissions', { completes: 'services' }),
+  out: requiredText('FILE', 'TypeScript file to write; an existing file is replaced'),
 }
 
 export const generatePermissions = command({
@@ -28,7 +28,7 @@ export const generatePermissions = command({
 
 export async function runGeneratePermissions(tools: Tools, { service, out }: Input<typeof options>): Promise<Result> {
   const { api, settings, io } = tools
-  if (!/\.[cm]?ts$/.test(out)) throw usageFailure(`--out ${out} is no TypeScript file`, 'such as src/permissions.ts')
+  if (!/\.[cm]?ts$/.test(out)) throw usageFailure(`--out ${out} is not a TypeScript file`, 'such as src/permissions.ts')
   const permissions = await readPermissions(api, service)
   if (permissions.length === 0) {
     throw new Failure('notFound', `the service ${service} has no permissions`, {

@@ -6,9 +6,9 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  service: text('SERVICE', 'Whose permissions; taken from the file unless given', { completes: 'services' }),
+  service: text('SERVICE', 'Service that owns the permissions. Default: the one in the file', { completes: 'services' }),
   file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
-  exitCode: flag('Exit 10 when there are differences'),
+  exitCode: flag('Exit with 10 if there are differences'),
 }
 
 export const diffPermissions = command({
@@ -48,7 +48,7 @@ export async function runDiffPermissions(tools: Tools, { exitCode, ...input }: I
     exitCode && count > 0
       ? new Failure('differences', count === 1 ? 'there is a difference' : `there are ${count} differences`, {
           code: 'differences',
-          hint: 'authctl permission register makes the service have what the file says',
+          hint: 'authctl permission register makes these changes',
         })
       : undefined
   return {

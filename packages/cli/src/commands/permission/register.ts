@@ -8,19 +8,19 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  service: text('SERVICE', 'Whose permissions; taken from the file unless given', { completes: 'services' }),
+  service: text('SERVICE', 'Service that owns the permissions. Default: the one in the file', { completes: 'services' }),
   file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
-  maxPrune: text('N', 'Prune up to so many without asking; more, and nothing is done'),
-  revision: text('N', 'Number of the release: a call with a lower one than the newest seen prunes nothing'),
+  maxPrune: text('N', 'Prune up to N permissions without asking; if there are more, change nothing'),
+  revision: text('N', 'Number of the release. A lower number than the newest one seen prunes nothing'),
 }
 
 export const registerPermissions = command({
   path: 'permission register',
   summary: 'Declare all permissions of a service',
   description:
-    'What the service declared before and the file does not hold is pruned: it leaves tokens and lists, and comes back to its roles ' +
-    'when it is declared again. When any would be pruned, --confirm with the name of the service is needed, or --max-prune. ' +
-    '--dry-run lets the service say what would happen, and who would lose permissions.',
+    'Permissions that the service declared before and that are not in the file are pruned: they disappear from tokens and lists, and ' +
+    'return to their roles when they are declared again. Pruning needs --confirm with the name of the service, or --max-prune. ' +
+    '--dry-run shows what would happen, and who would lose permissions.',
   examples: [
     'permission register --service orders -f permissions.yaml',
     'permission register --service orders -f permissions.yaml --dry-run',

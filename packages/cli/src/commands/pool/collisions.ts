@@ -8,14 +8,14 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   pool: positional('P', 'Name of a pool', { completes: 'pools' }),
-  other: positional('Q', 'Name of another', { completes: 'pools' }),
-  limit: count('N', 'At most so many; all unless given'),
+  other: positional('Q', 'Name of another pool', { completes: 'pools' }),
+  limit: count('N', 'Maximum number of e-mails. Default: all'),
 }
 
 export const listCollisions = command({
   path: 'pool collisions',
-  summary: 'List the e-mails that would meet if one app read both pools',
-  description: 'An app that reads both finds one user of each alone.',
+  summary: 'List e-mails that exist in both of two pools',
+  description: 'In an app that reads both pools, only one of the two users with an e-mail can log in.',
   examples: [
     'pool collisions staff partners',
     'pool collisions staff partners --json',

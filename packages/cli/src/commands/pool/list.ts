@@ -3,7 +3,7 @@ import { listCommand } from '../../tools/list-command.ts'
 export const listPools = listCommand({
   path: 'pool list',
   summary: 'List pools by name',
-  description: 'Those that a user or an app names.',
+  description: 'Lists every pool that a user or an app uses.',
   examples: ['pool list', 'pool list --json', 'pool list --limit 20'],
   filters: {},
   read: (api, _, query) => api.GET('/api/v1/admin/namespaces', { params: { query } }),

@@ -13,8 +13,8 @@ export const movePool = command({
   path: 'pool move',
   summary: 'Move a user to another home pool',
   description:
-    'Ends all sessions of the user, whose tokens name the pool. A tag of the new pool is dropped; the old pool is not kept as one. ' +
-    'Doing it twice changes nothing.',
+    'Ends all sessions of the user, because tokens name the pool. A tag for the new pool is dropped, and the old pool does not become ' +
+    'a tag. Repeating it changes nothing.',
   examples: [
     'pool move --user bob@example.com@@default --to staff --yes',
     'pool move --from-file users.txt --to staff --yes --json',

@@ -9,7 +9,7 @@ const options = { pool: positional('P', 'Name of the pool', { completes: 'pools'
 
 export const showPool = command({
   path: 'pool show',
-  summary: 'Show a pool with the apps that name it',
+  summary: 'Show a pool with the apps that use it',
   examples: ['pool show staff', 'pool show staff --json', 'pool show default'],
   options,
   run: runShowPool,
@@ -24,8 +24,8 @@ export async function runShowPool({ api }: Tools, { pool }: Input<typeof options
     const rows = rowsOf(apps, [['app', ({ code }) => code], ['names_it_as', (app) => app.as], 'id'])
     return { kind: 'report', value: found, parts: [{ record: counts }, ...(apps.length > 0 ? ['', rows] : [])] }
   }
-  throw new Failure('notFound', `no user and no app names the pool ${pool}`, {
+  throw new Failure('notFound', `no user and no app uses the pool ${pool}`, {
     code: 'pool_not_found',
-    hint: 'authctl pool list shows what there is',
+    hint: 'authctl pool list shows all pools',
   })
 }

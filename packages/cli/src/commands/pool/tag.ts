@@ -3,8 +3,8 @@ import { command } from '../../tools/command.ts'
 
 export const tagUser = command({
   path: 'pool tag',
-  summary: 'Let the apps that read a pool find a user of another one',
-  description: 'Sessions go on. Doing it twice changes nothing.',
+  summary: 'Let the apps that read a pool find a user of another pool',
+  description: 'Sessions continue. Repeating it changes nothing.',
   examples: [
     'pool tag --user bob@example.com --pool partners',
     'pool tag --from-file users.txt --pool partners --json',

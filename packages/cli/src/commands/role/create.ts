@@ -5,13 +5,10 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  code: positional('CODE', 'Code of the new role; it never changes'),
-  name: requiredText('NAME', 'Name that people read'),
-  scope: choiceWithStandard(['global', 'org'], 'Held by users as such, or by members of an organization, in it', 'global'),
-  assignableBy: choice(
-    ['system_admin', 'org_admin'],
-    'Who gives an org-scoped role in an organization; system_admin unless given',
-  ),
+  code: positional('CODE', 'Code of the new role. It cannot be changed later'),
+  name: requiredText('NAME', 'Display name'),
+  scope: choiceWithStandard(['global', 'org'], 'Whether users hold it everywhere, or members within an organization', 'global'),
+  assignableBy: choice(['system_admin', 'org_admin'], 'Who may assign an org-scoped role. Default: system_admin'),
   description: text('TEXT', 'What the role is for'),
 }
 

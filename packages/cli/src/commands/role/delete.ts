@@ -5,7 +5,7 @@ import { deleteCommand } from '../../tools/subject-commands.ts'
 export const deleteRole = deleteCommand({
   path: 'role delete',
   summary: 'Delete a role',
-  description: 'Not while an app names it or users hold it. Pending invitations go on without it.',
+  description: 'Fails if an app uses it or users hold it. Pending invitations stay valid without it.',
   examples: ['role delete support --confirm support', 'role delete support', 'role delete support --dry-run'],
   noun: 'role',
   subject: roleSubject,

@@ -7,8 +7,8 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 export const forbidRole = command({
   path: 'role forbid',
-  summary: 'Take permissions from a role',
-  description: 'Tokens carry them until their next refresh. What the role does not have changes nothing.',
+  summary: 'Remove permissions from a role',
+  description: 'Tokens carry them until their next refresh. Permissions that the role does not have change nothing.',
   examples: [
     'role forbid support --permission orders:refund',
     'role forbid support --permission orders:read orders:refund --json',

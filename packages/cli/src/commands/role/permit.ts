@@ -8,7 +8,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 export const permitRole = command({
   path: 'role permit',
   summary: 'Add permissions to a role',
-  description: 'Tokens carry them from their next refresh on. Doing it twice changes nothing.',
+  description: 'Tokens carry them from their next refresh on. Repeating it changes nothing.',
   examples: [
     'role permit support --permission orders:read',
     'role permit support --permission orders:read orders:refund --json',

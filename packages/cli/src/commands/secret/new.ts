@@ -8,24 +8,24 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 /** A short form of docs/rotating-the-secret.md. */
 const rotation = [
-  'to rotate to it without a failed request, in this order, each step whole before the next:',
+  'to rotate to it without a failed request, complete each step before the next:',
   '1. servers:   JWT_ACCESS_SECRET=old  JWT_ACCESS_SECRET_PREVIOUS=new',
   '2. consumers: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS=old',
   '   then authctl secret rotate, until it says go on',
   '3. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS=old',
-  '   then wait for the life of an access token (JWT_ACCESS_TTL_SECONDS)',
+  '   then wait for the lifetime of an access token (JWT_ACCESS_TTL_SECONDS)',
   '4. consumers: JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
   '5. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
 ]
 
-const options = { out: text('FILE', 'New file for the secret, in place of the terminal') }
+const options = { out: text('FILE', 'New file for the secret, instead of the terminal') }
 
 export const newSecret = command({
   path: 'secret new',
-  summary: 'Print a fresh random signing secret',
+  summary: 'Print a new random signing secret',
   description:
-    'It is 48 random bytes in base64, printed bare unless -o json asks for more. The order of a rotation is on stderr. ' +
-    'With --out the secret goes to that file alone, which only you can read and which must not be there yet. Nothing is sent.',
+    'The secret is 48 random bytes in base64, printed without anything else unless -o json is given. The steps of a rotation go to ' +
+    'stderr. With --out the secret goes only to that file, which only you can read and which must not exist yet. Nothing is sent.',
   examples: ['secret new --out secret.txt', 'secret new', 'secret new --json'],
   options,
   // Bare in a pipe too: users redirect the output to a file.

@@ -14,21 +14,21 @@ import type { Tools } from '../../tools/create-tools.ts'
 type Secrets = components['schemas']['Secrets']
 
 const options = {
-  next: text('KID', 'Key id of the secret to come, as secret new says it'),
-  secretFile: text('FILE', 'Instead: the file with that secret. Its key id is computed here, and the secret is not sent'),
-  new: text('FILE', 'Instead: make the secret and write it there, for you alone to read; no file that is there is replaced'),
-  leaked: flag('The secret that signs is in wrong hands: replace it everywhere at once, and let its tokens die'),
-  watch: toggle('Look every few seconds until the step is whole; so on a terminal unless told'),
+  next: text('KID', 'Key id of the next secret, as secret new prints it'),
+  secretFile: text('FILE', 'Instead of --next: file with the secret. Its key id is computed here, and the secret is not sent'),
+  new: text('FILE', 'Instead of --next: create the secret in this new file, which only you can read'),
+  leaked: flag('The secret that signs has leaked: replace it everywhere at once, and invalidate its tokens'),
+  watch: toggle('Check every few seconds until the step is complete. Default: only on a terminal'),
 }
 
 export const rotateSecret = command({
   path: 'secret rotate',
-  summary: 'Guide a change of the signing secret: where it stands, and whether to wait or to go on',
+  summary: 'Guide a change of the signing secret: show its state, and whether to wait or to go on',
   description:
-    'It changes nothing: you restart servers and consumers, and it says which, and with what. VERDICT is wait while the step is not ' +
-    'whole, go on, or done. The question is whether everybody accepts the next secret; several answers are read, so that every server ' +
-    'behind a balancer is likely heard. The steps are those of docs/rotating-the-secret.md. Consumers are those that follow the ' +
-    'revocation feed.',
+    'Changes nothing: you restart servers and consumers, and it says which ones, and with which secrets. VERDICT is wait while the step ' +
+    'is not complete, go on for the next step, or done. It checks whether all servers and consumers accept the next secret, and reads ' +
+    'several answers, so that it likely reaches every server behind a load balancer. The steps are those of ' +
+    'docs/rotating-the-secret.md. Consumers are those that follow the revocation feed.',
   examples: [
     'secret rotate --new secret.txt',
     'secret rotate --leaked --new secret.txt',
@@ -69,7 +69,7 @@ async function nextKid(
   if (input.new !== undefined) {
     const { secret, kid } = await makeSecret()
     if (!settings.dryRun) writeFile(input.new, `${secret}\n`, { isPrivate: true, replaces: false })
-    io.note(`the secret to come is in ${input.new}; later: authctl secret rotate --secret-file ${input.new}`)
+    io.note(`the next secret is in ${input.new}; later: authctl secret rotate --secret-file ${input.new}`)
     return kid
   }
   if (secretFile !== undefined) {
@@ -77,7 +77,7 @@ async function nextKid(
     return keyIdOf(readSecret(secretFile), hash)
   }
   if (next === undefined || /^[0-9a-f]{8}$/.test(next)) return next
-  throw new Failure('invalid', `"${next}" is no key id`, {
+  throw new Failure('invalid', `"${next}" is not a key id`, {
     code: 'invalid_kid',
     hint: 'eight hex digits, as secret new and secret status show them',
   })
@@ -104,7 +104,7 @@ function begin(leaked: boolean): RotationState {
   return {
     step: 1,
     verdict: 'go on',
-    why: 'no next secret was named',
+    why: 'no next secret was given',
     todo: [`authctl secret rotate --new secret.txt${leaked ? ' --leaked' : ''}`],
     apps: [],
   }

@@ -8,8 +8,9 @@ export const secretStatus = command({
   path: 'secret status',
   summary: 'Show which signing secrets the consumers of each app accept',
   description:
-    'One line for each app and secret, by key id. ACCEPTS CURRENT is about the app: all of its consumers, some (one was lately seen ' +
-    'without it), or none; nothing for an app that signs with a key of its own. During a rotation, LAST MISSING of the new secret tells when a consumer was last seen without it.',
+    'One line for each app and secret, by key id. ACCEPTS CURRENT says how many consumers of the app accept the current secret: all, ' +
+    'some (one was recently seen without it), or none. It is empty for an app with its own key. During a rotation, LAST MISSING of the ' +
+    'new secret is when a consumer was last seen without it.',
   examples: ['secret status', 'secret status --context production', 'secret status --json'],
   options: {},
   run: runSecretStatus,
@@ -23,11 +24,11 @@ export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
     ...seen,
     accepts_current: seen.signing === 'own' ? null : whoAccepts(seen.app_code, current.kid, secrets.consumers),
   }))
-  if (consumers.length === 0) io.note('no consumer was seen: an app shows here once its backends follow the revocation feed')
+  if (consumers.length === 0) io.note('no consumer was seen: an app appears here once its backends follow the revocation feed')
   const use = ({ kid, is_ours }: (typeof consumers)[number]) =>
     kid === current.kid ? 'current' : kid === previous?.kid ? 'previous' : is_ours ? 'own' : 'unknown'
   const own = rowsOf(
-    [{ kid: current.kid, use: 'signs' }, ...(previous ? [{ kid: previous.kid, use: 'accepted besides' }] : [])],
+    [{ kid: current.kid, use: 'signs' }, ...(previous ? [{ kid: previous.kid, use: 'also accepted' }] : [])],
     [['server', ({ use }) => use], 'kid'],
   )
   const seen = rowsOf(consumers, [

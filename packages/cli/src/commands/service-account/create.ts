@@ -17,15 +17,15 @@ const scopes = [
 const options = {
   name: positional('NAME', 'What it is for'),
   service: requiredText('SERVICE', 'Service whose permissions it may register', { completes: 'services' }),
-  scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}; the first unless given`, { completes: scopes }),
-  app: texts('CODE', 'Apps that its scopes hold for; required with every scope but the first', { completes: 'apps' }),
-  expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now; never unless given'),
+  scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}. Default: the first`, { completes: scopes }),
+  app: texts('CODE', 'Apps that its scopes apply to; required with every scope but the first', { completes: 'apps' }),
+  expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now. Default: never'),
 }
 
 export const createServiceAccount = command({
   path: 'service-account create',
   summary: 'Create a service account and print its token',
-  description: 'The token is shown this once.',
+  description: 'The token is shown only once.',
   examples: [
     'service-account create "billing deploys" --service billing',
     'service-account create importer --service crm --scope users:register_or_return --app shop wiki --expires 90d',

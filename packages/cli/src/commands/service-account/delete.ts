@@ -10,7 +10,7 @@ const options = { account: positional('ACCOUNT', 'Name or id of the service acco
 export const deleteServiceAccount = command({
   path: 'service-account delete',
   summary: 'Delete a service account',
-  description: 'Its token is dead at once. The name is what confirms, also where it is named by id.',
+  description: 'Its token stops working at once. Confirm with the name, even if you give the id.',
   examples: [
     'service-account delete importer --confirm importer',
     'service-account delete 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --confirm importer',

@@ -6,8 +6,8 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 export const forbidServiceAccount = command({
   path: 'service-account forbid',
-  summary: 'Take permissions from a service account',
-  description: 'The machine tokens that it has are dead at once, at every app. What it does not have changes nothing.',
+  summary: 'Remove permissions from a service account',
+  description: 'Its machine tokens stop working at once, at every app. Permissions that it does not have change nothing.',
   examples: [
     'service-account forbid billing --permission orders:read',
     'service-account forbid billing --permission orders:read orders:refund --json',

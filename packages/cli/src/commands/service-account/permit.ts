@@ -7,7 +7,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 export const permitServiceAccount = command({
   path: 'service-account permit',
   summary: 'Give permissions to a service account',
-  description: 'Its next machine tokens carry them, at apps whose services declare them. Doing it twice changes nothing.',
+  description: 'Its next machine tokens carry them, at apps whose services declare them. Repeating it changes nothing.',
   examples: [
     'service-account permit billing --permission orders:read',
     'service-account permit billing --permission orders:read orders:refund --json',

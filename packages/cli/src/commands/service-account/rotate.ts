@@ -10,8 +10,8 @@ const options = { account: positional('ACCOUNT', 'Name or id of the service acco
 
 export const rotateServiceAccount = command({
   path: 'service-account rotate',
-  summary: 'Give a service account another token and print it',
-  description: 'The old token is dead at once; the new one is shown this once.',
+  summary: 'Give a service account a new token and print it',
+  description: 'The old token stops working at once. The new one is shown only once.',
   examples: [
     'service-account rotate "billing deploys" --yes',
     'service-account rotate 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --yes --json',
@@ -24,7 +24,7 @@ export const rotateServiceAccount = command({
 
 export async function runRotateServiceAccount(tools: Tools, { account }: Input<typeof options>): Promise<Result> {
   const { api, io } = tools
-  await confirmYes(tools, `end the token of ${account} and make another`)
+  await confirmYes(tools, `revoke the token of ${account} and create another`)
   const path = { serviceAccountId: (await getServiceAccount(api, account)).id }
   const rotated = await bodyOf(api.POST('/api/v1/admin/service-accounts/{serviceAccountId}/rotate', { params: { path } }))
   io.note('the token is not shown again')

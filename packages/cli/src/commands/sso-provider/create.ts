@@ -7,7 +7,7 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  code: positional('CODE', 'Code of the new provider; it never changes'),
+  code: positional('CODE', 'Code of the new provider. It cannot be changed later'),
   clientId: requiredText('ID', 'Id of this service at the provider'),
   ...providerSettings,
 }
@@ -16,7 +16,7 @@ export const createSsoProvider = command({
   path: 'sso-provider create',
   summary: 'Set up a provider of third-party login',
   description:
-    'Asks for the client secret, hidden. The answer names the callback URL to register at the provider. Name the apps with --app: without it nobody can use the provider.',
+    'Asks for the client secret without showing it. The answer has the callback URL to register at the provider. Name the apps with --app: without it, no app can use the provider.',
   examples: [
     'sso-provider create google --client-id 1234.apps.googleusercontent.com --app shop',
     'sso-provider create acme --issuer https://id.example.com/realms/acme --client-id gatehouse --app shop wiki --trust-domain corp.com',

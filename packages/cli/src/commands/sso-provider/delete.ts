@@ -5,7 +5,7 @@ import { deleteCommand } from '../../tools/subject-commands.ts'
 export const deleteSsoProvider = deleteCommand({
   path: 'sso-provider delete',
   summary: 'Delete a provider of third-party login',
-  description: 'Not while users are linked with it, unless --force unlinks them. To shut it for a while, disable it.',
+  description: 'Fails if users are linked with it, unless --force unlinks them. To turn it off for a while, disable it.',
   examples: ['sso-provider delete acme --confirm acme', 'sso-provider delete acme --force', 'sso-provider delete acme --dry-run'],
   noun: 'provider',
   subject: providerSubject,

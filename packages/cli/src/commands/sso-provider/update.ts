@@ -17,7 +17,8 @@ export const updateSsoProvider = command({
   path: 'sso-provider update',
   summary: 'Change a provider of third-party login',
   description:
-    'What is not given stays. A list is replaced as a whole; an empty value clears it. A provider that is disabled logs nobody in; sessions go on.',
+    'Settings that are not given stay unchanged. A list is replaced as a whole; an empty value clears it. ' +
+    'Users cannot log in with a disabled provider; sessions continue.',
   examples: [
     'sso-provider update acme --no-enabled',
     'sso-provider update acme --app shop wiki --trust-domain "" --dry-run',

@@ -9,17 +9,17 @@ import { readSecretFile } from '../../tools/read-secret-file.ts'
 import { readToken } from '../../tools/read-token.ts'
 
 const options = {
-  source: optionalPositional('-', 'Read the token from standard input; asked for on a terminal unless given'),
-  secretFile: text('FILE', 'File with the signing secret; without one nothing is verified'),
+  source: optionalPositional('-', 'Read the token from standard input. Default on a terminal: ask for it'),
+  secretFile: text('FILE', 'File with the signing secret. Without it, nothing is verified'),
   app: text('CODE', 'Code of the app that the token must be for', { completes: 'apps' }),
-  issuer: text('NAME', 'What iss must be; gatehouse unless told'),
+  issuer: text('NAME', 'Required value of iss. Default: gatehouse'),
 }
 
 export const inspect = command({
   path: 'token inspect',
-  summary: 'Decode an access token, and with the secret verify it',
+  summary: 'Decode an access token, and verify it with the secret',
   description:
-    'The checks are those of docs/tokens.md, in their order, without revocation; the first that fails is named, with exit 6. ' +
+    'Runs the checks of docs/tokens.md in their order, except revocation. If one fails, names the first and exits with 6. ' +
     'Nothing is sent anywhere, and the token itself is not shown.',
   examples: [
     'token inspect',

@@ -14,17 +14,17 @@ import { readTokens } from '../../tools/read-token.ts'
 type Trace = components['schemas']['TokenTrace']
 
 const options = {
-  source: optionalPositional('-', 'Read tokens from standard input, one a line; one is asked for on a terminal unless given'),
+  source: optionalPositional('-', 'Read tokens from standard input, one per line. Default on a terminal: ask for one'),
 }
 
 export const traceToken = command({
   path: 'token trace',
-  summary: 'Tell whose a token is, what it opens, and how to end it',
+  summary: 'Show whose token it is, what it gives access to, and how to end it',
   description:
     'For a token that was found in a log, a repository or a chat: an access token, a refresh token, a machine token, or the token of a ' +
-    'service account (gsa_). The service looks it up without using it, and the audit keeps that you asked. The token is sent in the body of the ' +
-    'request, never in an address, and is not shown. A token of another service ends with exit 3. Of several tokens each is told by its ' +
-    'number; when the service does not know one of them it is exit 8.',
+    'service account (gsa_). The service looks it up without using it, and records in the audit that you asked. The token is sent in the ' +
+    'body of the request, never in a URL, and is not shown. If the service does not know it, exits with 3. Several tokens are listed by ' +
+    'number; if the service does not know one of them, exits with 8.',
   examples: ['token trace', 'token trace - < token.txt', 'token trace - --json --reason "found in a log" < token.txt'],
   options,
   run: runTraceToken,
@@ -67,10 +67,7 @@ async function traceAll(tools: Tools, tokens: readonly string[]): Promise<Result
   return {
     kind: 'report',
     value: { total: rows.length, unknown, tokens: rows },
-    parts: [
-      rowsOf(rows, columns),
-      ...(remedies.length > 0 ? ['', 'what ends them:', ...remedies.map((line) => `  ${line}`)] : []),
-    ],
+    parts: [rowsOf(rows, columns), ...(remedies.length > 0 ? ['', 'to end them:', ...remedies.map((line) => `  ${line}`)] : [])],
     failure:
       unknown > 0
         ? new Failure('failures', `the service does not know ${unknown} of ${rows.length} tokens`, { code: 'token_unknown' })
@@ -80,7 +77,7 @@ async function traceAll(tools: Tools, tokens: readonly string[]): Promise<Result
 
 const unknownToken = new Failure('notFound', 'the service does not know this token', {
   code: 'token_unknown',
-  hint: 'it may be cut, of another environment (--context), or of a service account that was deleted or rotated',
+  hint: 'it may be cut off, from another environment (--context), or from a service account that was deleted or rotated',
 })
 
 function recordOf({ kind, state, expires_at, user, session, service_account, ...opens }: Trace): Record<string, unknown> {
@@ -102,16 +99,18 @@ function recordOf({ kind, state, expires_at, user, session, service_account, ...
 }
 
 function meaningOf({ state, session, service_account, administers }: Trace): string {
-  const reach = administers ? ' It opens the admin API.' : ''
+  const reach = administers ? ' It gives access to the admin API.' : ''
   switch (state) {
     case 'forged':
-      return 'The signing secret has leaked: this token is signed with it, and the service never gave it out. Replace the secret now:'
+      return 'The signing secret has leaked: this token is signed with it, but the service never issued it. Replace the secret now:'
     case 'live':
-      return service_account ? 'It is live. Give the account another token, or delete it:' : `It is live.${reach} End it:`
+      return service_account ? 'It is live. Give the account a new token, or delete it:' : `It is live.${reach} End it:`
     case 'unknown':
-      return 'Nothing of this service.'
+      return 'It is not from this service.'
     default:
-      return session?.alive ? `It is ${state}, but its session goes on. End it:` : `It is ${state} and opens nothing.`
+      return session?.alive
+        ? `It is ${state}, but its session is still active. End it:`
+        : `It is ${state} and gives access to nothing.`
   }
 }
 

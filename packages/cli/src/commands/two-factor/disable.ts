@@ -6,12 +6,12 @@ import type { Tools } from '../../tools/create-tools.ts'
 import { askForCode, readSecrets } from '../../tools/read-secrets.ts'
 
 const options = {
-  passwordStdin: flag('Read the password from standard input, and from its second line the two-factor or a recovery code'),
+  passwordStdin: flag('Read the password from standard input, and a two-factor or recovery code from its second line'),
 }
 
 export const disableTwoFactor = command({
   path: 'two-factor disable',
-  summary: 'Turn your second factor off',
+  summary: 'Turn off your second factor',
   description: 'Asks for the password, and for a code of the authenticator app or a recovery code.',
   examples: [
     'two-factor disable',

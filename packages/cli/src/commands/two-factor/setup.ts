@@ -14,11 +14,11 @@ const attempts = 3
 
 export const setUpTwoFactor = command({
   path: 'two-factor setup',
-  summary: 'Turn your second factor on',
+  summary: 'Turn on your second factor',
   description:
     'Shows a QR code for an authenticator app, asks for the code that the app then shows, and prints ten recovery codes. ' +
-    'It needs a terminal. ' +
-    'Unless you logged in during the last 10 minutes it asks for the password. From then on every login asks for a code.',
+    'Needs a terminal. ' +
+    'Asks for the password unless you logged in during the last 10 minutes. From then on, every login asks for a code.',
   examples: ['two-factor setup', 'two-factor setup --svg qr.svg', 'two-factor setup --json > recovery-codes.json'],
   options,
   run: runSetUpTwoFactor,
@@ -27,13 +27,13 @@ export const setUpTwoFactor = command({
 export async function runSetUpTwoFactor(tools: Tools, { svg }: Input<typeof options>): Promise<Result> {
   const { api, io, settings } = tools
   if (!io.canAsk && !settings.dryRun)
-    throw usageFailure('a terminal is required: the code of the authenticator app is asked for', 'nothing was done')
+    throw usageFailure('a terminal is required, to ask for the code of the authenticator app', 'nothing was done')
   const { secret, otpauth_url } = await begin(tools)
   await showSeed(tools, otpauth_url, secret, svg)
   const { recovery_codes } = await activate(tools, api)
-  io.note('two-factor is on. Keep these codes where you keep passwords: each is good for one login without the app')
+  io.note('two-factor is on. Keep these codes where you keep passwords: each works for one login without the app')
   io.note('they are not shown again')
-  if (svg !== undefined) io.note(`delete ${svg}: whoever scans it has your second factor`)
+  if (svg !== undefined) io.note(`delete ${svg}: anyone who scans it has your second factor`)
   return { kind: 'report', value: { recovery_codes }, parts: recovery_codes }
 }
 
@@ -70,7 +70,7 @@ function writeNew(file: string, content: string): void {
     writeFileSync(file, content, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const isThere = systemCodeOf(error) === 'EEXIST'
-    throw new Failure(isThere ? 'conflict' : 'invalid', isThere ? `${file} is there already` : `cannot write ${file}: ${error}`, {
+    throw new Failure(isThere ? 'conflict' : 'invalid', isThere ? `${file} already exists` : `cannot write ${file}: ${error}`, {
       code: isThere ? 'file_exists' : 'file_unwritable',
       hint: 'two-factor is still off',
     })
@@ -85,7 +85,7 @@ async function activate({ io, prompt }: Tools, api: Api): Promise<components['sc
     } catch (error) {
       const failure = refused(error)
       if (!failure || attempt === attempts) throw failure ?? error
-      io.complain('that is not the code; the clock of the phone must be right, and a code lives for 30 seconds')
+      io.complain('wrong code; a code is valid for 30 seconds, and the clock of the phone must be right')
     }
   }
 }

@@ -3,8 +3,9 @@ import { statusCommand } from '../../tools/subject-commands.ts'
 
 export const activateUser = statusCommand({
   path: 'user activate',
-  summary: 'Open the account of a suspended user again',
-  description: 'Old sessions and tokens stay dead. The global roles that the account kept count again: user show names them.',
+  summary: 'Activate a suspended user again',
+  description:
+    'Old sessions and tokens stay invalid. Global roles that the account kept take effect again; user show lists them.',
   examples: [
     'user activate bob@example.com',
     'user activate bob@example.com@@staff --json',

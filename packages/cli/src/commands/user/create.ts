@@ -7,13 +7,13 @@ import { readSecrets } from '../../tools/read-secrets.ts'
 
 const options = {
   email: requiredText('EMAIL', 'E-mail of the new user'),
-  pool: text('POOL', 'Home pool; default unless given', { completes: 'pools' }),
+  pool: text('POOL', 'Home pool. Default: "default"', { completes: 'pools' }),
   firstName: text('NAME', 'First name'),
   lastName: text('NAME', 'Last name'),
   tag: texts('POOL', 'Further pools, as tags', { completes: 'pools' }),
   role: texts('ROLE', 'Global roles', { completes: 'roles' }),
-  verified: flag('The e-mail is known to be theirs'),
-  passwordStdin: flag('Read a password from standard input; without one the user sets it by a reset mail'),
+  verified: flag('Mark the e-mail as verified'),
+  passwordStdin: flag('Read a password from standard input. Without one, the user sets it with a reset mail'),
 }
 
 export const createUser = command({
@@ -43,6 +43,6 @@ export async function runCreateUser(tools: Tools, input: Input<typeof options>):
   }
   const body = { email, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
   const user = await bodyOf(tools.api.POST('/api/v1/admin/users', { body }))
-  if (password === undefined) tools.io.note('the user has no password yet: a "forgot password" mail sets it')
+  if (password === undefined) tools.io.note('the user has no password yet, and can set one with a "forgot password" mail')
   return record(user, 'created')
 }

@@ -9,15 +9,15 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   user: userSubject,
-  erase: flag('Also blank e-mail and names everywhere; takes the id of a user who is deleted already, too'),
+  erase: flag('Also erase e-mail and names everywhere. Works with the id of a user who is already deleted, too'),
 }
 
 export const deleteUser = command({
   path: 'user delete',
   summary: 'Delete a user',
   description:
-    'The e-mail is free again and every token dead; roles, memberships, pool tags and grants go. The id stays. ' +
-    'The e-mail is what confirms, also where the user is named by id.',
+    'Frees the e-mail, invalidates every token, and removes roles, memberships, pool tags and grants. The id stays. ' +
+    'Confirm with the e-mail, even if you give the id.',
   examples: [
     'user delete bob@example.com --confirm bob@example.com',
     'user delete bob@example.com@@staff --confirm bob@example.com --erase',

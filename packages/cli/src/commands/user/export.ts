@@ -9,18 +9,18 @@ import { Holders } from '../../user-files/holders.ts'
 
 type User = components['schemas']['User']
 
-const options = { pool: text('POOL', 'Only users of this pool, be it home or tag', { completes: 'pools' }) }
+const options = { pool: text('POOL', 'Only users of this pool, as home pool or tag', { completes: 'pools' }) }
 
 /** Left out: every user holds this role, and an import assigns it. */
 const everyonesRole = 'base_user'
 
 export const exportUsers = command({
   path: 'user export',
-  summary: 'Print users as the lines that user import reads',
+  summary: 'Print users in the format that user import reads',
   description:
-    'Newest first, without password hashes, which the service tells nobody: whoever is imported elsewhere sets a password by a reset. ' +
-    'Apps are those the user may enter now; when a grant ends is not told. A suspended user has a member status, which import refuses, ' +
-    'so that nobody is let in by the way. Deleted users are left out.',
+    'Newest first, without password hashes, because no API returns them: imported users set a password with a reset mail. ' +
+    'Apps are those that the user may enter now, without the end of the grant. A suspended user has a member status, which import ' +
+    'refuses, so that an import does not let them in. Deleted users are left out.',
   examples: ['user export > users.ndjson', 'user export --pool staff -o ndjson > staff.ndjson', 'user export --context staging'],
   options,
   formats: { all: ['ndjson'], terminal: 'ndjson', pipe: 'ndjson' },

@@ -10,9 +10,9 @@ export const findUsers = listCommand({
     q: optionalPositional('TEXT', 'Part of the e-mail or of a name'),
     email: text('EMAIL', 'Exactly this e-mail, in any pool'),
     pool: text('POOL', 'Home pool or pool tag', { completes: 'pools' }),
-    app: text('CODE', 'Who may enter this app', { completes: 'apps' }),
-    role: text('ROLE', 'Who has this role', { completes: 'roles' }),
-    status: choice(['active', 'suspended', 'deleted'], 'Who has this status; deleted users are shown only so'),
+    app: text('CODE', 'Users who may enter this app', { completes: 'apps' }),
+    role: text('ROLE', 'Users with this role', { completes: 'roles' }),
+    status: choice(['active', 'suspended', 'deleted'], 'Users with this status; without it, deleted users are left out'),
   },
   read: (api, { pool, ...filters }, page) =>
     api.GET('/api/v1/admin/users', { params: { query: { ...filters, namespace: pool, ...page } } }),

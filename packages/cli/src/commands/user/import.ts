@@ -14,15 +14,15 @@ import { type Batch, importBatches } from '../../user-files/import-batches.ts'
 import { type LineFault, sendBatch, span } from '../../user-files/send-batch.ts'
 
 const options = {
-  file: requiredText('FILE', 'One JSON object a line, or CSV with a header; gzip is unpacked; - is standard input', {
+  file: requiredText('FILE', 'One JSON object per line, or CSV with a header; gzip is unpacked; - is standard input', {
     short: 'f',
   }),
-  format: choice(['ndjson', 'csv'], 'What FILE is; unless told, csv where its name ends in .csv or .csv.gz'),
+  format: choice(['ndjson', 'csv'], 'Format of FILE. Default: csv if its name ends in .csv or .csv.gz, else ndjson'),
   claimUnverified: flag(
-    'Claim accounts that nobody has proven: password, second factor, sessions, memberships and names of whoever registered them go, ' +
-      'and the line is applied as for a new user',
+    'Claim accounts with an unproven address: remove the password, second factor, sessions, memberships and names that their ' +
+      'registrant set, and apply the line as for a new user',
   ),
-  failures: text('FILE', 'Rows that could not be imported, as they were: mend them and import this file. It may hold hashes'),
+  failures: text('FILE', 'File for the rows that could not be imported: fix them and import this file. It may contain hashes'),
 }
 
 export const importUsers = command({
@@ -31,10 +31,10 @@ export const importUsers = command({
   description:
     'Each line is a user: email, password_hash (bcrypt), first_name, last_name, namespace, tags, apps, roles, email_verified. In CSV the ' +
     'header names these columns, in any order; tags, apps and roles are split by ;. The file ' +
-    'is sent in portions, and may be sent again at any time: who is there already is unchanged, or gains tags, apps and roles. A line ' +
-    'that cannot be taken stops no other, and ends with exit 8. A line for an account that somebody registered and nobody has proven fails ' +
-    'with account_unverified, unless --claim-unverified is given. --dry-run lets the service judge the lines and writes nothing; it ' +
-    'judges each portion of 2,000 lines by itself.',
+    'is sent in batches, and may be sent again at any time: existing users stay unchanged, or gain tags, apps and roles. A line ' +
+    'that fails does not stop the others; the exit code is then 8. A line for an account that was registered but never proven fails ' +
+    'with account_unverified, unless --claim-unverified is given. --dry-run lets the service check the lines and writes nothing; it ' +
+    'checks each batch of 2,000 lines separately.',
   examples: [
     'user import -f users.ndjson --dry-run',
     'user import -f users.csv.gz --failures failed.csv',
@@ -205,22 +205,23 @@ function add(
 }
 
 function interrupted(tally: Tally, current: Batch | undefined): Failure {
-  const under = current ? `; the lines ${span(current.lines)} were under way` : ''
+  const under = current ? `; lines ${span(current.lines)} were in progress` : ''
   return new Failure('interrupted', `interrupted: ${grouped(tally.lines)} lines are done${under}`, {
     code: 'interrupted',
-    hint: 'run it again as it was: what is there already is unchanged',
+    hint: 'run the same command again: users that are already imported stay unchanged',
   })
 }
 
 function tellEnd({ io }: Tools, tally: Tally, run: { file: string; failures: string | undefined; seconds: number }): void {
   const { lines, failed, sent_again, stopped_at_line } = tally
   const seconds = Math.max(run.seconds, 0.001)
-  if (lines === 0) io.note(`${sourceName(run.file)} holds no line`)
+  if (lines === 0) io.note(`${sourceName(run.file)} contains no lines`)
   else io.note(`${counted(lines, 'line')} in ${duration(Math.round(seconds))}, ${grouped(Math.round(lines / seconds))}/s`)
-  if (sent_again > 0) io.note(`the answer to ${counted(sent_again, 'line')} was lost: some may count as unchanged for that`)
+  if (sent_again > 0) io.note(`the answer to ${counted(sent_again, 'line')} was lost, so some may count as unchanged`)
   if (failed > 0 && run.failures !== undefined)
-    io.note(`the rows that failed are in ${run.failures}: mend them, then authctl user import -f ${run.failures}`)
-  if (stopped_at_line !== null) io.note(`stopped at line ${stopped_at_line}: run it again, what is there already is unchanged`)
+    io.note(`the rows that failed are in ${run.failures}: fix them, then authctl user import -f ${run.failures}`)
+  if (stopped_at_line !== null)
+    io.note(`stopped at line ${stopped_at_line}: run it again; users that are already imported stay unchanged`)
 }
 
 function report(
@@ -264,4 +265,4 @@ function someFailed({ failed, lines, errors }: Tally): Failure {
 }
 
 const unverifiedHint =
-  'account_unverified: somebody else may have registered the address; --claim-unverified removes what they set and imports the line'
+  'account_unverified: another person may have registered the address; --claim-unverified removes what they set and imports the line'

@@ -12,18 +12,17 @@ type User = components['schemas']['User']
 type Offboarding = components['schemas']['Offboarding']
 
 const options = {
-  email: positional('EMAIL', 'Who leaves: an e-mail stands for the accounts in all pools, UUID and email@@pool for one'),
-  keepServiceAccounts: flag('Leave the service accounts whose token they know, and only list them: rotate those soon'),
+  email: positional('EMAIL', 'User who leaves: an e-mail means the accounts in all pools, a UUID or email@@pool only one'),
+  keepServiceAccounts: flag('Only list the service accounts whose token they know, without deleting them: rotate those soon'),
 }
 
 export const offboardUser = command({
   path: 'user offboard',
-  summary: 'Close everything that a person can reach, in all pools',
+  summary: 'Remove all access of a person, in all pools',
   description:
-    'Suspends the accounts, ends sessions, revokes grants, ends memberships, takes back invitations, and deletes the service accounts ' +
-    'whose token they were shown last. Each account is closed whole or not at all. It prints what it did, and --dry-run what it would ' +
-    'do. Global roles stay: they count for nothing while the account is suspended, and again once it is activated. Safe to repeat: what ' +
-    'is done already stays done.',
+    'Suspends the accounts, ends sessions, revokes grants, ends memberships, revokes invitations, and deletes the service accounts ' +
+    'whose token was last shown to the person. Each account is closed completely or not at all. Prints what it did; --dry-run prints ' +
+    'what it would do. Global roles stay, but have no effect until the account is activated again. Safe to repeat.',
   examples: [
     'user offboard bob@example.com --dry-run',
     'user offboard bob@example.com --confirm bob@example.com --reason "left the company"',
@@ -78,7 +77,7 @@ async function findAccounts(api: Api, typed: string): Promise<User[]> {
   const users = 'id' in ref ? [await getUser(api, ref.id)] : await listByEmail(api, ref)
   const open = users.filter(({ status }) => status !== 'deleted')
   if (open.length > 0) return open
-  throw new Failure('notFound', `no user is named ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
+  throw new Failure('notFound', `no user matches ${typed}`, { code: 'user_not_found', hint: 'authctl user find searches' })
 }
 
 function getUser(api: Api, userId: string): Promise<User> {
@@ -108,10 +107,10 @@ function rowOf(user: User, did: Offboarding, isDryRun: boolean): Row {
 function interrupted(rows: readonly Row[], current: User | undefined): Failure {
   const done = rows.filter(({ outcome }) => outcome !== 'failed').map(({ user }) => user)
   const told = done.length === 0 ? 'no account is done' : `done: ${done.join(', ')}`
-  const under = current ? `; ${userRefOf(current)} was under way` : ''
+  const under = current ? `; ${userRefOf(current)} was in progress` : ''
   return new Failure('interrupted', `interrupted: ${told}${under}`, {
     code: 'interrupted',
-    hint: 'run it again as it was: what is done already is unchanged',
+    hint: 'run the same command again: accounts that are done stay unchanged',
   })
 }
 

@@ -10,11 +10,11 @@ const options = { user: userSubject }
 
 export const resetTwoFactor = command({
   path: 'user reset-two-factor',
-  summary: 'Take the second factor of a user away',
+  summary: 'Remove the second factor of a user',
   description:
-    'For somebody who lost the device and the recovery codes: make sure that it is them who asks. The password alone opens the account ' +
-    'from then on, until they set up another one. Sessions go on, also those on a lost device: user logout ends them. A notice is mailed ' +
-    'to them. Doing it twice changes nothing.',
+    'For a user who lost the device and the recovery codes. Make sure that the request comes from them: from then on the password is ' +
+    'enough to log in, until they set up another factor. Sessions continue, also on a lost device; user logout ends them. The user is ' +
+    'notified by mail. Repeating it changes nothing.',
   examples: [
     'user reset-two-factor bob@example.com --yes',
     'user reset-two-factor bob@example.com@@staff --reason "lost phone, called back"',
@@ -27,7 +27,7 @@ export const resetTwoFactor = command({
 
 export async function runResetTwoFactor(tools: Tools, { user }: Input<typeof options>): Promise<Result> {
   const { api } = tools
-  await confirmYes(tools, `take the second factor of ${user} away`)
+  await confirmYes(tools, `remove the second factor of ${user}`)
   const { id, email, two_factor } = await getUserDetail(api, user)
   const of = { user_id: id, email }
   if (!two_factor) return record(of, 'unchanged')
@@ -37,7 +37,7 @@ export async function runResetTwoFactor(tools: Tools, { user }: Input<typeof opt
     if (!isAbsent(error)) throw error
     return record(of, 'unchanged')
   }
-  tools.io.note(`sessions on the lost device go on: authctl user logout ${user} ends them all`)
-  tools.io.note('too many wrong codes may have locked the account as well: authctl user unlock lifts that')
+  tools.io.note(`sessions on the lost device continue: authctl user logout ${user} ends them all`)
+  tools.io.note('too many wrong codes may have locked the account as well: authctl user unlock lifts the lock')
   return record(of, 'reset')
 }

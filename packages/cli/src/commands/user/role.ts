@@ -12,16 +12,16 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   user: userSubject,
-  role: requiredText('ROLE', 'A global role; those of organizations are set by org member', { completes: 'roles' }),
-  remove: flag('Take the role away; needs --yes'),
+  role: requiredText('ROLE', 'A global role; org member sets the roles of organizations', { completes: 'roles' }),
+  remove: flag('Remove the role; needs --yes'),
 }
 
 export const setUserRole = command({
   path: 'user role',
-  summary: 'Give a user a global role, or take it away',
+  summary: 'Give a user a global role, or remove it',
   description:
-    'Tokens carry it, or do so no more, from their next refresh on; the admin API is closed to a former system_admin at once. ' +
-    'Doing it twice changes nothing.',
+    'Tokens show the change from their next refresh on. A former system_admin loses the admin API at once. ' +
+    'Repeating it changes nothing.',
   examples: [
     'user role bob@example.com --role support',
     'user role bob@example.com --role support --remove --yes',
@@ -34,7 +34,7 @@ export const setUserRole = command({
 export async function runSetUserRole(tools: Tools, { user, role, remove }: Input<typeof options>): Promise<Result> {
   const { api } = tools
   const role_code = parsePlainName(role, 'role')
-  if (remove) await confirmYes(tools, `take the role ${role} from ${user}`)
+  if (remove) await confirmYes(tools, `remove the role ${role} from ${user}`)
   const userId = await findUserId(api, user)
   const answer = { user_id: userId, role: role_code }
   if (remove) return record(answer, await takeAway(api, userId, role_code))

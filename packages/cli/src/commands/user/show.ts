@@ -11,7 +11,7 @@ const options = { user: userSubject }
 export const showUser = command({
   path: 'user show',
   summary: 'Show a user: pools, apps, roles, organizations, lock, second factor, identities and sessions',
-  description: 'last_login_at is when the newest session began that the service has kept.',
+  description: 'last_login_at is the start of the newest session that the service has kept.',
   examples: [
     'user show bob@example.com',
     'user show bob@example.com@@staff',

@@ -3,8 +3,8 @@ import { statusCommand } from '../../tools/subject-commands.ts'
 
 export const suspendUser = statusCommand({
   path: 'user suspend',
-  summary: 'Close the account of a user',
-  description: 'Ends all sessions and kills all tokens. Doing it twice changes nothing.',
+  summary: 'Suspend a user',
+  description: 'Ends all sessions and invalidates all tokens. Repeating it changes nothing.',
   examples: [
     'user suspend bob@example.com --yes',
     'user suspend bob@example.com@@staff',

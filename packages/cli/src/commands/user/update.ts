@@ -9,7 +9,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   user: userSubject,
-  email: text('EMAIL', 'Another address. It is unverified, and tokens that name the old one are dead'),
+  email: text('EMAIL', 'New address. It is unverified, and tokens with the old one stop working'),
   firstName: text('NAME', 'First name; "" clears it'),
   lastName: text('NAME', 'Last name; "" clears it'),
 }
@@ -17,7 +17,7 @@ const options = {
 export const updateUser = command({
   path: 'user update',
   summary: 'Change the e-mail or the names of a user',
-  description: 'What is not named stays as it is.',
+  description: 'Values that are not given stay unchanged.',
   examples: [
     'user update bob@example.com --first-name Robert',
     'user update bob@example.com@@staff --email robert@example.com',

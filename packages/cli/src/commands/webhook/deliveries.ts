@@ -11,8 +11,8 @@ export const listDeliveries = listCommand({
     'webhook deliveries --app shop -o ndjson',
   ],
   filters: {
-    app: requiredText('CODE', 'App whose webhooks they are, by code or id', { completes: 'apps' }),
-    status: choice(['pending', 'delivered', 'failed'], 'Only those that stand so'),
+    app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
+    status: choice(['pending', 'delivered', 'failed'], 'Only deliveries with this status'),
   },
   read: (api, { app, status }, page) => {
     const params = { path: { appId: parseAppRef(app) }, query: { status, ...page } }

@@ -11,18 +11,18 @@ import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
   id: optionalPositional('ID', 'One delivery, as webhook deliveries shows it'),
-  app: text('CODE', 'Instead of one: those of this app, by code or id', { completes: 'apps' }),
-  failed: flag('With --app: all that failed, of webhooks that are enabled'),
-  since: text('TIME', 'With --app: only what was first sent from then on: 6h, 2026-12-31 or 2026-12-31T18:00:00Z'),
-  until: text('TIME', 'With --app: only what was first sent before then, in the same form'),
+  app: text('CODE', 'Instead of ID: deliveries of this app, by code or id', { completes: 'apps' }),
+  failed: flag('With --app: all failed deliveries of enabled webhooks'),
+  since: text('TIME', 'With --app: only deliveries first sent since then: 6h, 2026-12-31 or 2026-12-31T18:00:00Z'),
+  until: text('TIME', 'With --app: only deliveries first sent before then, in the same form'),
 }
 
 export const redeliverWebhook = command({
   path: 'webhook redeliver',
-  summary: 'Send finished deliveries again: one, or all of an app that failed',
+  summary: 'Send a finished delivery again, or all failed ones of an app',
   description:
-    'Under the same webhook-id, to the URL that the webhook has now, with three attempts. Deliveries about erased users are left out. ' +
-    'Doing it twice queues nothing twice; webhook deliveries shows what comes of it.',
+    'Keeps the webhook-id, and sends to the current URL of the webhook, with three attempts. Leaves out deliveries about erased users. ' +
+    'Repeating it queues nothing twice; webhook deliveries shows the result.',
   examples: [
     'webhook redeliver --app shop --failed --since 6h',
     'webhook redeliver 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
@@ -36,7 +36,7 @@ export async function runRedeliverWebhook(tools: Tools, input: Input<typeof opti
   const { id, app, failed, since, until } = input
   if (app !== undefined) {
     if (id !== undefined) throw usageFailure('ID and --app contradict each other')
-    if (!failed) throw usageFailure('--failed is required with --app', 'what was delivered is sent again one by one')
+    if (!failed) throw usageFailure('--failed is required with --app', 'what was delivered can only be sent again one by one')
     return redeliverFailed(tools, { app: parseAppRef(app), since, until })
   }
   if (failed || since !== undefined || until !== undefined) throw usageFailure('--app is required')
@@ -45,7 +45,7 @@ export async function runRedeliverWebhook(tools: Tools, input: Input<typeof opti
 
 async function redeliverOne({ api }: Tools, id: string): Promise<Result> {
   if (!isUuid(id)) {
-    throw new Failure('invalid', `"${id}" is no id of a delivery`, {
+    throw new Failure('invalid', `"${id}" is not the id of a delivery`, {
       code: 'invalid_delivery',
       hint: 'authctl webhook deliveries --app CODE shows the ids',
     })
@@ -70,6 +70,6 @@ async function redeliverFailed(
     io.note(`nothing was changed ${place()} (--dry-run)`)
     return record({ ...told, dry_run: true })
   }
-  if (count > 0) io.note(`authctl webhook deliveries --app ${app} shows what comes of it`)
+  if (count > 0) io.note(`authctl webhook deliveries --app ${app} shows the result`)
   return record(told, count > 0 ? 'queued' : 'unchanged')
 }

@@ -5,14 +5,14 @@ import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
 const options = {
-  app: requiredText('CODE', 'App whose webhooks are tried, by code or id', { completes: 'apps' }),
-  webhook: text('NAME', 'Only this one; every enabled one unless given'),
+  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
+  webhook: text('NAME', 'Only this webhook. Default: every enabled one'),
 }
 
 export const testWebhooks = command({
   path: 'webhook test',
-  summary: 'Fire a sample event at an app’s webhooks',
-  description: 'It is marked "test": true, and its user is nobody.',
+  summary: 'Send a sample event to an app’s webhooks',
+  description: 'The event is marked "test": true, and its user does not exist.',
   examples: ['webhook test --app shop', 'webhook test --app shop --webhook crm', 'webhook test --app shop --dry-run'],
   options,
   run: runTestWebhooks,
@@ -22,6 +22,6 @@ export async function runTestWebhooks({ api, io }: Tools, { app, webhook }: Inpu
   const path = { appId: parseAppRef(app) }
   const body = webhook === undefined ? {} : { webhook }
   await api.POST('/api/v1/admin/apps/{appId}/webhooks/test', { params: { path }, body })
-  io.note(`authctl webhook deliveries --app ${app} shows what came of it`)
+  io.note(`authctl webhook deliveries --app ${app} shows the result`)
   return record({ app, webhook: webhook ?? null }, 'queued')
 }

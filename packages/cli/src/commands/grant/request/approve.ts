@@ -12,8 +12,8 @@ const options = {
 
 export const approveRequest = command({
   path: 'grant request approve',
-  summary: 'Let the user of a request into the app',
-  description: 'As grant add does. The user is told by mail; --reason is for other admins.',
+  summary: 'Approve a request for access to an app',
+  description: 'Grants access as grant add does. The user is notified by mail; --reason is for other admins.',
   examples: [
     'grant request approve 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'grant request approve 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --expires 30d --reason "audit in March"',

@@ -8,8 +8,8 @@ const options = { request: positional('REQUEST', 'Id of the request, as grant re
 
 export const denyRequest = command({
   path: 'grant request deny',
-  summary: 'Turn a request for access down',
-  description: 'The user is told by mail, and reads the --reason there. They may ask again.',
+  summary: 'Deny a request for access to an app',
+  description: 'The user is notified by mail, which includes the --reason, and may ask again.',
   examples: [
     'grant request deny 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'grant request deny 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --reason "Ask your manager first"',

@@ -5,11 +5,11 @@ import { listCommand } from '../../../tools/list-command.ts'
 
 export const listRequests = listCommand({
   path: 'grant request list',
-  summary: 'List who asks for access to which app, newest first',
+  summary: 'List requests for access to apps, newest first',
   examples: ['grant request list', 'grant request list --app shop --status denied', 'grant request list -o ndjson'],
   filters: {
     app: text('CODE', 'Only requests for this app', { completes: 'apps' }),
-    status: choice(['open', 'approved', 'denied'], 'Only those that stand so; open ones unless given'),
+    status: choice(['open', 'approved', 'denied'], 'Only requests with this status. Default: open'),
   },
   read: (api, { app, status = 'open' }, page) => {
     const query = { status, ...(app === undefined ? {} : { app: parseAppRef(app) }), ...page }

@@ -9,14 +9,14 @@ import { command } from '../../../tools/command.ts'
 import type { Tools } from '../../../tools/create-tools.ts'
 
 const options = {
-  invitation: positional('ID', 'The invitation, as org show lists it'),
-  org: requiredText('ORG', `Which: ${organizationRefSyntax}`),
+  invitation: positional('ID', 'Id of the invitation, as org show lists it'),
+  org: requiredText('ORG', `Organization: ${organizationRefSyntax}`),
 }
 
 export const revokeInvitation = command({
   path: 'org invitation revoke',
-  summary: 'Take an invitation back',
-  description: 'Nobody can accept it any more; what an accepted one has given stays. Doing it twice changes nothing.',
+  summary: 'Revoke an invitation',
+  description: 'It can no longer be accepted. If it was accepted before, the membership stays. Repeating it changes nothing.',
   examples: [
     'org invitation revoke 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --org acme --yes',
     'org invitation revoke 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --org acme --reason "wrong address" --yes',
@@ -29,13 +29,13 @@ export const revokeInvitation = command({
 
 export async function runRevokeInvitation(tools: Tools, { invitation, org }: Input<typeof options>): Promise<Result> {
   if (!isUuid(invitation)) {
-    throw new Failure('invalid', `"${invitation}" is no id of an invitation`, {
+    throw new Failure('invalid', `"${invitation}" is not the id of an invitation`, {
       code: 'invalid_invitation_id',
       hint: 'authctl org show ORG lists them',
     })
   }
   const { api } = tools
-  await confirmYes(tools, `take back the invitation ${invitation} to ${org}`)
+  await confirmYes(tools, `revoke the invitation ${invitation} to ${org}`)
   const { id: organizationId, slug } = await getOrganization(api, org)
   const answer = { id: invitation, organization: slug }
   try {

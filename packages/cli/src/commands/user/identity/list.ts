@@ -6,11 +6,11 @@ import { list, type Result } from '../../../output/output.ts'
 import { command } from '../../../tools/command.ts'
 import type { Tools } from '../../../tools/create-tools.ts'
 
-const options = { user: userSubject, limit: count('N', 'At most so many; all unless given') }
+const options = { user: userSubject, limit: count('N', 'Maximum number of logins. Default: all') }
 
 export const listIdentities = command({
   path: 'user identity list',
-  summary: 'List the logins at providers that a user may come in with',
+  summary: 'List the third-party logins of a user',
   examples: [
     'user identity list bob@example.com',
     'user identity list bob@example.com@@staff -o ndjson',

@@ -11,14 +11,14 @@ import type { Tools } from '../../../tools/create-tools.ts'
 
 const options = {
   user: userSubject,
-  identity: requiredText('ID', 'The identity, by its id or by the code of its provider'),
+  identity: requiredText('ID', 'Id of the identity, or code of its provider'),
 }
 
 export const unlinkIdentity = command({
   path: 'user identity unlink',
   summary: 'Unlink a user from a provider',
   description:
-    'Sessions go on: user logout ends them. A user without a password sets one by a reset. Doing it twice changes nothing.',
+    'Sessions continue; user logout ends them. A user without a password can set one with a reset mail. Repeating it changes nothing.',
   examples: [
     'user identity unlink bob@example.com --identity google --yes',
     'user identity unlink bob@example.com --identity 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
@@ -39,7 +39,7 @@ export async function runUnlinkIdentity(tools: Tools, { user, identity }: Input<
     const candidates = all.map(({ id, provider }) => `${id}  ${provider}`).join('\n')
     throw new Failure('invalid', `${user} has several identities of ${identity}`, {
       code: 'ambiguous_identity',
-      hint: `name one of these by its id:\n${candidates}`,
+      hint: `choose one of these by its id:\n${candidates}`,
     })
   }
   const answer = { user_id: userId, identity: found?.id ?? identity, provider: found?.provider ?? null }

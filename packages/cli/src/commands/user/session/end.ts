@@ -10,13 +10,13 @@ import type { Tools } from '../../../tools/create-tools.ts'
 
 const options = {
   user: userSubject,
-  session: requiredText('ID', 'The session, as user session list and token trace show it'),
+  session: requiredText('ID', 'Id of the session, as user session list and token trace show it'),
 }
 
 export const endSession = command({
   path: 'user session end',
   summary: 'End one session of a user',
-  description: 'Its tokens are dead at once; the other sessions go on. user logout ends all. Doing it twice changes nothing.',
+  description: 'Its tokens stop working at once; other sessions continue. user logout ends all. Repeating it changes nothing.',
   examples: [
     'user session end bob@example.com --session 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'user session end bob@example.com --session 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --reason "token in a log"',
@@ -28,7 +28,7 @@ export const endSession = command({
 
 export async function runEndSession({ api }: Tools, { user, session }: Input<typeof options>): Promise<Result> {
   if (!isUuid(session)) {
-    throw new Failure('invalid', `"${session}" is no id of a session`, {
+    throw new Failure('invalid', `"${session}" is not the id of a session`, {
       code: 'invalid_session',
       hint: 'authctl user session list USER shows the ids',
     })

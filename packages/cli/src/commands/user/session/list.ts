@@ -6,11 +6,11 @@ import { list, type Result } from '../../../output/output.ts'
 import { command } from '../../../tools/command.ts'
 import type { Tools } from '../../../tools/create-tools.ts'
 
-const options = { user: userSubject, limit: count('N', 'At most so many; all unless given') }
+const options = { user: userSubject, limit: count('N', 'Maximum number of sessions. Default: all') }
 
 export const listSessions = command({
   path: 'user session list',
-  summary: 'List the sessions of a user that are alive, newest first',
+  summary: 'List the active sessions of a user, newest first',
   examples: [
     'user session list bob@example.com',
     'user session list bob@example.com@@staff --limit 10',
