@@ -1,4 +1,4 @@
-// A Postgres that stands still, with all its processes, answers nothing and refuses nothing: the service says 503 in time.
+// All processes of Postgres are frozen, so it neither answers nor refuses anything. The service answers 503 in time.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,19 +13,22 @@ const turns = sized(56, 224)
 const everyMs = 30
 const answerMs = 5_000
 
-/** The processes of a Postgres, the first of which starts the others. */
-function processesOf(adminUrl: string): number[] {
+/** The process that starts all other processes of a Postgres. */
+function postmasterOf(adminUrl: string): number {
   const folder = new URL(adminUrl).searchParams.get('host')!
-  const postmaster = Number(readFileSync(join(folder, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0])
+  return Number(readFileSync(join(folder, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+function childrenOf(parent: number): number[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return [postmaster, ...all.map(Number).filter((pid) => parentOf(pid) === postmaster)]
+  return all.map(Number).filter((pid) => parentOf(pid) === parent)
 }
 
 function parentOf(pid: number): number | undefined {
   try {
     return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
     return undefined
   }
 }
@@ -41,14 +44,13 @@ test.runIf(process.platform === 'linux' && process.env.TEST_DATABASE_URL === und
       ...bootstrapAdmin,
     })
     const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
-    let frozen: number[] = []
-    const signal = (name: 'SIGSTOP' | 'SIGCONT') => {
-      for (const pid of frozen) process.kill(pid, name)
+    const frozen: number[] = []
+    const freeze = (pid: number) => {
+      process.kill(pid, 'SIGSTOP')
+      frozen.push(pid)
     }
-    let isFrozen = false
     const thaw = () => {
-      if (isFrozen) signal('SIGCONT')
-      isFrozen = false
+      for (const pid of frozen.splice(0)) process.kill(pid, 'SIGCONT')
     }
     onTestFinished(thaw)
     const ask = async (reply: Promise<Reply>) => {
@@ -65,9 +67,10 @@ test.runIf(process.platform === 'linux' && process.env.TEST_DATABASE_URL === und
       return { asked }
     }
     const before = await load(20)
-    frozen = processesOf(postgres.adminUrl)
-    signal('SIGSTOP')
-    isFrozen = true
+    // The postmaster first: otherwise it could start a process that is not frozen, for a connection that was just opened.
+    const postmaster = postmasterOf(postgres.adminUrl)
+    freeze(postmaster)
+    for (const pid of childrenOf(postmaster)) freeze(pid)
     const during = await Promise.all((await load(turns)).asked)
     expect(new Set(during.map(({ told }) => told))).toEqual(new Set(['503 unavailable 2']))
     const slowest = Math.max(...during.map(({ ms }) => ms))
