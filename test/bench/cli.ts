@@ -1,5 +1,5 @@
-// How much processor time a command of `authctl` takes, all of its start included, beside a Node that does nothing and, where Debian is
-// there to fetch it from, beside `gh`, which is a program in Go. They run in turns.
+// Measures the processor time of an `authctl` command, including its start, next to a Node that does nothing and, if it can be
+// fetched from Debian, next to `gh`, a program in Go. They run in turns.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { record } from './support/results.ts'
 import { median } from './support/server-under-test.ts'
 
 const rounds = 5
-/** The kernel counts in steps of 10 ms, so that several runs are measured as one. */
+/** Several runs are measured as one, because the kernel counts in steps of 10 ms. */
 const runsPerRound = 5
 
 const authctl = fileURLToPath(new URL('../../packages/cli/dist/authctl.js', import.meta.url))
@@ -61,7 +61,7 @@ try {
   const gh = await findGh()
   if (gh !== undefined) {
     await compare({ ...version, peer: { name: 'gh --version', file: gh, words: ['--version'] }, bound: 1 }, env)
-    // The same answer over the same HTTP, as JSON on both sides.
+    // Both get the same answer over HTTP and print JSON.
     const json = { what: 'authctl app list, 50 apps as JSON', program: ours('app', 'list', '--json') }
     await compare({ ...json, peer: { name: 'gh api', file: gh, words: ['api', `${url}/apps`] }, bound: 2 }, env)
   }
@@ -86,7 +86,7 @@ async function compare(
   const figures: { ours: number; peer: number }[] = []
   for (let round = 0; round <= rounds; round += 1) {
     const figure = { ours: await cpuMsOf(program, env), peer: await cpuMsOf(peer, env) }
-    // The first round fills the caches of the disk.
+    // Do not count the first round, which fills the disk caches.
     if (round > 0) figures.push(figure)
   }
   record({
@@ -97,7 +97,7 @@ async function compare(
   })
 }
 
-/** The processor time of one run; that of the server here is not in it. */
+/** The processor time of one run, without that of the server in this process. */
 async function cpuMsOf({ name, file, words }: Program, env: NodeJS.ProcessEnv): Promise<number> {
   const before = childrenMs()
   for (let run = 0; run < runsPerRound; run += 1) {
@@ -108,7 +108,7 @@ async function cpuMsOf({ name, file, words }: Program, env: NodeJS.ProcessEnv): 
   return (childrenMs() - before) / runsPerRound
 }
 
-/** Of the children that have ended. */
+/** Processor time of the children that have ended. */
 function childrenMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8')
     .replace(/^.*\) /, '')

@@ -1,5 +1,6 @@
-// What a login costs others while one user or one address floods the service with passwords, beside the same logins without a flood.
-// Both at once on one server: sixteen users, each from an address of their own, log in at a quarter of what the hash threads can do.
+// Compares how long logins take while one user or one address floods the service with passwords, and
+// without the flood. On the same server, sixteen other users, each from a different address, log in at a
+// quarter of the rate that the hash threads can handle.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ interface Answer {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'))
-// No limit stands before the lines: they alone are measured. Whoever is refused comes again when told to, as the limits would have it.
+// Rate limits are off, so that only the lines are measured. A flooding client that is refused waits for `Retry-After`.
 const settings = {
   ...usualSettings,
   DATABASE_URL: `sqlite:${join(folder, 'bench.db')}`,
@@ -62,7 +63,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** In turns, so that a noisy neighbour hits both alike; the median of the rounds' ratios counts. */
+/** Alternates between the two, so that other load on the machine affects both. The result is the median of the rounds' ratios. */
 async function measure(name: string, flood: () => Promise<Answer>, perSecond: number): Promise<void> {
   const quiet: number[] = []
   const flooded: number[] = []
@@ -91,7 +92,7 @@ async function measure(name: string, flood: () => Promise<Answer>, perSecond: nu
   record({ what: `logins of others refused while ${name}`, ours: refused, unit: '503s', better: 'lower', bound: 0 })
 }
 
-/** Logins a second when all threads are busy. */
+/** Logins per second when all hash threads are busy. */
 async function capacity(): Promise<number> {
   const started = performance.now()
   const count = 4 * USERS
@@ -103,7 +104,7 @@ async function capacity(): Promise<number> {
   return count / ((performance.now() - started) / 1_000)
 }
 
-/** Sent at a steady pace, whether or not the one before has come back. */
+/** Sends logins at a steady pace, without waiting for the previous answer. */
 async function logInOthers(perSecond: number): Promise<{ times: number[]; refused: number }> {
   const times: number[] = []
   let refused = 0
@@ -147,7 +148,7 @@ function logInAs(index: number): Promise<Answer> {
   return send('/auth/login', loginOf(mails[index]!), from(index + 2))
 }
 
-/** Whatever is neither the answer of a hash nor a refusal for want of room is a fault of this bench. */
+/** Throws on an answer that is neither the result of a hash nor a refusal because the queue is full. */
 async function send(path: string, body: object, headers: Record<string, string>): Promise<Answer> {
   const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
   const reply = await fetch(`${url}/api/v1${path}`, init)

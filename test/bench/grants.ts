@@ -1,4 +1,4 @@
-// `authctl grant add --from-file` for 500 users into a running server: the whole command, by the clock.
+// Measures the wall time of the whole command `authctl grant add --from-file` for 500 users against a running server.
 import { fileURLToPath } from 'node:url'
 import { Children } from '../../scripts/children.ts'
 import { createDatabase, type DatabaseKind, prepareTemplates } from '../support/database.ts'
@@ -40,7 +40,7 @@ async function measure(kind: DatabaseKind): Promise<void> {
     const [started, spent] = [performance.now(), cpuMs(server)]
     const { counts } = await run(['grant', 'add', '--app', app, '--from-file', '-'], emails.join('\n'))
     if (counts.granted !== users) throw new Error(`granted: ${JSON.stringify(counts)}`)
-    // The first round warms the server.
+    // The first round only warms up the server.
     if (round === 0) continue
     times.push(performance.now() - started)
     serverTimes.push(cpuMs(server) - spent)

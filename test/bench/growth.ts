@@ -1,5 +1,5 @@
-// What the database holds of users who come every working day for a year: rows and bytes of each of them at the end of each month. The
-// service itself does it, with its clock moved, its usual retention and its cleanup once a day.
+// Measures how the database grows with users who come every working day for a year: rows and bytes per user at the end of each
+// month. It runs the service with a moved clock, its default retention and its cleanup once a day.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,9 +17,12 @@ import { ADMIN, call, PASSWORD } from './support/server-under-test.ts'
 const USERS = 40
 const MONTHS = 12
 const WORKING_DAYS = 22
-/** One an hour. */
+/** One per hour. */
 const REFRESHES_A_DAY = 6
-/** By then the first sessions, tokens and audit events have gone: a session lives for 90 days, and is kept for as long again. */
+/**
+ * The month in which the first sessions, tokens and audit events have been removed. A
+ * session lives 90 days and is kept another 90.
+ */
 const SETTLED = 8
 
 const hourMs = 3_600_000
@@ -78,7 +81,7 @@ async function simulate(kind: DatabaseKind): Promise<void> {
           now = start + month * monthMs + day * dayMs + hour * hourMs
           for (const [user, token] of tokens.entries()) {
             const answer = await fetchTokens(`${api}/auth/refresh`, { refresh_token: token })
-            // Its session is over: the user logs in again.
+            // The session has ended, so the user logs in again.
             tokens[user] = (answer ?? (await post('/auth/login', credentials(user))).body).refresh_token
           }
         }
@@ -122,7 +125,7 @@ async function fetchTokens(url: string, body: object): Promise<{ refresh_token: 
   return reply.ok ? answer : undefined
 }
 
-/** Of all tables, with what deleted rows have left taken out. */
+/** The size of all tables, after compacting them so that deleted rows do not count. */
 async function sizeOf({ db }: ReturnType<typeof createDeps>): Promise<Size> {
   if (isPostgres(db)) {
     await db.raw('vacuum full')

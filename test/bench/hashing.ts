@@ -1,5 +1,6 @@
-// bcrypt itself, without a service around it: hashes of cost 10 for a second of processor time, by 1 to 8 lanes, beside bcryptjs and
-// native code. One thread alone, then one for each core, which may have to share its cache. It is what the number of lanes is chosen by.
+// Measures bcrypt without a service: hashes of cost 10 per second of processor time, with 1 to 8 lanes, next
+// to bcryptjs and native code. First with one thread, then with one per core, which may share caches. The
+// number of lanes is chosen by these figures.
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
@@ -12,7 +13,7 @@ const ROUNDS = 7
 const MOST_LANES = 8
 const PASSWORD = 'correct horse battery staple'
 
-/** What makes hashes on a thread: how many at once, and a call that makes as many. */
+/** One way to compute hashes: how many it computes at once, and the call that does it. */
 type Maker = [hashes: number, make: () => void]
 
 if (isMainThread) await compare()
@@ -32,7 +33,7 @@ async function compare(): Promise<void> {
   }
 }
 
-/** Hashes for a second of processor time, by their maker. */
+/** Hashes per second of processor time on one thread, by maker. */
 function runThread(): Promise<Record<string, number>> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url))
@@ -41,7 +42,7 @@ function runThread(): Promise<Record<string, number>> {
   })
 }
 
-/** All makers in turns; the median of the rounds counts, and the first, in which code is still compiled, does not. */
+/** Runs all makers in turns and takes the median of the rounds, without the first, in which code is still being compiled. */
 function measure(): void {
   const makers = listMakers()
   const rates = new Map(Object.keys(makers).map((name): [string, number[]] => [name, []]))

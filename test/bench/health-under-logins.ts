@@ -1,4 +1,5 @@
-// How long `GET /health` and a refresh take while fifty logins at cost 10 are in flight all the time, beside the same server at rest.
+// Measures how long `GET /health` and a refresh take while fifty logins at cost 10 are
+// always in flight, and on the same server at rest.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -67,7 +68,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Milliseconds of each probe, sent at a fixed pace whether or not the one before has come back, and sorted. */
+/** Sends probes at a fixed pace, without waiting for the previous answer. Returns their times in milliseconds, sorted. */
 async function probe(url: string): Promise<number[]> {
   const pending: Promise<number>[] = []
   for (let sent = 0; sent < SECONDS * PROBES_PER_SECOND; sent += 1) {
@@ -77,7 +78,7 @@ async function probe(url: string): Promise<number[]> {
   return (await Promise.all(pending)).sort((a, b) => a - b)
 }
 
-/** One after another, since each refresh needs the token of the one before. */
+/** Runs one call after another, since each refresh needs the token of the previous one. Returns sorted times in milliseconds. */
 async function repeat(work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = []
   const until = performance.now() + SECONDS * 1_000
@@ -85,7 +86,7 @@ async function repeat(work: () => Promise<unknown>): Promise<number[]> {
   return times.sort((a, b) => a - b)
 }
 
-/** Logs in, and gives what refreshes that session. */
+/** Logs in and returns a function that refreshes the session. */
 async function openSession(url: string): Promise<() => Promise<void>> {
   const ask = async (path: string, body: object): Promise<string> => {
     const headers = { 'content-type': 'application/json' }
@@ -121,7 +122,8 @@ function startLogins(url: string): { stop(): Promise<{ perSecond: number; done: 
       if (reply.status === 200) done += 1
       else if (reply.status === 503) refused += 1
       else throw new Error(`a login answered ${reply.status}`)
-      // Where fifty are more than three seconds of work; a client that repeats at once would be another kind of load.
+      // Happens on machines where fifty logins are more than three seconds of work. A client that
+      // retried at once would be a different load.
       if (reply.status === 503) await new Promise((resolve) => setTimeout(resolve, 250))
     }
   }

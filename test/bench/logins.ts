@@ -1,6 +1,6 @@
-// Logins with default settings, from one in flight to 64, at costs 10 and 12, beside better-auth with each of three bcrypts; then what a
-// flood costs everybody else. At cost 10 all are served: a login that is refused ends the bench. At cost 12, 64 in flight are more work
-// than may wait here: who is refused comes again when `Retry-After` says.
+// Measures logins with default settings, 1 to 64 in flight, at costs 10 and 12, next to better-auth with each of three bcrypt
+// packages, and then what a flood costs other users. At cost 10 a refused login ends the bench. At cost 12, 64 in flight are more
+// work than may wait, so a refused login is retried after `Retry-After`.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Children } from '../../scripts/children.ts'
@@ -28,7 +28,7 @@ const OTHERS = 20
 const RETRY_MS = 2_000
 const FLOOD = { passwordChanges: 24, logins: 100 }
 
-/** A product, by how its users log in. Each lane is a user of its own. */
+/** A product under test, and how its users log in. Each lane is a different user. */
 interface Subject {
   name: string
   login(lane: number): Promise<unknown>
@@ -37,7 +37,7 @@ interface Subject {
 interface Sample {
   perSecond: number
   refused: number
-  /** What each login took, in milliseconds. */
+  /** The time of each login in milliseconds. */
   times: number[]
 }
 
@@ -71,7 +71,7 @@ async function compareLogins(kind: DatabaseKind, cost: number): Promise<void> {
   }
 }
 
-/** In turns, the first another one each round. How many logins of ours were refused. */
+/** Measures the products in turns, starting with a different one each round. Returns how many of our logins were refused. */
 async function compareAt(what: string, inFlight: number, ours: Subject, peers: Subject[]): Promise<number> {
   const subjects = [ours, ...peers]
   const samples = new Map<Subject, Sample[]>(subjects.map((subject) => [subject, []]))
@@ -134,7 +134,7 @@ async function loginFor(seconds: number, inFlight: number, login: (lane: number)
   return { perSecond: (times.length * 1_000) / (performance.now() - started), refused, times }
 }
 
-/** As many users as there are lanes at most, each with an address of its own. */
+/** Registers a user for each lane. Each logs in from a different address. */
 async function usersOf(server: ServerUnderTest): Promise<Subject & { tokenOf(lane: number): string }> {
   const api = `${server.url}/api/v1`
   const signedIn = await call(`${api}/auth/login`, { body: { email: ADMIN, password: PASSWORD, app_code: 'authctl' } })
@@ -148,7 +148,7 @@ async function usersOf(server: ServerUnderTest): Promise<Subject & { tokenOf(lan
       users.push({ email, token: body.access_token })
     }
   }
-  // Few at once: more of the dearest hashes would be more than may wait.
+  // Only four at once, because more of the most expensive hashes would overflow the queue.
   await Promise.all([register(), register(), register(), register()])
   return {
     name: 'gatehouse',
@@ -177,7 +177,7 @@ async function betterAuthOn(kind: DatabaseKind, peer: { name: string; bcrypt: st
   }
 }
 
-/** One user who keeps 24 changes of the password in flight and one address that keeps 100 logins in flight, beside 20 users who log in. */
+/** Measures the logins of 20 users while another user keeps 24 password changes in flight and one address 100 logins. */
 async function floodOthers(kind: DatabaseKind): Promise<void> {
   const { url } = await createDatabase(kind, templates)
   const server = await startGatehouse(children, {
@@ -213,7 +213,7 @@ function startFlood({ url }: ServerUnderTest, users: { login(lane: number): Prom
     }).then((reply) => reply.text())
   let isStopping = false
   const keep = async (work: () => Promise<unknown>) => {
-    // What is refused is the flood's own affair.
+    // It does not matter whether requests of the flood are refused.
     while (!isStopping) await work().catch(() => {})
   }
   const loops = [

@@ -1,5 +1,6 @@
-// How long it takes from sending a revoke until a consumer refuses the token, and until each of all that listen has heard of it: with
-// 1, 100 and 1,000 connected, on one server and from one server to another; what they cost in memory, and what they leave of logins.
+// Measures the time from sending a revoke until a consumer refuses the token, and until every connected consumer
+// has heard of it: with 1, 100 and 1,000 consumers, on one server and from one server to another. It also measures
+// their memory, and how they slow down logins.
 import { createHmac, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -64,7 +65,7 @@ async function startServer(databaseUrl: string): Promise<Server> {
 async function measure(where: string, writer: Server, reader: Server, boundMs: number): Promise<void> {
   console.log(where)
   const { login, revoke } = await prepare(writer)
-  // The consumer that is asked: the SDK as an app runs it. The others only listen.
+  // This consumer verifies the token with the SDK, as an app does. The others only listen.
   const consumer = createAuth({ authUrl: reader.url, appCode: 'bench', secret })
   await until(() => consumer.health().revocation.connected)
   for (const count of STREAMS) {
@@ -93,7 +94,7 @@ async function measure(where: string, writer: Server, reader: Server, boundMs: n
   await consumer.close()
 }
 
-/** Logins a second, at rest and with a thousand streams that hear ten revokes a second. */
+/** Measures logins per second, at rest and with a thousand streams that receive ten revokes per second. */
 async function measureLogins(server: Server): Promise<void> {
   const { revoke } = await prepare(server)
   const alone = await countLogins(server)
@@ -126,7 +127,7 @@ async function countLogins(server: Server): Promise<number> {
   return done / ((performance.now() - started) / 1_000)
 }
 
-/** An app with one user, whose grant is revoked and given again. */
+/** Creates an app with one user, whose grant can be revoked and granted again. */
 async function prepare(server: Server): Promise<{ login(): Promise<string>; revoke(): Promise<void> }> {
   const { access_token: token } = await post(server, '/auth/login', { email, password, app_code: 'authctl' })
   await post(server, '/admin/apps', { code: 'bench', name: 'Bench', auto_grant_on_signup: true }, token, [201, 409])
@@ -181,13 +182,13 @@ function assertion(): string {
 }
 
 interface Stream {
-  /** The next event to come. */
+  /** Resolves when the next event arrives. */
   next(): Promise<void>
   close(): void
 }
 
 async function openStreams(server: Server, count: number): Promise<Stream[]> {
-  // What is live already would come first.
+  // Start at the current cursor, or the streams would first receive earlier revocations.
   const token = assertion()
   const headers = { authorization: `Bearer ${token}` }
   const { cursor } = (await (await fetch(`${server.url}/api/v1/revocations`, { headers })).json()) as { cursor: number }
@@ -199,7 +200,7 @@ async function openStreams(server: Server, count: number): Promise<Stream[]> {
   return streams
 }
 
-/** By hand: a thousand HTTP clients in this process would be slower than what they measure. */
+/** Uses plain sockets: a thousand HTTP clients in this process would be slower than what they measure. */
 async function openStream(server: Server, token: string, cursor: number): Promise<Stream> {
   const { hostname, port } = new URL(server.url)
   const socket: Socket = connect(Number(port), hostname)
@@ -238,7 +239,7 @@ function isRefused(consumer: Auth, token: string): boolean {
   }
 }
 
-/** Looks at each turn of the event loop, as requests would come in. */
+/** Checks the condition at each turn of the event loop, where requests would arrive. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate)
 }

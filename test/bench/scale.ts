@@ -1,7 +1,8 @@
-// Login and refresh on Postgres at a thousand, a hundred thousand and a million users, who have all that real ones have. Three databases
-// on one Postgres, a server for each, in turns, one request at a time; who comes is drawn anew each round from all users there are.
-// Bcrypt at cost 4, so that the hash (1 ms) hides little of the rest. Postgres's own time, which holds neither hash nor HTTP, is what
-// pg_stat_statements says of planning and running, transactions' ends among it. Its buffers hold the largest database.
+// Measures login and refresh on Postgres with a thousand, a hundred thousand and a million users, who have everything that
+// real users have. Three databases on one Postgres, each with a server, take turns with one request at a time. The users
+// are drawn at random from all users. Bcrypt runs at cost 4, so that the hash (1 ms) hides little of the rest. Postgres's
+// own time, without hash and HTTP, is the planning and execution time in pg_stat_statements, including commits. The
+// buffers are large enough for the largest database.
 import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { Children } from '../../scripts/children.ts'
@@ -58,12 +59,12 @@ await admin.query("alter system set shared_preload_libraries = 'pg_stat_statemen
 await admin.query("alter system set pg_stat_statements.track_planning = 'on'")
 await admin.query("alter system set shared_buffers = '4GB'")
 await admin.end()
-// Postgres keeps no script alive that waits for it.
+// Waiting for Postgres does not keep a script alive, so a timer does.
 const awake = setInterval(() => {}, 1_000)
 await postgres.halt('fast')
 await postgres.resume()
 clearInterval(awake)
-// From here on it is a server that `createDatabase` is told of.
+// From here on `createDatabase` treats it as a server that it did not start.
 process.env.TEST_DATABASE_URL = postgres.adminUrl
 const { templates, stop } = await prepareTemplates(['postgres'])
 const observer = await connected(postgres.adminUrl)
@@ -109,7 +110,7 @@ async function populate(users: number, templates: Templates): Promise<Subject> {
   }
 }
 
-/** Into the buffers, as it would be in a database that has been in use. */
+/** Reads all tables and indexes into the buffers, as they would be in a database that has been in use. */
 async function readAll(databaseUrl: string): Promise<void> {
   const client = await connected(databaseUrl)
   await client.query('create extension pg_prewarm')
@@ -117,7 +118,10 @@ async function readAll(databaseUrl: string): Promise<void> {
   await client.end()
 }
 
-/** What users refer to, by a server that is gone before they come: its workers would meet tables without indexes. */
+/**
+ * Creates the records that users refer to. The server that does it is stopped before the users are inserted, because its workers
+ * would then find tables without indexes.
+ */
 async function prepareCatalog(databaseUrl: string): Promise<Omit<ManyUsers, 'users'>> {
   const alone = new Children()
   try {
@@ -138,7 +142,7 @@ async function prepareCatalog(databaseUrl: string): Promise<Omit<ManyUsers, 'use
   }
 }
 
-/** The median of the rounds, and of their ratios to the smallest database's. */
+/** Records the median of the rounds, and of their ratios to the smallest database. */
 async function compare(deed: (typeof deeds)[number], subjects: Subject[]): Promise<void> {
   const costs = new Map<Subject, Cost[]>(subjects.map((subject) => [subject, []]))
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -157,7 +161,7 @@ async function compare(deed: (typeof deeds)[number], subjects: Subject[]): Promi
       const ratio = median(own.map((each, round) => each / theirs[round]!))
       const what = `${deed} at ${subject.users.toLocaleString('en-US')} users, ${unit}`
       const beside = `${base.users.toLocaleString('en-US')} users`
-      // The bound is on what a caller waits for; Postgres's own part of it, a tenth, says where the rest comes from.
+      // The bound is on the time that a caller waits. Postgres's own share of it, a tenth, is only recorded for comparison.
       const bound = figure === 'postgres' ? undefined : BOUND
       record({ what, beside, ours: median(own), peer: median(theirs), ratio, unit: 'ms', better: 'lower', bound })
     }

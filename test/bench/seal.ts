@@ -1,5 +1,5 @@
-// What the sealed audit adds to a login: the proof of its event when it is written, and its seal afterwards. By the clock, one after
-// another, beside the password hash of the same login.
+// Measures what the sealed audit adds to a login: the proof of its event when it is written, and its seal afterwards. Takes wall
+// time, one event after another, next to the password hash of the same login.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { median } from './support/server-under-test.ts'
 
 const eventsARound = 2_000
 const rounds = 7
-/** That of a new service, and the least one. */
+/** The default cost of a new service, and the lowest cost. */
 const costs = [12, 10]
 const bound = 0.01
 
@@ -69,7 +69,7 @@ async function measure(kind: DatabaseKind): Promise<void> {
   rmSync(folder, { recursive: true })
 }
 
-/** Events of logins, one statement each; in milliseconds. */
+/** Writes login events, one statement each. Returns milliseconds. */
 async function timeEvents({ db, auditProofs }: Deps<Pool>, areProven: boolean): Promise<number> {
   const started = performance.now()
   for (let index = 0; index < eventsARound; index += 1) {

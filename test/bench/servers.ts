@@ -1,6 +1,7 @@
-// One, two and four server processes on one Postgres, asked in turns with no sticky state: what was opened at one server is refreshed
-// at the next. Bcrypt at cost 4, so that logins are not all hash. Servers, Postgres and this generator share the processors of the
-// machine, whose number bounds what more servers can bring: so the processor time of each is told as well.
+// Measures one, two and four server processes on one Postgres, called in turns without sticky sessions: a session
+// that one server opened is refreshed at the next. Bcrypt runs at cost 4, so that logins are not only hashing.
+// Servers, Postgres and this generator share the cores of the machine, which limits what more servers can gain, so
+// the processor time of each is printed as well.
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { createRequire } from 'node:module'
@@ -40,7 +41,7 @@ interface Lane {
 
 interface Round {
   perSecond: number
-  /** Processor milliseconds per call. */
+  /** These three are processor milliseconds per call. */
   servers: number
   postgres: number
   generator: number
@@ -79,7 +80,7 @@ async function openLanes({ url }: ServerUnderTest): Promise<Lane[]> {
   )
 }
 
-/** The counts of servers in turns; the median of the rounds, and of their ratios to one server. */
+/** Measures the numbers of servers in turns. Records the median of the rounds, and of their ratios to one server. */
 async function compare(deed: Deed, servers: readonly ServerUnderTest[], lanes: Lane[]): Promise<void> {
   const rounds = new Map<number, Round[]>(COUNTS.map((count) => [count, []]))
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -110,7 +111,7 @@ async function measure(deed: Deed, servers: readonly ServerUnderTest[], lanes: L
     generator: process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
     backends: await cpuOfBackends(),
   })
-  // A connection that waited for its turn since the round before would be closed by its server just then.
+  // A new agent for each round: a connection left idle since the last round might be closed by its server at just that moment.
   const agent = new Agent({ keepAlive: true })
   const before = await cpu()
   const started = performance.now()
@@ -123,7 +124,7 @@ async function measure(deed: Deed, servers: readonly ServerUnderTest[], lanes: L
   const seconds = (performance.now() - started) / 1_000
   const after = await cpu()
   agent.destroy()
-  // Those that are gone had nothing to do; those that are new began in this round.
+  // Backends that are gone did no work. New ones started in this round.
   const postgres = [...after.backends].reduce((sum, [pid, ms]) => sum + ms - (before.backends.get(pid) ?? 0), 0)
   return {
     perSecond: count / seconds,
@@ -141,7 +142,7 @@ async function act(agent: Agent, deed: Deed, { url }: ServerUnderTest, lane: Lan
   else Object.assign(lane, await ask(agent, 'POST', `${api}/refresh`, { refresh_token: lane.refresh_token }))
 }
 
-/** Lighter than `fetch`, which would take a core of its own. */
+/** Uses less processor time than `fetch`, which would take up a whole core. */
 function ask(agent: Agent, method: string, url: string, body?: object, token?: string): Promise<object> {
   const sent = body === undefined ? undefined : JSON.stringify(body)
   const headers = {

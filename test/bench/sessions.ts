@@ -1,5 +1,5 @@
-// Register, login, refresh, "who am I" and the list of users, beside better-auth at the same bcrypt cost and oidc-provider, in turns.
-// Processor time is the server process's own, all threads; SQLite lies in memory for all of them.
+// Measures register, login, refresh, "who am I" and the list of users, in turns with better-auth at the same bcrypt cost and
+// oidc-provider. Processor time is that of the server process with all threads. For all of them SQLite is in memory.
 import { randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -29,7 +29,7 @@ const fromServer = createRequire(new URL('../../packages/server/package.json', i
 const fromPeers = createRequire(fileURLToPath(new URL('./peers/package.json', import.meta.url)))
 const settings = { ...usualSettings, AUTH_BCRYPT_COST: String(COST) }
 
-/** One product, by what its users do. Each lane is a user of its own. */
+/** A product under test, and what its users do. Each lane is a different user. */
 interface Subject {
   server: ServerUnderTest
   register?(index: number): Promise<unknown>
@@ -46,7 +46,10 @@ const bounds: Partial<Record<Deed, Record<string, number>>> = {
   me: { 'oidc-provider': 0.95, 'better-auth': 0.1 },
   list: { 'better-auth': 0.2 },
 }
-/** What hashes a password is limited by that: calls a second. The others are held to the processor time of the server. */
+/**
+ * Calls that hash a password are limited by the hash, so calls per second are compared. For
+ * the others it is the server's processor time.
+ */
 const isHashed = (deed: Deed) => deed === 'register' || deed === 'login'
 
 const children = new Children()
@@ -105,7 +108,7 @@ async function betterAuthOn(databaseUrl: string, bcrypt: 'bcryptjs' | 'native' |
   const env = { DATABASE_URL: databaseUrl, BCRYPT: bcrypt, COST: String(COST) }
   const name = `better-auth, ${bcrypt === 'rust' ? '@node-rs/bcrypt' : bcrypt}`
   const server = await startPeer(children, 'better-auth', name, env)
-  // Its sessions are renewed by being read; this one renews at each read.
+  // better-auth renews a session when it is read. This server does so at every read.
   const renewing = await startPeer(children, 'better-auth', server.name, { ...env, UPDATE_AGE: '0' })
   const at = (base: ServerUnderTest, path: string, options: { body?: unknown; cookie?: string } = {}) =>
     call(`${base.url}/api/auth${path}`, {
@@ -154,7 +157,10 @@ async function oidcProviderOn(databaseUrl: string): Promise<Subject> {
   }
 }
 
-/** In turns, the first another one each round, so that a noisy neighbour hits all alike; the median of the rounds' ratios counts. */
+/**
+ * Measures the products in turns, starting with a different one each round, so that other load on the machine affects all of
+ * them. The result is the median of the rounds' ratios.
+ */
 async function compare(
   what: string,
   deed: Deed,
@@ -182,15 +188,15 @@ async function compare(
 }
 
 /**
- * What a login costs beside its hash: a hash at cost 6 takes four times the rounds of one at cost 4, so four times the cheaper login less
- * the dearer one is three times what is not hash. And the memory after 10,000 logins.
+ * Measures what a login costs without its hash. A hash at cost 6 has four times the rounds of one at cost 4, so four times the
+ * cheaper login minus the more expensive one is three times the rest. Also measures the memory after 10,000 logins.
  */
 async function loginWithoutHash(kind: DatabaseKind): Promise<void> {
   const cpuOf = new Map<number, number>()
   for (const cost of [6, 4]) {
     const { url } = await createDatabase(kind, templates)
     const { server, login } = await gatehouseOn(url, { NODE_ENV: 'test', AUTH_BCRYPT_COST: String(cost) })
-    // One at a time, so that every hash has a lane to itself at either cost.
+    // One at a time, so that hashes do not share a thread at either cost.
     await load(server, { inFlight: 1, count: 1_000 }, (lane) => login!(lane))
     cpuOf.set(cost, (await load(server, { inFlight: 1, count: 3_000 }, (lane) => login!(lane))).cpuMsPerCall)
     if (cost !== 4) continue
@@ -203,7 +209,7 @@ async function loginWithoutHash(kind: DatabaseKind): Promise<void> {
   })
 }
 
-/** What a hash of bcryptjs takes. */
+/** Processor milliseconds of one bcryptjs hash. */
 function hashCpuMs(): number {
   const bcrypt = fromServer('bcryptjs')
   const [warmUp, times] = [3, 20]
@@ -224,7 +230,7 @@ function laneMails(): string[] {
   return Array.from({ length: 16 }, someMail)
 }
 
-/** Rows as a registration leaves them, as far as the list reads them. */
+/** Inserts users as a registration would, limited to the columns that the list reads. */
 async function seedUsers(databaseUrl: string, count: number): Promise<void> {
   const db = new (fromServer('better-sqlite3'))(databaseUrl.slice('sqlite:'.length))
   db.exec(`insert into users (id, email, namespace, status, token_version, min_token_version, created_at, updated_at)
@@ -233,7 +239,7 @@ async function seedUsers(databaseUrl: string, count: number): Promise<void> {
   db.close()
 }
 
-/** The same number of users for the peer, and its first user made an admin. */
+/** Inserts the same number of users for the peer, and makes its first user an admin. */
 function seedBetterAuth(databaseUrl: string, admin: string): void {
   const db = new (fromPeers('better-sqlite3'))(databaseUrl.slice('sqlite:'.length))
   db.exec(`insert into user (id, name, email, emailVerified, createdAt, updatedAt, role)

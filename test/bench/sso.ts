@@ -1,5 +1,5 @@
-// What the way back from a provider costs, callback and exchange, beside what it costs the provider (oidc-provider, in memory). Both
-// are processes of their own, measured over the same logins; ours writes SQLite.
+// Measures what the return from a provider (callback and exchange) costs us and the provider (oidc-provider, in memory). Both are
+// separate processes, measured over the same logins. Ours writes to SQLite.
 import { createHash, randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { Children } from '../../scripts/children.ts'
@@ -57,7 +57,7 @@ interface Returning {
   verifier: string
 }
 
-/** Up to where the browser comes back: not measured. */
+/** Runs a login up to the point where the browser comes back. This part is not measured. */
 async function goThere(ours: ServerUnderTest, provider: ServerUnderTest, subject: string): Promise<Returning> {
   const verifier = randomBytes(32).toString('base64url')
   const query = new URLSearchParams({

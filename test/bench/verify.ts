@@ -1,5 +1,5 @@
-// SDK verification beside jsonwebtoken, jose and fast-jwt: CPU time per token, in interleaved rounds. Run after a build:
-// `node test/bench/verify.ts`. The bounds are those that the project sets itself.
+// Compares SDK verification with jsonwebtoken, jose and fast-jwt: CPU time per token, in interleaved rounds. Run it after a
+// build: `node test/bench/verify.ts`. The bounds are the project's own targets.
 import { createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { type Auth, createAuth } from '@gatehouse/sdk'
@@ -14,7 +14,7 @@ interface Peers {
   'fast-jwt': { createVerifier(options: object): Verify }
 }
 
-/** The SDK tests itself against these, so they are its own. */
+/** The peers are dev dependencies of the SDK, whose tests use them too. */
 const requireOfSdk = createRequire(import.meta.resolve('@gatehouse/sdk'))
 const peer = <Name extends keyof Peers>(name: Name): Peers[Name] => requireOfSdk(name)
 const jsonwebtoken = peer('jsonwebtoken')
@@ -68,7 +68,7 @@ const tokens = Array.from({ length: TOKENS }, () => {
   return Buffer.from(`${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`)
 })
 
-/** With so many revocations in memory, none of them about the tokens of the bench. */
+/** An `Auth` that has `count` revocations in memory, none of them about the tokens of the bench. */
 async function createFedAuth(count: number): Promise<Auth> {
   const at = new Date().toISOString()
   const items = Array.from({ length: count }, (_, index) => {
@@ -89,7 +89,7 @@ async function createFedAuth(count: number): Promise<Auth> {
   return fed!
 }
 
-/** What a verifier that only calls native code would do: the limit for any that checks each claim. */
+/** A verifier that only calls native code, as the lower limit for any verifier that checks each claim. */
 function nativeLimit(token: string): unknown {
   const end = token.lastIndexOf('.')
   const signature = createHmac('sha256', key).update(token.slice(0, end)).digest('base64url')
@@ -105,7 +105,7 @@ const fastJwtOptions = {
   algorithms: ['HS256'],
   allowedIss: 'gatehouse',
   allowedAud: 'billing',
-  // Milliseconds, unlike the others.
+  // In milliseconds, unlike in the other libraries.
   clockTolerance: 5_000,
 }
 const fastJwt = createVerifier({ ...fastJwtOptions, cache: false })
@@ -124,7 +124,7 @@ const subjects: Record<string, Verify> = {
   'SDK verifySync, 1,000 revocations': (token) => busyAuth.verifySync(token),
 }
 
-/** What is held against what, and the most that the ratio may be. */
+/** Which results are compared, and the upper bound of the ratio. */
 const ratios: [of: string, to: string, bound?: number][] = [
   ['SDK verifySync', 'fast-jwt, cache off', 0.55],
   ['SDK verifySync', 'jsonwebtoken, KeyObject', 0.5],
@@ -139,7 +139,7 @@ const ratios: [of: string, to: string, bound?: number][] = [
   ['SDK verifySync, 1,000 revocations', 'SDK verifySync'],
 ]
 
-/** Microseconds of CPU per token. Each call gets a fresh string, as a socket gives it: V8 keeps the hash of one seen before. */
+/** CPU microseconds per token. Each call gets a new string, as from a socket, because V8 caches the hash of a string. */
 async function measure(verify: Verify): Promise<number> {
   const before = process.cpuUsage()
   for (const bytes of tokens) {
@@ -160,7 +160,7 @@ function shuffle<T>(items: readonly T[]): T[] {
 
 const measured = new Map<string, number[]>()
 for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round += 1) {
-  // Each round in another order: the garbage of one is often collected while the next runs.
+  // The order changes each round, because the garbage of one subject is often collected while the next one runs.
   for (const [name, verify] of shuffle(Object.entries(subjects))) {
     const cost = await measure(verify)
     if (round >= WARM_UP_ROUNDS) measured.set(name, [...(measured.get(name) ?? []), cost])

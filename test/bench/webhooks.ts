@@ -1,5 +1,5 @@
-// How long a registration takes while every receiver of its three webhooks hangs, beside the same registration without webhooks:
-// two servers, one request at a time, turn by turn.
+// Measures how long a registration takes while all receivers of its three webhooks hang, and without webhooks:
+// two servers in turns, one request at a time.
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ const password = 'correct horse battery staple'
 const email = 'admin@example.com'
 const settings = {
   PORT: '0',
-  // The lowest that production takes: what webhooks add shows most beside the cheapest hash.
+  // The lowest cost that production accepts: with the cheapest hash, the cost of webhooks shows most.
   AUTH_BCRYPT_COST: '10',
   AUTH_RATE_LIMIT_IP: 'off',
   JWT_ACCESS_SECRET: randomBytes(32).toString('base64'),
@@ -81,7 +81,7 @@ async function post(url: string, path: string, body: object, token?: string): Pr
   return (await reply.json()) as { access_token?: string }
 }
 
-/** Takes every connection and every byte, and never says a word. */
+/** Accepts every connection, reads everything, and never answers. */
 async function startHanging(): Promise<{ url: string; open(): number; close(): void }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

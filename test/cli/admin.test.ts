@@ -197,7 +197,7 @@ describe('grant and user', () => {
     })
     expect(Date.parse(parsed(added).expires_at) - Date.now()).toBeGreaterThan(29.9 * 86_400_000)
     expect(parsed(await authctl(`grant add --app door --user ${user.id} --json`))).toMatchObject({ outcome: 'unchanged' })
-    // The service tells the id alone; people know the name that they typed.
+    // The service returns only the id, but people know the address that they typed.
     const shown = await authctl('grant add --app door --user bob@example.com -o table')
     expect(shown.stdout).toMatch(/^USER +bob@example\.com\n/)
     expect(

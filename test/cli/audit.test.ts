@@ -102,6 +102,6 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   const cut = await authctl('audit verify --json --head 100000:none')
   expect(cut.exit).toBe(8)
   expect(JSON.parse(cut.stdout)).toMatchObject({ whole: false, fault: { kind: 'removed' } })
-  expect(JSON.parse(cut.stderr).error).toMatchObject({ code: 'audit_not_whole', message: expect.stringContaining('is gone') })
+  expect(JSON.parse(cut.stderr).error).toMatchObject({ code: 'audit_not_whole', message: expect.stringContaining('is missing') })
   expect((await authctl('audit verify --head nonsense')).exit).toBe(6)
 })

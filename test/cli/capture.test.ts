@@ -1,4 +1,5 @@
-// What people see, in a terminal of 40, 80 and 140 columns. An emulator draws it, so a line that is a cell too wide shows as two.
+// What people see in a terminal of 40, 80 and 140 columns. An emulator draws it, so a
+// line that is one cell too wide shows as two.
 import { expect, test } from 'vitest'
 import { machine, reply, standIn } from './sandbox.ts'
 import { drawScreen, type Screen } from './screen.ts'

@@ -8,7 +8,7 @@ import { cliProgram, gatehouseFixture, type Machine, machine } from './sandbox.t
 
 const { service } = gatehouseFixture()
 
-/** A machine where `authctl` is a program on the path, and how its shells are started. */
+/** A machine with `authctl` on the path, and the environment for its shells. */
 async function withAuthctl(): Promise<{ here: Machine; env: Record<string, string> }> {
   const here = machine()
   await here.login(service.url)
@@ -24,7 +24,7 @@ async function withAuthctl(): Promise<{ here: Machine; env: Record<string, strin
   }
 }
 
-/** What bash would offer for a line that ends where the cursor is; split into words as bash itself splits them. */
+/** The completions that bash offers at the end of a line. The line is split into words as bash does. */
 async function offers(env: Record<string, string>, line: string): Promise<string[]> {
   const script = `
     source <(authctl completion bash)
@@ -58,7 +58,7 @@ test('bash completes "authctl app sh" on TAB', async () => {
   await shows('loaded')
   shell.write('authctl app sh\t')
   await shows('authctl app show ')
-  // What is typed must not run before Enter is; the bell says that nothing was found.
+  // Nothing may run before Enter is pressed. The bell means that no completion was found.
   shell.write('$(touch ran) `touch ran`\t')
   await shows('\u0007')
   const ended = new Promise((resolve) => shell.onExit(resolve))
@@ -112,7 +112,7 @@ describe.each(['bash', 'zsh', 'fish'])('the script for %s', (shell) => {
     expect({ exit, calls: stdout.includes('authctl __complete -- ') }).toEqual({ exit: 0, calls: true })
   })
 
-  // Not every machine has every shell.
+  // The shell may not be installed.
   const isThere = spawnSync(shell, ['-c', 'exit 0']).error === undefined
   test.skipIf(!isThere)('is one that this shell can read', async () => {
     const { stdout } = await machine().authctl(`completion ${shell}`)

@@ -1,5 +1,5 @@
-// `authctl dashboard` as other programs of the machine, other sites and other users of it meet it. What it looks like is seen in
-// test/e2e/dashboard.test.ts.
+// `authctl dashboard` as seen by other programs on the machine, other sites and other users.
+// test/e2e/dashboard.test.ts tests its looks.
 import { writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
 import { connect } from 'node:net'
@@ -13,7 +13,7 @@ import { apiError, gatehouseFixture, type Machine, machine, type Running, regist
 const longestMs = 1_500
 const { service, signedInOnce } = gatehouseFixture()
 
-/** What a service tells where nothing goes on. */
+/** The figures of a service where nothing happens. */
 const empty = {
   at: '2030-05-01T12:00:00.000Z',
   logins: { since: '2030-05-01T11:00:00.000Z', counted_since: '2030-05-01T11:00:00.000Z', outcomes: [], steps: [] },
@@ -42,9 +42,9 @@ interface Served {
   url: string
   port: number
   token: string
-  /** One request to its port, with the path and headers as they are given. */
+  /** Sends one request to its port, with exactly this path and these headers. */
   ask(path: string, options?: RequestOptions): Promise<Got>
-  /** A page, by what stands after the token. */
+  /** Requests a page by the part of its path after the token. */
   page(name: string): Promise<Got>
 }
 
@@ -66,7 +66,7 @@ function askPort(port: number, path: string, options: RequestOptions): Promise<G
   })
 }
 
-/** The first line of the answer to what is sent as it stands. */
+/** Sends text unchanged and returns the first line of the answer. */
 function askRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port }, () => socket.end(text))
@@ -93,7 +93,7 @@ test('only who has the address gets an answer: under another name, path or metho
     'content-type': 'text/html; charset=utf-8',
   })
 
-  // A page of another site that has its name changed to 127.0.0.1 asks under that name.
+  // DNS rebinding: a page of a site whose name resolves to 127.0.0.1 sends requests with that name as the host.
   const names = [
     'evil.example',
     `evil.example:${port}`,
@@ -104,7 +104,7 @@ test('only who has the address gets an answer: under another name, path or metho
   ]
   const refusals = await Promise.all([
     ...names.map((host) => ask(`/${token}/`, { headers: { host } })),
-    // Another user of the machine knows the port alone.
+    // Another user of the machine knows only the port.
     ...[
       '/',
       '/users',
@@ -195,11 +195,11 @@ test('it shows users, grants and events, escaped, and never a token', async () =
 test('what was typed wrongly is said on the page, beside the form as it was filled in', async () => {
   const { page } = await serve(await signedInOnce())
   for (const [path, status, message] of [
-    ['audit?since=sometime&ip=192.0.2.1', 400, 'since sometime is no time'],
-    ['grants?user=nobody@example.com', 404, 'no user is named nobody@example.com'],
-    ['webhooks?app=../users', 400, 'is no code of an app'],
-    ['webhooks?app=no-such-app', 404, 'No app is named no-such-app'],
-    ['users?cursor=wrong', 400, 'cursor: is no cursor of this list'],
+    ['audit?since=sometime&ip=192.0.2.1', 400, 'since sometime is not a valid time'],
+    ['grants?user=nobody@example.com', 404, 'no user matches nobody@example.com'],
+    ['webhooks?app=../users', 400, 'is not a valid code of an app'],
+    ['webhooks?app=no-such-app', 404, 'No app has the code or id no-such-app'],
+    ['users?cursor=wrong', 400, 'cursor: must be a cursor of this list'],
     ['users?status=%22%3E%3Cb%3E', 400, 'status'],
   ] as const) {
     const answer = await page(path)

@@ -47,7 +47,7 @@ const role = (code: fc.Arbitrary<string>, known: string[]) =>
       assignable_by: fc.constantFrom('system_admin' as const, 'org_admin' as const),
       permissions: known.length === 0 ? fc.constant([]) : sortedSet(fc.constantFrom(...known)),
     })
-    // The scope of a role that is there never changes.
+    // The scope of an existing role cannot be changed, so it depends on the code.
     .map((one) => {
       const isOrg = words.indexOf(one.code) % 2 === 0
       return isOrg
@@ -97,7 +97,7 @@ const app = (slugs: string[], orgRoles: string[]) =>
 
 const byCode = <T extends { code: string }>(list: T[]) => list.sort((one, other) => (one.code < other.code ? -1 : 1))
 
-/** Services, roles and apps in the order in which an export has them. */
+/** Services, roles and apps, in the order of an export. */
 const declarations = services.chain((services) => {
   const known = ['users:read_self', ...services.flatMap(({ permissions }) => permissions.map(({ code }) => code))]
   const roles = fc.uniqueArray(role(word, known), { selector: ({ code }) => code, maxLength: 5 }).map(byCode)
@@ -133,7 +133,7 @@ afterAll(() => Promise.all([left.stop(), right.stop()]))
 
 type Answer = { items: { code: string; built_in: boolean; slug: string; id: string }[]; access_token: string }
 
-/** An admin of one of them: over HTTP, and with `authctl` in this very process, since it is typed often. */
+/** Signs in as the admin of a service: over HTTP, and with `authctl` in this process, since the test calls it often. */
 async function signIn({ url }: Gatehouse) {
   let token = ''
   async function send(method: string, path: string, body?: object): Promise<Answer> {
@@ -164,7 +164,7 @@ async function signIn({ url }: Gatehouse) {
   return { send: (method: string, path: string, body?: object) => send(method, `/admin${path}`, body), authctl }
 }
 
-/** Over HTTP, so that what is exported was not made by what is tested. */
+/** Creates the state over HTTP, so that an export is not tested only on what `apply` made. */
 async function make(send: Awaited<ReturnType<typeof signIn>>['send'], { services, roles, apps }: Generated) {
   for (const { code, built_in } of (await send('GET', '/apps?limit=200')).items)
     if (!built_in) await send('DELETE', `/apps/${code}`)

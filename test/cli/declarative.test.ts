@@ -6,7 +6,7 @@ import { addUser, apiError, errorOf, gatehouseFixture, type Machine, machine, pa
 
 const { service, signedInOnce: signedIn } = gatehouseFixture()
 
-/** A declaration in a file; returns its name. */
+/** Writes a declaration to a file and returns the name of the file. */
 function fileOf({ folder }: Machine, content: string | object, name = 'declared.yaml'): string {
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
   return name
@@ -283,7 +283,7 @@ apps:
     expect(await status()).toBe('active')
     expect((await authctl(`apply -f ${file} --yes`)).exit).toBe(0)
     expect(await status()).toBe('inactive')
-    // One that is there already, or begins so, closes on nobody.
+    // An app that is inactive already shuts no one out, so nothing is asked.
     expect((await authctl(`apply -f ${file}`)).exit).toBe(0)
   })
 
@@ -314,8 +314,8 @@ apps:
     })
     expect(errorOf(broken)).toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('1 changed before it'),
-      hint: expect.stringContaining('can be run again'),
+      message: expect.stringContaining('1 changed before that'),
+      hint: expect.stringContaining('run apply again'),
     })
     const again = await authctl(`apply -f ${file} --json`, { env: { ...env, AUTHCTL_BASE_URL: service.url } })
     expect(parsed(again)).toMatchObject({ changed: 2, unchanged: 1, failed: 0 })
@@ -341,8 +341,8 @@ apps:
     apply.type('\u0003')
     const { exit, screen } = await apply.ended()
     expect(exit).toBe(130)
-    expect(screen).toContain('interrupted; 1 changed before it; whether the app never-answered is, is not known')
-    expect(screen).toContain('apply can be run again')
+    expect(screen).toContain('interrupted; 1 changed before that; it is unknown whether the app never-answered changed')
+    expect(screen).toContain('run apply again')
   })
 
   test('what the service refuses does not stop the rest; exit 8 with the list', async () => {
@@ -395,14 +395,14 @@ users: []
     expect({ exit, stdout }).toEqual({ exit: 6, stdout: '' })
     const { code, message, hint } = JSON.parse(stderr).error
     expect(code).toBe('invalid_declaration')
-    expect(message).toContain('15 faults; nothing was sent')
+    expect(message).toContain('15 errors; nothing was sent')
     expect(hint.split('\n')).toEqual([
       expect.stringMatching(/^declared\.yaml:2: apps\[0\]\.code must be kebab-case/),
       expect.stringMatching(/^declared\.yaml:2: apps\[0\]\.name is required/),
-      'declared.yaml:3: apps[0].nmae is no field of it',
+      'declared.yaml:3: apps[0].nmae is an unknown field',
       expect.stringMatching(/^declared\.yaml:6: apps\[0\]\.allowed_redirect_urls\[1\] must be/),
       'declared.yaml:7: apps[0].sign_up must be open or invitation or closed',
-      'declared.yaml:9: apps[0].webhooks[0].has_secret is no field of it',
+      'declared.yaml:9: apps[0].webhooks[0].has_secret is an unknown field',
       'declared.yaml:10: apps[0].default_role_code needs default_organization_slug',
       expect.stringMatching(/^declared\.yaml:11: apps\[1\]\.code is built in/),
       expect.stringMatching(/^declared\.yaml:13: roles\[0\]\.name must be text/),
@@ -410,26 +410,26 @@ users: []
       expect.stringMatching(/^declared\.yaml:14: roles\[1\]/),
       expect.stringMatching(/^declared\.yaml:15: roles\[2\]\.permissions cannot be given/),
       expect.stringMatching(/^declared\.yaml:17: services\[0\]\.service is built in/),
-      'declared.yaml:19: services[2].permissions has a:b, which is of one',
-      'declared.yaml:20: users is no section of a declaration',
+      'declared.yaml:19: services[2].permissions has a:b, which belongs to one',
+      'declared.yaml:20: users is an unknown section',
     ])
   })
 
   test.each([
-    ['', 'the file must hold services, roles, apps'],
+    ['', 'the file must have at least one of services, roles, apps'],
     ['apps: [}', 'faulty.yaml:1: '],
     ['apps:\n  - code: a\n    code: b\n', 'faulty.yaml:3: '],
     ['apps: 7', 'apps must be a list'],
     ['apps: [shop]', 'apps[0] must have the fields code, name'],
     ['apps: [*nowhere]', 'faulty.yaml:1: '],
     ['apps: []\n---\napps: []\n', 'faulty.yaml:'],
-    ['__proto__: []', '__proto__ is no section'],
-    ['roles: [{code: a, name: A, __proto__: {scope: org}}]', '__proto__ is no field'],
+    ['__proto__: []', '__proto__ is an unknown section'],
+    ['roles: [{code: a, name: A, __proto__: {scope: org}}]', '__proto__ is an unknown field'],
     ['apps: [{code: a, name: "\\0"}]', 'cannot be stored'],
-    ['apps: [{code: a, name: A, frontend_url: "https://u:p@a.example.com"}]', 'must not hold user info'],
+    ['apps: [{code: a, name: A, frontend_url: "https://u:p@a.example.com"}]', 'must not contain user info'],
     ['apps: [{code: a, name: A, allowed_redirect_urls: ["https://a.example.com/*/b"]}]', 'only one * is allowed'],
     ['apps: [{code: a, name: A, allowed_redirect_urls: ["https://u@a.example.com/"]}]', 'without user info'],
-    ['apps: [{code: a, name: A, linked_app_codes: [authctl]}]', 'cannot hold authctl'],
+    ['apps: [{code: a, name: A, linked_app_codes: [authctl]}]', 'cannot contain authctl'],
     ['apps: [{code: a, name: " "}]', 'must not be blank'],
     ['apps: [{code: a, name: A, webhooks: [{name: w, url: "https://a.example.com", secret: short}]}]', 'must be whsec_'],
     [`roles: [{code: a, name: ${'n'.repeat(201)}}]`, 'has more than 200 characters'],
@@ -454,11 +454,11 @@ apps:
     const { exit, stderr } = await authctl(`apply -f ${file} --json`)
     expect(exit).toBe(6)
     expect(JSON.parse(stderr).error.hint.split('\n')).toEqual([
-      'declared.yaml:2: roles[0].permissions names no permission: no:such, none:either',
-      'declared.yaml:3: roles[1].scope never changes: org_admin is org',
-      'declared.yaml:5: apps[0].default_organization_slug names no organization: nowhere',
+      'declared.yaml:2: roles[0].permissions names unknown permissions: no:such, none:either',
+      'declared.yaml:3: roles[1].scope cannot be changed: org_admin is org',
+      'declared.yaml:5: apps[0].default_organization_slug names an unknown organization: nowhere',
       'declared.yaml:6: apps[1].override_role_codes[1] must be an org-scoped role, and dangling is global',
-      'declared.yaml:6: apps[1].override_role_codes[2] names no role: unheard-of',
+      'declared.yaml:6: apps[1].override_role_codes[2] names an unknown role: unheard-of',
     ])
     expect((await authctl('role show dangling')).exit).toBe(3)
   })

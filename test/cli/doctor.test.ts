@@ -51,7 +51,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   const { screen, exit } = await here.terminal('doctor').ended()
   expect(exit).toBe(0)
   expect(screen).toMatch(/^LEVEL +CHECK +APP +FINDING\nok +service +- +http/)
-  expect(screen).not.toContain('what mends it')
+  expect(screen).not.toContain('how to fix it')
 })
 
 describe('what is found in apps', () => {
@@ -82,7 +82,7 @@ describe('what is found in apps', () => {
       ['warn', 'pools', 'linker', 'authctl pool collisions here there'],
     ])
     const table = (await authctl('doctor --app linker -o table')).stdout
-    expect(table).toMatch(/\n\nwhat mends it:\n {2}linked-apps of linker: authctl app update linker --link target\n/)
+    expect(table).toMatch(/\n\nhow to fix it:\n {2}linked-apps of linker: authctl app update linker --link target\n/)
     expect(wrong(await authctl('doctor --app target'))).toEqual([
       ['warn', 'status', 'target', 'authctl app activate target'],
       ['warn', 'permission-scope', 'target', 'authctl app update target --permission-scope roles'],
@@ -91,7 +91,7 @@ describe('what is found in apps', () => {
       if (check !== 'linked-apps' && check !== 'permission-scope') continue
       expect({ level, app, exit: (await authctl(fix!.replace(/^authctl /, ''))).exit }).toMatchObject({ exit: 0 })
     }
-    // That one was inactive before, and so not looked at.
+    // The app was inactive before, and doctor skips inactive apps.
     expect(wrong(await authctl('doctor')).filter(([, check]) => ['linked-apps', 'permission-scope'].includes(check!))).toEqual([
       ['warn', 'permission-scope', 'target', 'authctl app update target --permission-scope roles'],
     ])
@@ -167,10 +167,14 @@ test('service accounts that end soon and those whose apps are all deleted are to
   expect(found).toMatchObject([
     {
       level: 'warn',
-      message: expect.stringContaining('"lost" holds limits:exempt for no app'),
+      message: expect.stringContaining('"lost" holds limits:exempt but has no app left'),
       fix: expect.stringContaining('delete'),
     },
-    { level: 'warn', message: expect.stringContaining('"soon" ends'), fix: expect.stringContaining('"soon 2" --service crm') },
+    {
+      level: 'warn',
+      message: expect.stringContaining('"soon" expires at'),
+      fix: expect.stringContaining('"soon 2" --service crm'),
+    },
   ])
   for (const name of ['fresh', 'soon', 'lost', 'plain'])
     expect((await authctl(`service-account delete ${name} --confirm ${name}`)).exit).toBe(0)
@@ -250,7 +254,9 @@ describe('without a service that answers', () => {
     const { url } = await standIn((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>'))
     const other = await machine().authctl('doctor', withToken(url))
     expect(other.exit).toBe(8)
-    expect(findingsOf(other)).toMatchObject([{ check: 'service', message: expect.stringContaining('not as a Gatehouse does') }])
+    expect(findingsOf(other)).toMatchObject([
+      { check: 'service', message: expect.stringContaining('not like a Gatehouse service') },
+    ])
   })
 
   test('not ready: exit 8 with the reason, at once', async () => {

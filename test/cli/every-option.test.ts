@@ -1,4 +1,4 @@
-// No command and no option is left out: each is typed by a test of this folder. Here stand those that no story of the others needs.
+// Checks that every command and every option is used in a test of this folder. This file tests those that no other file needs.
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { flagName } from '../../packages/cli/src/command-line/options.ts'
@@ -7,7 +7,7 @@ import { addUser, gatehouseFixture, type Machine, parsed, reply, standIn } from 
 
 const { signedIn } = gatehouseFixture()
 
-/** Lists have them from one place, so that one list stands for all. */
+/** Options that all lists share. Testing them on one list is enough. */
 const ofEveryList = ['columns', 'limit', 'all']
 
 test('every command, and every option of it, is typed in a file of tests', () => {
@@ -97,7 +97,7 @@ test('secret rotate --watch waits without a terminal too', async () => {
   let looks = 0
   const { url } = await standIn((_, response) => {
     looks += 1
-    // The first six answers are one look.
+    // One look at the state takes six requests.
     const current = { kid: looks <= 6 ? 'aaaaaaaa' : 'bbbbbbbb' }
     const since = { signing_since: '2026-11-23T00:00:00.000Z', access_token_seconds: 900 }
     reply(response, 200, { service_id: 'one', current, previous: null, consumers: [], ...since })

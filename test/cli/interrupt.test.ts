@@ -8,7 +8,7 @@ import { apiError, type Machine, machine, reply, type StandIn, standIn, type Ter
 /** The bound is 200 ms; the rest is for a busy machine. */
 const longestMs = 1_500
 
-/** Answers what a command begins with, and keeps back what comes then. */
+/** Answers the first requests of a command and leaves later ones without an answer. */
 const slowService = () =>
   standIn(({ method, path }, response) => {
     if (path.includes('/audit')) reply(response, 200, { items: [], next_cursor: null })
@@ -20,7 +20,7 @@ const slowService = () =>
 const asked = (path: string) => (_: Terminal, service: StandIn) =>
   expect.poll(() => service.requests.some((request) => request.path.includes(path))).toBe(true)
 const shown = (text: string) => (terminal: Terminal) => terminal.shows(text)
-/** Without a prompt nothing shows that the program is there. */
+/** Without a prompt the screen does not show that the program has started, so this waits until it handles Ctrl-C. */
 const typed = (text: string) => async (terminal: Terminal) => {
   await expect.poll(() => terminal.catchesInterrupts()).toBe(true)
   terminal.type(text)

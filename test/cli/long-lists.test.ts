@@ -27,11 +27,14 @@ function user(index: number): Row {
 
 interface Listing extends StandIn {
   env: Record<string, string>
-  /** How many pages were asked for. */
+  /** How many pages were requested. */
   pagesAsked(): number
 }
 
-/** A service with a list of `rows`, in pages as large as they are asked for. `hold` may keep an answer back: it is given what sends it. */
+/**
+ * A service with a list of `rows`, in pages of the requested size. `hold` can delay an
+ * answer; it receives the function that sends it.
+ */
 async function serviceWithList(
   row: (index: number) => Row,
   { rows = total, hold }: { rows?: number; hold?: (page: number, send: () => void) => void } = {},
@@ -71,7 +74,7 @@ test('42,000 users on a terminal: the first rows are shown before the last page 
   const lines = screen.trimEnd().split('\n')
   expect(lines).toHaveLength(total + 1)
   expect(lines.at(-1)).toContain('user-41999@')
-  // A Chinese character takes two columns.
+  // A Chinese character is two columns wide.
   const widest = Math.max(...lines.map((line) => line.length + (line.includes('漢字') ? 2 : 0)))
   expect(widest).toBeLessThanOrEqual(100)
   expect(lines[0]).toMatch(/^USER .* CREATED AT$/)
@@ -83,11 +86,11 @@ test.each(['user find', 'audit list'])('%s on a terminal stops after a screenful
   const short = await here.terminal(command, { env }).ended()
   expect(short.screen.trimEnd().split('\n')).toHaveLength(52)
   expect({ last: short.screen.trimEnd().split('\n').at(-1), exit: short.exit }).toEqual({
-    last: 'the first 50; more: --all',
+    last: 'only the first 50; --all shows the rest',
     exit: 0,
   })
   expect(pagesAsked()).toBe(1)
-  // Who says how many, or writes for a program, gets all of it.
+  // With --limit, or output for a program, the whole list is printed.
   for (const [flags, rows] of [
     ['--limit 60', 61],
     ['-o ndjson --limit 70', 70],

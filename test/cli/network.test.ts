@@ -1,4 +1,4 @@
-// How `authctl` reaches a service: TLS, proxies, and answers that stop half-way.
+// How `authctl` reaches a service: TLS, proxies, and answers that break off half-way.
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'

@@ -27,7 +27,7 @@ const me = async (token: string) => (await call('GET', '/auth/me', undefined, to
 
 let people: Promise<unknown> | undefined
 
-/** Somebody who has registered through the app `people`, with tokens. */
+/** Registers a user through the app `people` and returns the answer with the tokens. */
 async function person(email: string) {
   people ??= authctl('app create people --name People --auto-grant')
   await people
@@ -201,7 +201,7 @@ describe('token trace', () => {
     expect(table.stdout).toMatch(/\n1 +access +live +leaks@example\.com +people/)
     for (const { stdout, stderr } of [traced, table])
       for (const secret of [access_token, refresh_token, token]) expect(stdout + stderr).not.toContain(secret)
-    // The session of the first two is ended once.
+    // The first two tokens belong to one session, which has to be ended only once.
     const remedies = [...table.stdout.matchAll(/^ {2}authctl (.*)$/gm)].map(([, remedy]) => remedy!)
     expect(remedies).toHaveLength(2)
     for (const remedy of remedies) expect({ remedy, exit: (await authctl(remedy)).exit }).toEqual({ remedy, exit: 0 })
@@ -302,7 +302,7 @@ describe('audit', () => {
     const [created] = parsed(await authctl('audit list --event app.created --app shown --json'))
     const table = await authctl(`audit show ${created.id} -o table`)
     expect(table.stdout).toMatch(/APP +shown\n/)
-    expect(table.stdout).not.toContain('take it back')
+    expect(table.stdout).not.toContain('To undo it')
     expect((await authctl(`audit show ${nobody}`)).exit).toBe(3)
     expect((await authctl('audit show ../users')).exit).toBe(6)
   })
@@ -388,7 +388,7 @@ test('org update and delete, and invitations are taken back', async () => {
   expect((await authctl('org show anew')).exit).toBe(3)
 })
 
-/** Words as a shell splits them. */
+/** Splits a command into words as a shell does. */
 function split(command: string): string[] {
   return [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '')
 }

@@ -17,16 +17,16 @@ test('on a terminal it asks for all, does it, and shows the commands that would 
   const wizard = terminal('app onboard')
   for (const [question, answer] of [
     ['Code of the app', 'asked'],
-    ['Name that people read', "It's asked"],
-    ['Where users may be sent back to', 'https://asked.example.com/callback https://asked.example.com/*'],
-    ['Give access to whoever registers? (yes/no)', 'yes'],
+    ['Display name', "It's asked"],
+    ['Allowed redirect URLs', 'https://asked.example.com/callback https://asked.example.com/*'],
+    ['Give access to every user who registers? (yes/no)', 'yes'],
     ['Which permissions do its tokens carry', 'all'],
     ['Which permissions do its tokens carry', 'roles'],
-    ['Who gets access first', admin.email],
+    ['First user to get access', admin.email],
     ['File for the settings of its backend', '.env'],
-    ['File for its permissions', 'permissions.yaml'],
-    ['What is its backend built with', 'cobol'],
-    ['What is its backend built with', 'koa'],
+    ['File for a first list of its permissions', 'permissions.yaml'],
+    ['Which framework does its backend use', 'cobol'],
+    ['Which framework does its backend use', 'koa'],
   ] as const) {
     await wizard.shows(question)
     wizard.type(`${answer}\r`)
@@ -69,16 +69,16 @@ test('what is answered with none is left out, and what is given is not asked for
     ),
   )
   for (const question of [
-    'Where users may be sent back to',
+    'Allowed redirect URLs',
     'File for the settings of its backend',
-    'What is its backend built with',
+    'Which framework does its backend use',
   ]) {
     await wizard.shows(question)
     wizard.type('none\r')
   }
   const { exit, screen } = await wizard.ended()
   expect(exit).toBe(0)
-  for (const question of ['Code of the app', 'Name that', 'Give access', 'Who gets', 'permissions'])
+  for (const question of ['Code of the app', 'Display name', 'Give access', 'First user', 'permissions'])
     expect(screen).not.toContain(question)
   expect(parsed(await authctl('app show bare --json'))).toMatchObject({ allowed_redirect_urls: [], auto_grant_on_signup: false })
   expect(existsSync(join(folder, '.env'))).toBe(false)
@@ -147,7 +147,7 @@ test('an app that is there is exit 5; --if-exists skip, or a yes, goes on with i
   expect(skipped.exit).toBe(0)
   expect(parsed(skipped)).toMatchObject({ app: { name: 'There' }, steps: [{ outcome: 'unchanged' }, { outcome: 'granted' }] })
   const declined = terminal('app onboard there')
-  await declined.shows('Go on with it as it is? (yes/no)')
+  await declined.shows('Continue with it unchanged? (yes/no)')
   declined.type('no\r')
   expect((await declined.ended()).exit).toBe(9)
 })
@@ -188,7 +188,7 @@ test('a user who is not there stops it before anything is done; what fails later
   expect(late.exit).toBe(6)
   expect(errorOf(late)).toMatchObject({
     code: 'file_unwritable',
-    hint: expect.stringContaining('done before it: app late created'),
+    hint: expect.stringContaining('done before that: app late created'),
   })
   expect((await authctl('app onboard late --if-exists skip --dotenv .env')).exit).toBe(0)
 })
@@ -254,7 +254,7 @@ test('with e-mail domains and auto-grant it suggests to ask for verified address
   expect(parsed(await authctl('app show vault --json'))).toMatchObject({ require_verified_email: true })
 })
 
-/** As if `npm start` had been typed in the folder: the service signs with the secret that is kept there. */
+/** Simulates `npm start` in the folder: the secret that the service signs with is stored there. */
 async function besideService(secret = ACCESS_SECRET) {
   const machine = await signedIn()
   mkdirSync(join(machine.folder, '.gatehouse'))

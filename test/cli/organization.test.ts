@@ -3,7 +3,7 @@ import { gatehouseFixture, type Machine, nobody, parsed, register } from './sand
 
 const { service, signedIn } = gatehouseFixture()
 
-/** Somebody who is there to become a member. */
+/** Registers a user who can become a member, and returns the id. */
 async function person({ authctl }: Machine, email: string): Promise<string> {
   await authctl('app create people --name People --auto-grant --if-exists skip')
   return (await register(service.url, { email, password: 'a fine password', app_code: 'people' })).user.id

@@ -63,10 +63,10 @@ test.each([
   ['app create a b --name X', 'too many arguments'],
   ['app frobnicate', 'unknown command'],
   ['frobnicate', 'unknown command'],
-  ['app list -o yaml', 'none of table, json, ndjson'],
+  ['app list -o yaml', 'must be one of table, json, ndjson'],
   ['app list --json -o table', 'contradict'],
-  ['app list --timeout soon', 'no time'],
-  ['app list --base-url ftp://x', 'no http or https address'],
+  ['app list --timeout soon', 'is not a time'],
+  ['app list --base-url ftp://x', 'not an http or https URL'],
   ['app list --status asleep', 'must be one of'],
   ['app list --limit', 'argument missing'],
   ['export -f --help', 'the value before it is missing'],
@@ -76,7 +76,7 @@ test.each([
   ['help app frob', "unknown command 'app frob'"],
   ['frob --help', "unknown command 'frob'"],
   ['app frob --help', "unknown command 'frob'"],
-  ['app list --context ../x', 'cannot name a context'],
+  ['app list --context ../x', 'is not a valid context name'],
 ])('%s is exit 2 with nothing on stdout', async (command, message) => {
   const { authctl } = machine()
   const plain = await authctl(command)

@@ -10,7 +10,7 @@ import { errorOf, gatehouseFixture, type Machine, machine, parsed } from './sand
 
 const { service, signedIn } = gatehouseFixture()
 
-/** A permission file; returns its name. */
+/** Writes a permission file and returns its name. */
 function fileOf({ folder }: Machine, codes: Record<string, string>, name = 'permissions.json'): string {
   writeFileSync(
     join(folder, name),
@@ -194,7 +194,7 @@ describe('permission diff', () => {
 describe('permission codegen', () => {
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
-  /** What the compiler says of a file that imports the SDK. */
+  /** The compiler's errors for a file that imports the SDK. */
   const faultsOf = (file: string) => {
     const program = ts.createProgram([file], {
       strict: true,

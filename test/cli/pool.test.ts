@@ -125,7 +125,7 @@ describe('--from-file', () => {
       users: [
         { line: 2, user: 'ann@many.example', outcome: 'granted' },
         { line: 3, user: 'ben@many.example', outcome: 'unchanged' },
-        { line: 5, user: 'no user', outcome: 'failed', code: 'invalid_user', message: '"no user" names no user' },
+        { line: 5, user: 'no user', outcome: 'failed', code: 'invalid_user', message: '"no user" does not name a user' },
         expect.objectContaining({ line: 6, user: 'nobody@many.example', outcome: 'failed', code: 'user_not_found' }),
         { line: 7, user: 'cid@many.example@@many', outcome: 'granted' },
       ],
@@ -188,7 +188,7 @@ describe('--from-file', () => {
     expect(exit).toBe(4)
     const { total, counts } = JSON.parse(stdout)
     expect(counts).toEqual({ tagged: expect.any(Number), failed: 1, not_tried: expect.any(Number) })
-    // Those that were on their way beside it are told as they ended.
+    // Requests that were in flight at that moment are counted by their results.
     expect([total, counts.tagged + counts.not_tried, counts.not_tried > 20]).toEqual([40, 39, true])
   })
 })

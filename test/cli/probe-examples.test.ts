@@ -1,4 +1,5 @@
-// The examples are clean for `authctl dev probe`. That of Next.js needs an installation of its own: its tests send it the same tokens.
+// `authctl dev probe` finds no holes in the examples. The Next.js example needs a separate
+// installation, so its own tests send it the tokens.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,7 +15,7 @@ const hasPython = !isFastLane && spawnSync('python3', ['--version']).status === 
 const node = process.execPath
 const folderOf = (name: string) => fileURLToPath(new URL(`../../examples/${name}/`, import.meta.url))
 
-/** Starts an example and gives its address, once it tells that on one of its streams. */
+/** Starts an example and returns its address, once it prints that on one of its streams. */
 async function start(name: string, [command, ...words]: string[], env: Record<string, string>): Promise<string> {
   const stdio = ['ignore', 'pipe', 'ignore', 'pipe'] as const
   const child = spawn(command!, words, {

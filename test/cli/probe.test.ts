@@ -1,4 +1,4 @@
-// `authctl dev probe`: what a backend accepts that it has to refuse.
+// `authctl dev probe` finds tokens that a backend accepts but must refuse.
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const secret = randomBytes(32).toString('base64url')
 describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
   const { service, signedInOnce } = gatehouseFixture({ JWT_ACCESS_SECRET: secret }, kind)
 
-  /** An app, its admin, and a backend of it. */
+  /** Creates an app and a backend for it, on a machine where its admin is signed in. */
   async function begin(...weaknesses: Weakness[]) {
     const here = await signedInOnce()
     const code = `notes-${randomBytes(4).toString('hex')}`
@@ -49,7 +49,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
 
   const known: [Weakness, ...string[]][] = [
     ['needs no token', 'no token'],
-    ['takes any word', 'no token but a word'],
+    ['takes any word', 'a word instead of a token'],
     ['needs no signature part', 'a token without its signature part'],
     ['cuts padding off', 'a token with padding'],
     ['takes alg none', 'a token that says it needs no signature'],
@@ -61,7 +61,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     ],
     ['finds no key by the kid, and goes on', 'a token that brings its own key'],
     ['takes an empty signature', 'a token whose signature was cut off'],
-    ['takes the first of a list of claims', 'a payload that is no object'],
+    ['takes the first of a list of claims', 'a payload that is not an object'],
     ['takes the hash from the token', 'a token signed with HMAC-SHA-512'],
     ['does not look at alg', 'a token that claims an RSA signature'],
     ['does not look at typ', 'a token of another kind'],
@@ -75,10 +75,10 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     ['looks at aud alone', 'a token of another app that names this audience'],
     ['does not look at app_id', 'a token without an app'],
     ['needs no exp', 'a token that never expires'],
-    ['converts exp', 'a token with an expiry that is a text'],
-    ['needs no uid', 'a token of nobody'],
+    ['converts exp', 'a token with an expiry that is a string'],
+    ['needs no uid', 'a token without a user'],
     ['needs no tv', 'a token without a version'],
-    ['takes text for permissions', 'a token whose permissions are a text'],
+    ['takes text for permissions', 'a token whose permissions are a string'],
     ['takes machine tokens', 'a machine token'],
   ]
 
@@ -182,7 +182,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect((await probe('--revoked-within soon')).exit).toBe(2)
     const elsewhere = await here.authctl(`dev probe http://api.example.com/me --app ${app.code}`)
     expect(elsewhere.exit).toBe(2)
-    expect(elsewhere.stderr).toMatch(/can be read on the way[\s\S]*--yes is required/)
+    expect(elsewhere.stderr).toMatch(/can be read in transit[\s\S]*--yes is required/)
     const planned = await probe('--dry-run')
     expect([planned.exit, parsed(planned).attacks]).toEqual([0, []])
     expect(await users()).toBe(before)

@@ -1,4 +1,4 @@
-// The service answers with commands to copy; it does not import authctl, so their spelling is compared here.
+// The service's answers contain commands to copy. The service does not import authctl, so this file checks their spelling.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ const source = readdirSync(folder)
   .map((file) => readFileSync(join(folder, file), 'utf8'))
   .join('\n')
 
-/** `command('org member', '--org', id, …)`: its path, its flags, and how many words stand before the first of them. */
+/** Each call like `command('org member', '--org', id, …)`: its path, its flags, and how many words come before the first flag. */
 const named = [...source.matchAll(/\bcommand\('([a-z -]+)'((?:[^()]|\([^()]*\))*)\)/g)].map(([, path = '', rest = '']) => {
   const words = rest.split(/,(?![^(]*\))/).filter((word) => word.trim() !== '')
   const firstFlag = words.findIndex((word) => word.includes("'--"))
@@ -32,10 +32,10 @@ test.each(named)('authctl $path is there, with the flags and words that the serv
   expect(spec).toBeDefined()
   const options = Object.entries(spec!.options)
   const known = [...Object.keys(globalOptions), ...Object.keys(spec!.options)].map(flagName)
-  // A toggle is turned off by its name with `no-`.
+  // The prefix `no-` turns a toggle off.
   expect(flags.filter((flag) => !known.includes(flag!.replace(/^no-/, '')))).toEqual([])
   expect(positionals).toBeLessThanOrEqual(options.filter(([, { kind }]) => kind === 'positional').length)
-  // Whoever copies it is not asked for more.
+  // The command must not prompt for anything else.
   const missing = options.filter(([key, option]) => option.kind === 'text' && option.required && !flags.includes(flagName(key)))
   expect(missing).toEqual([])
   const words = options.filter(([, option]) => option.kind === 'positional' && option.required)

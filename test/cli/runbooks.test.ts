@@ -1,4 +1,4 @@
-// Each page of docs/runbooks, typed as it stands: at most two commands find out, and one puts it right.
+// Runs the commands of each page of docs/runbooks as written: at most two to find the cause, and one to fix it.
 import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const password = 'a fine password'
 
 const titles = ['Find out', 'Put it right'] as const
 
-/** The commands under a title of a page, without the name of the program. */
+/** The commands under a heading of a page, without the name of the program. */
 function commandsIn(page: string, title: (typeof titles)[number]): string[] {
   const text = readFileSync(join(folder, page), 'utf8')
   const section = text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? ''
@@ -37,7 +37,7 @@ test('a page has at most two commands that find out and one that puts right, and
   const list = readFileSync(join(folder, 'README.md'), 'utf8')
   for (const page of pages) {
     const [answers, cures] = titles.map((title) => commandsIn(page, title).length)
-    // Of a leaked token one of two: it is of a user, or of a service account.
+    // The page on a leaked token has two fixes to choose from: for a user's token and for a service account's.
     const most = page === 'token-leaked.md' ? 2 : 1
     expect({ page, isShort: answers! >= 1 && answers! <= 2 && cures! >= 1 && cures! <= most }).toEqual({ page, isShort: true })
     expect(list).toContain(`](${page})`)
@@ -59,11 +59,11 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     return here
   }
 
-  /** Types the commands of a page that find out, and returns their answers as a terminal shows them. */
+  /** Runs the commands of a page that find the cause, and returns their output as a terminal shows it. */
   async function findOut({ authctl }: Machine, page: string, input?: string): Promise<Ended[]> {
     const answers: Ended[] = []
     for (const line of commandsIn(page, 'Find out')) {
-      // The shell would hand the file over.
+      // A shell would read the file after `<`; here `input` replaces it.
       const [command] = line.split(' < ')
       const answer = await authctl(`${command} -o table`, input === undefined ? {} : { input })
       expect({ line, exit: answer.exit }).toEqual({ line, exit: 0 })
@@ -96,7 +96,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     call('POST', '/auth/login', { body: { email, password: typed, app_code: 'shop' }, ...(ip ? { ip } : {}) })
   const me = async (token: string) => (await call('GET', '/auth/me', { token })).status
 
-  /** The app `shop`, and Bob who is new there. */
+  /** Creates the app `shop` and registers Bob there. */
   async function bobAtShop({ authctl }: Machine) {
     await authctl('app create shop --name Shop --auto-grant --if-exists skip')
     await authctl('user delete bob@example.com --confirm bob@example.com')
@@ -250,7 +250,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     const fresh = readFileSync(join(here.folder, 'secret.txt'), 'utf8').trim()
     await restart(fresh)
     expect([await poll(secret), await poll(fresh)]).toEqual([401, 200])
-    // The session of the operator goes on, with a token of the new secret.
+    // The operator's session continues with a token signed with the new secret.
     const done = await here.authctl('secret rotate --leaked --secret-file secret.txt -o table')
     expect(done.exit).toBe(0)
     expect(done.stdout).toMatch(/VERDICT +done/)
@@ -258,7 +258,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   })
 })
 
-/** A token that somebody made with the secret of a service: of a session that there never was. */
+/** A token as a thief of the secret would forge it, with the id of a session that never existed. */
 function forged(token: string): string {
   const [header, payload] = token.split('.')
   const claims = { ...JSON.parse(Buffer.from(payload!, 'base64url').toString()), sid: nobody }

@@ -1,4 +1,4 @@
-// What keeps a command typed at the wrong place, or by the wrong hands, from doing harm.
+// How authctl keeps a command from doing harm if it is typed in the wrong context or by the wrong person.
 import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -41,7 +41,7 @@ describe('a protected context', () => {
     }
     expect((await here.authctl('app show guarded')).exit).toBe(3)
     expect((await here.authctl('app create guarded --name G --context prod --yes')).exit).toBe(0)
-    // What changes nothing asks nothing.
+    // Commands that change nothing do not ask for confirmation.
     for (const read of ['app list', 'whoami', 'app delete guarded --dry-run', 'token trace -'])
       expect([read, (await here.authctl(read, { input: 'grt_x' })).exit]).toEqual([read, read.startsWith('token') ? 3 : 0])
   })
@@ -50,7 +50,7 @@ describe('a protected context', () => {
     const here = await inProduction()
     const declined = here.terminal('app create asked --name A')
     await declined.shows(`*** PROTECTED: this writes in prod (${service.url}) ***`)
-    await declined.shows('To go on, type prod:')
+    await declined.shows('To continue, type prod:')
     declined.type('yes\r')
     expect((await declined.ended()).exit).toBe(9)
     expect((await here.authctl('app show asked')).exit).toBe(3)
@@ -58,10 +58,10 @@ describe('a protected context', () => {
     for (const email of ['one@example.com', 'two@example.com'])
       await addUser(await signedIn(), { email, password: 'a fine password' })
     const agreed = here.terminal('pool tag --pool asked --from-file users.txt')
-    await agreed.shows('To go on, type prod:')
+    await agreed.shows('To continue, type prod:')
     agreed.type('prod\r')
     const { screen, exit } = await agreed.ended()
-    expect([exit, screen.match(/To go on/g)!.length > 0, screen.match(/PROTECTED/g)]).toEqual([0, true, ['PROTECTED']])
+    expect([exit, screen.match(/To continue/g)!.length > 0, screen.match(/PROTECTED/g)]).toEqual([0, true, ['PROTECTED']])
     expect(parsed(await here.authctl('user show one@example.com --json')).namespaces).toContain('asked')
   })
 })
@@ -170,7 +170,7 @@ test('on a terminal many grants ask once about all accounts that nobody has prov
   }
   await here.authctl('app create asked --name A')
   writeFileSync(join(here.folder, 'users.txt'), ['ada@example.com', ...emails].join('\n'))
-  const question = 'Really give this to one@asking.example and 1 other, addresses that nobody has verified'
+  const question = 'Really give this to one@asking.example and 1 other, unverified addresses'
   const declined = here.terminal('grant add --app asked --from-file users.txt')
   await declined.shows(question)
   declined.type('no\r')
@@ -203,7 +203,7 @@ test('Ctrl-C in the middle of many tells what is done and what was under way', a
       return reply(response, 200, { items: [{ id: crypto.randomUUID() }], next_cursor: null })
     if (method === 'GET') return reply(response, 200, {})
     moved += 1
-    // The first ten are answered, the others never.
+    // Only the first ten requests are answered.
     if (moved <= 10) reply(response, 200, {})
   })
   const here = machine()
@@ -214,8 +214,8 @@ test('Ctrl-C in the middle of many tells what is done and what was under way', a
   bulk.type('\u0003')
   const { screen, exit } = await bulk.ended()
   expect(exit).toBe(130)
-  expect(screen).toContain('interrupted: 10 of 40 users are done; under way: lines')
-  expect(screen).toContain('run it again as it was')
+  expect(screen).toContain('interrupted: 10 of 40 users are done; in progress: lines')
+  expect(screen).toContain('run the same command again')
 })
 
 test('Ctrl-C among users who are sent together names the lines that were under way', async () => {
@@ -224,7 +224,7 @@ test('Ctrl-C among users who are sent together names the lines that were under w
     if (method === 'GET') return reply(response, 200, {})
     sent += 1
     const { users } = JSON.parse(body)
-    // The first hundred are answered, the others never.
+    // Only the first request, with a hundred users, is answered.
     if (sent === 1) reply(response, 200, { items: users.map((user: string) => ({ user, outcome: 'granted' })) })
   })
   const here = machine()
@@ -235,5 +235,5 @@ test('Ctrl-C among users who are sent together names the lines that were under w
   bulk.type('\u0003')
   const { screen, exit } = await bulk.ended()
   expect(exit).toBe(130)
-  expect(screen).toContain('interrupted: 100 of 140 users are done; under way: lines 101 to 140')
+  expect(screen).toContain('interrupted: 100 of 140 users are done; in progress: lines 101 to 140')
 })

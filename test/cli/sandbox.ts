@@ -27,10 +27,10 @@ export interface Ended {
   exit: number | null
 }
 
-/** An id that nothing has. */
+/** An id that does not exist. */
 export const nobody = '01997c2f-0000-7000-8000-000000000000'
 
-/** What a command with `--json` wrote. */
+/** The parsed output of a command with `--json`. */
 export const parsed = ({ stdout }: { stdout: string }) => JSON.parse(stdout)
 export const errorOf = ({ stderr }: { stderr: string }) => JSON.parse(stderr).error
 
@@ -58,7 +58,7 @@ export interface Gatehouse {
   stop(): Promise<void>
 }
 
-/** A service of its own, on a new database, with `admin` in it. It runs inside of the tests: they must not block its event loop. */
+/** Starts a service with `admin` on a new database. It runs in the test process, so tests must not block the event loop. */
 export async function startGatehouse(settings: Record<string, string> = {}, kind: DatabaseKind = 'sqlite'): Promise<Gatehouse> {
   const database = await createDatabase(kind)
   const ends = [() => database.drop()]
@@ -79,7 +79,7 @@ export async function startGatehouse(settings: Record<string, string> = {}, kind
   }
 }
 
-/** A service for the tests of a file, and machines that its admin is signed in on. */
+/** A service for the tests of a file, and machines where its admin is signed in. */
 export function gatehouseFixture(settings: Record<string, string> = {}, kind: DatabaseKind = 'sqlite') {
   const service = fixture(() => startGatehouse(settings, kind))
   afterAll(() => service.stop())
@@ -91,7 +91,7 @@ export function gatehouseFixture(settings: Record<string, string> = {}, kind: Da
       await here.login(service.url)
       return here
     },
-    /** The same with one session for all, which no test may end. */
+    /** Like `signedIn`, but all machines share one session, which no test may end. */
     async signedInOnce(): Promise<Machine> {
       const here = machine()
       if (contexts === undefined) {
@@ -110,19 +110,19 @@ export interface RunOptions {
   env?: Record<string, string>
 }
 
-/** A machine of one user: an empty home, where `authctl` is typed. */
+/** The machine of one user: an empty home directory to run `authctl` in. */
 export interface Machine {
   folder: string
   /**
-   * Without a terminal. The first time in a run of the tests that a command is typed it is a process, then it runs inside of the tests:
-   * all of it but the start of Node, which would take most of the time. Such runs take turns.
+   * Runs without a terminal. The first use of a command in a test run starts a process. Later uses run in the test process, which
+   * saves the start of Node, most of the time that a command takes. Such runs take turns.
    */
   authctl(command: string | string[], options?: RunOptions): Promise<Ended>
-  /** Without a terminal and always a process, for what is said of several at once. */
+  /** Runs without a terminal and always as a process, for tests of several processes at once. */
   authctlProcess(command: string | string[], options?: RunOptions): Promise<Ended>
-  /** Without a terminal, for what does not end by itself. */
+  /** Starts a command without a terminal that runs until it is interrupted. */
   start(command: string | string[]): Running
-  /** Inside a terminal. */
+  /** Starts a command in a terminal. */
   terminal(command: string | string[], options?: { env?: Record<string, string>; columns?: number }): Terminal
   login(url: string, as?: { email: string; password: string }): Promise<void>
   contextsPath: string
@@ -130,7 +130,7 @@ export interface Machine {
     current: string | null
     contexts: Record<string, { base_url: string; email: string; tokens: Record<string, unknown> | null; device_token?: string }>
   }
-  /** Lets a test age a token. */
+  /** Changes the stored tokens of a context, for example to make them look old. */
   changeTokens(name: string, changes: Record<string, unknown>): void
 }
 
@@ -142,24 +142,24 @@ export interface Running {
 }
 
 export interface Terminal {
-  /** Waits until the screen shows this, after what was waited for before. */
+  /** Waits until the screen shows this text, after the text of the previous call. */
   shows(text: string): Promise<void>
   type(keys: string): void
-  /** Whether its program handles Ctrl-C by itself, as it does from its start on. */
+  /** Whether the program handles Ctrl-C, which it does as soon as it has started. */
   catchesInterrupts(): boolean
-  /** Everything shown until now, without the sequences that draw it. */
+  /** Everything shown so far, without control sequences. */
   screen(): string
-  /** Everything shown, without the sequences that draw it, and the exit code. */
+  /** Waits until the program ends. Returns everything shown, without control sequences, and the exit code. */
   ended(): Promise<{ screen: string; exit: number }>
-  /** All that it was sent until its program ended, as it was sent. */
+  /** Waits until the program ends. Returns everything that it sent to the terminal, unchanged. */
   sent(): Promise<string>
-  /** The same until now. */
+  /** Everything that the program has sent to the terminal so far, unchanged. */
   sentSoFar(): string
-  /** Whether it had colours or emphasis when it ended. */
+  /** Waits until the program ends. Returns whether it used colours or emphasis. */
   colours(): Promise<boolean>
 }
 
-/** Words as a shell would split them; enough for what the tests type. */
+/** Splits a command into words as a shell does, as far as the tests need it. */
 function split(command: string | string[]): string[] {
   if (Array.isArray(command)) return command
   return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '')
@@ -170,7 +170,7 @@ export function machine(): Machine {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const baseEnv = {
     ...{ PATH: process.env.PATH ?? '', ...compileCache, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') },
-    // Tests count the requests of a command.
+    // Tests count the requests of a command, and the notice would add one.
     AUTHCTL_NO_UPDATE_NOTICE: '1',
   }
   const contextsPath = join(folder, 'config', 'authctl', 'contexts.json')
@@ -209,7 +209,7 @@ export function machine(): Machine {
   }
 }
 
-/** Whether no worker of this run has typed the command before; a folder can only be made once. */
+/** Whether no worker of this run has used the command before. The first one creates a folder, which succeeds only once. */
 function isFirstOf(command: string): boolean {
   if (typed.has(command)) return false
   typed.add(command)
@@ -222,7 +222,7 @@ function isFirstOf(command: string): boolean {
 }
 const typed = new Set<string>()
 
-/** The longest path of a command that these words hold in order, whatever flags stand between. */
+/** The longest command path that these words contain in this order, ignoring flags. */
 function commandOf(words: string[]): string {
   const plain = words.filter((word) => !word.startsWith('-'))
   const named = commands.map(({ path }) => path).filter((path) => ` ${plain.join(' ')} `.includes(` ${path} `))
@@ -237,12 +237,12 @@ function inTurn<T>(run: () => Promise<T>): Promise<T> {
   return mine
 }
 
-/** A process that has just begun has no connection from before, which the service might be about to close. */
+/** Uses no kept connection, as a new process would: the service might be about to close it. */
 function exchangeOnce(request: HttpRequest): Promise<HttpAnswer> {
   return exchangeHttp({ ...request, headers: { ...request.headers, connection: 'close' } })
 }
 
-/** What `authctl.ts` does, with streams and an environment of its own. */
+/** Does what `authctl.ts` does, with separate streams and environment. */
 async function runInside(words: string[], cwd: string, { input = '', env = {} }: RunOptions): Promise<Ended> {
   const ended = { stdout: '', stderr: '' }
   const into = (name: 'stdout' | 'stderr') =>
@@ -306,7 +306,7 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
     changed()
   })
   terminal.onExit(({ exitCode, signal }) => {
-    // As a shell tells it.
+    // The exit code that a shell reports.
     exit = signal ? 128 + signal : exitCode
     changed()
   })
@@ -330,7 +330,7 @@ function openTerminal(words: string[], cwd: string, env: Record<string, string>,
     },
     type: (keys) => terminal.write(keys),
     catchesInterrupts() {
-      // Until it is another program, the process handles signals as that of the tests does.
+      // Until the child has executed its program, it handles signals as the test process does.
       if (!readFileSync(`/proc/${terminal.pid}/cmdline`, 'utf8').split('\0').includes(words[0]!)) return false
       const [, caught = '0'] = /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${terminal.pid}/status`, 'utf8')) ?? []
       return (BigInt(`0x${caught}`) & 2n) !== 0n
@@ -357,7 +357,7 @@ export interface StandIn {
   requests: { method: string; path: string; authorization: string | undefined; reason: string | undefined; body: string }[]
 }
 
-/** Something that answers in the place of a Gatehouse, to give answers that a healthy one gives seldom. */
+/** A server that stands in for Gatehouse, for answers that a healthy one seldom gives. */
 export async function standIn(
   answer: (request: { method: string; path: string; body: string; turn: number }, response: ServerResponse) => void,
 ): Promise<StandIn> {
@@ -380,7 +380,7 @@ export async function standIn(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** One JSON answer. */
+/** Sends a JSON answer. */
 export function reply(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
@@ -390,7 +390,7 @@ export function apiError(status: number, code: string) {
   return { status, code, title: `it is ${code}`, detail: null, request_id: 'request-1' }
 }
 
-/** Someone who registered through an app; directly over HTTP, as a browser would. */
+/** Registers a user through an app, directly over HTTP, as a browser would. */
 export async function register(
   url: string,
   body: { email: string; password: string; app_code: string; first_name?: string },
@@ -404,7 +404,7 @@ export async function register(
   return (await response.json()) as { user: { id: string } }
 }
 
-/** Someone whom an admin, signed in on this machine, made directly over HTTP. */
+/** Creates a user as the admin who is signed in on this machine, directly over HTTP. */
 export async function addUser(
   { readContexts }: Machine,
   body: { email: string; password: string; namespace?: string },

@@ -2,13 +2,13 @@ import { UnicodeGraphemesAddon } from '@xterm/addon-unicode-graphemes'
 import xterm from '@xterm/headless'
 
 export interface Screen {
-  /** Each line as it stands there, also those that have left the window. A line that did not fit goes on with `↩`. */
+  /** All lines, including those that have scrolled out of the window. The continuation of a wrapped line begins with `↩`. */
   lines: string[]
-  /** The colours of the line in which a text stands first, one for each word: `-`, `bold`, or a number of the palette. */
+  /** The colours of the first line that contains a text, one for each word: `-`, `bold`, or a palette number. */
   coloursOf(text: string): string[]
 }
 
-/** What a terminal of so many columns shows after it was sent this. */
+/** What a terminal with `columns` columns shows after it has received `sent`. */
 export async function drawScreen(sent: string, columns: number): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows: 24, scrollback: 10_000, allowProposedApi: true })
   terminal.loadAddon(new UnicodeGraphemesAddon())

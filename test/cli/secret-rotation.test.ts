@@ -1,4 +1,4 @@
-// `secret rotate` through the whole guide, with real servers that are restarted step by step.
+// Follows the whole guide with `secret rotate`, restarting real servers step by step.
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
         ...(previous ? { JWT_ACCESS_SECRET_PREVIOUS: previous } : {}),
       })
     }
-    /** What an instance of a consumer with these secrets shows when it asks for revocations. */
+    /** Asks for revocations as an instance of a consumer with these secrets, which shows the service that it has them. */
     const poll = async (app: string, ...secrets: string[]) => {
       const token = assertionOf({ code: app }, { secret: secrets[0]!, claims: { kids: secrets.map(kidOf) } })
       const reply = await fetch(`${server!.url}/api/v1/revocations`, { headers: { authorization: `Bearer ${token}` } })
@@ -62,10 +62,10 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect(behind.why).toContain('blog, shop')
     await poll('shop', next, old)
     expect((await look()).why).toContain('blog')
-    // Watched, it tells as soon as the last consumer has it.
+    // In a terminal it waits, and reports as soon as the last consumer has the secret.
     const watching = here.terminal('secret rotate --secret-file secret.txt')
     await watching.shows('not every consumer accepts the next secret')
-    // The instances of before were last seen minutes ago.
+    // Make it look as if the earlier instances were last seen minutes ago.
     await ageLedger(database.url)
     for (const app of ['shop', 'blog']) await poll(app, next, old)
     const seenAt = Date.now()
@@ -85,7 +85,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   })
 })
 
-/** Moves what was seen so far into the past, as if ten minutes had gone by. */
+/** Moves all sightings so far ten minutes into the past. */
 async function ageLedger(databaseUrl: string): Promise<void> {
   const { createKnex } = await import('../../packages/server/src/db/knex.ts')
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })

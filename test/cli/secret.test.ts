@@ -61,7 +61,7 @@ describe('secret status', () => {
     const { authctl } = await signedIn()
     const empty = await authctl('secret status -o table')
     expect(empty.exit).toBe(0)
-    expect(empty.stdout).toMatch(/^SERVER +KID\nsigns +[0-9a-f]{8}\naccepted besides +[0-9a-f]{8}\n$/)
+    expect(empty.stdout).toMatch(/^SERVER +KID\nsigns +[0-9a-f]{8}\nalso accepted +[0-9a-f]{8}\n$/)
     expect(empty.stderr).toContain('no consumer was seen')
 
     for (const code of ['ready', 'halfway', 'behind']) await authctl(`app create ${code} --name N`)
@@ -108,7 +108,7 @@ describe('service-account', () => {
     const { status } = await fetch(`${service.url}/api/v1/admin/service-accounts`, {
       headers: { authorization: `Bearer ${token}` },
     })
-    // It may not read the list, but it is known.
+    // The token is valid but may not read the list.
     return status === 403
   }
 

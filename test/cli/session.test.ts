@@ -167,7 +167,7 @@ describe('the session renews itself', () => {
   })
 
   test('when the service calls the access token expired', async () => {
-    // Long enough for the new token to be good still when a busy machine comes to use it.
+    // Long enough for the new token to be still valid when a busy machine gets to use it.
     const brief = await startGatehouse({ JWT_ACCESS_TTL_SECONDS: '4' })
     try {
       const { login, authctl, changeTokens, readContexts } = machine()
@@ -203,7 +203,7 @@ describe('the session renews itself', () => {
         const after = readContexts().contexts.default!.tokens!
         expect(after.access_token).not.toBe(before.access_token)
         expect(after.refresh_token).not.toBe(before.refresh_token)
-        // A token alone cannot be renewed.
+        // An access token without a refresh token cannot be renewed.
         const given = await authctl('whoami --json', {
           env: { AUTHCTL_TOKEN: String(before.access_token), AUTHCTL_BASE_URL: server.url },
         })
@@ -229,7 +229,7 @@ describe('the session renews itself', () => {
       refresh_expires_in: 9000,
       user: { id: 'u', email: 'ada@example.com' },
     })
-    /** Where `first` is signed in; each refresh gives `new`. */
+    /** A machine with the tokens `first`. All requests after the login get `answer`. */
     const signedIn = async (answer: Parameters<typeof standIn>[0]) => {
       const service = await standIn((request, response) => {
         if (request.path.endsWith('/login')) reply(response, 200, tokens('first'))

@@ -28,7 +28,7 @@ test('a missing value is asked for, and an empty answer is none', async () => {
   create.type('\r')
   await create.shows('Type an answer')
   create.type('asked\r')
-  await create.shows('Name that people read')
+  await create.shows('Display name')
   create.type('Asked for\r')
   expect((await create.ended()).exit).toBe(0)
   expect(JSON.parse((await here.authctl('app show asked --json')).stdout).name).toBe('Asked for')
@@ -75,14 +75,14 @@ test.each(['grant add --app open', 'user role --role support', 'org member --org
     const [noun, verb, ...rest] = command.split(' ')
     const typed = noun === 'user' ? `user role ${email} ${rest.join(' ')}` : `${noun} ${verb} --user ${email} ${rest.join(' ')}`
     const declined = here.terminal(typed)
-    await declined.shows('nobody has verified')
+    await declined.shows('an unverified address')
     declined.type('no\r')
     expect((await declined.ended()).exit).toBe(9)
     const agreed = here.terminal(typed)
-    await agreed.shows('nobody has verified')
+    await agreed.shows('an unverified address')
     agreed.type('yes\r')
     expect((await agreed.ended()).exit).toBe(0)
-    // A script goes on, and is warned by the answer.
+    // In a script it goes ahead; the answer contains a warning.
     expect((await here.authctl(typed)).exit).toBe(0)
     await here.authctl('app delete open --confirm open --force')
   },

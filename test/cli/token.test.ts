@@ -16,7 +16,7 @@ async function withToken(): Promise<{ here: Machine; token: string }> {
   return { here, token: String(here.readContexts().contexts.default!.tokens!.access_token) }
 }
 
-/** The same token with other claims, signed anew. */
+/** The token with changed claims and a new signature. */
 function withClaims(token: string, changes: Record<string, unknown>): string {
   const [header, payload] = token.split('.')
   const claims = { ...JSON.parse(Buffer.from(payload!, 'base64url').toString()), ...changes }

@@ -1,4 +1,4 @@
-// `authctl top` as people see it: an emulator draws what it sends, in terminals of 40, 80 and 140 columns.
+// `authctl top` as people see it: an emulator draws its output in terminals of 40, 80 and 140 columns.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const keys = { up: '\u001b[A', down: '\u001b[B', enter: '\r', escape: '\u001b', 
 const at = '2030-05-01T12:00:00.000Z'
 const before = (seconds: number) => new Date(Date.parse(at) - seconds * 1000).toISOString()
 const uuid = (end: string) => `01997c2f-0000-7000-8000-${end.padStart(12, '0')}`
-/** What would move the cursor, set the title of the terminal and turn the text around. */
+/** Would move the cursor, set the title of the terminal and reverse the text direction. */
 const hostile = 'eve\u001b[2J\u001b]0;pwned\u0007\u202e@example.com'
 
 const stats = () => ({
@@ -80,7 +80,7 @@ const service = () =>
 
 interface Watched {
   terminal: Terminal
-  /** Waits until the screen shows this, and tells all that it shows. */
+  /** Waits until the screen shows this text, and returns the whole screen. */
   showing(text: string): Promise<Screen>
 }
 
@@ -96,7 +96,7 @@ function watch({ url }: StandIn, columns: number, env = {}): Watched {
   }
 }
 
-/** The screen without the address of the service, which is another one each time. */
+/** The screen without the address of the service, which changes each time. */
 const shown = ({ lines }: Screen) => `\n${lines.join('\n').replace(/127\.0\.0\.1:\d+/, 'service')}\n`
 
 test('at 40 columns', async () => {
@@ -278,7 +278,7 @@ test.each([
   expect((await terminal.ended()).exit).toBe(exit)
   expect(clock()).toBeLessThan(longestMs)
   const sent = await terminal.sent()
-  // The screen of before, its cursor, and nothing left of ours.
+  // The earlier screen and its cursor are restored, and nothing of ours is left.
   expect(sent.lastIndexOf('\u001b[?1049l')).toBeGreaterThan(sent.lastIndexOf('\u001b[?1049h'))
   expect(sent.lastIndexOf('\u001b[?25h')).toBeGreaterThan(sent.lastIndexOf('\u001b[?25l'))
   expect((await drawScreen(sent, 80)).lines).toEqual([])

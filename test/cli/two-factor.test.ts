@@ -9,7 +9,7 @@ const { service } = gatehouseFixture()
 const password = 'a fine password'
 const step = 30_000
 
-/** Somebody who is signed in. */
+/** Registers a user and signs in on a new machine. */
 async function person(email: string): Promise<Machine> {
   const admin = machine()
   await admin.login(service.url)
@@ -21,9 +21,9 @@ async function person(email: string): Promise<Machine> {
   return here
 }
 
-/** Goes through the setup with the code before the present one, so that the present one is left. */
+/** Goes through the setup with the previous code, so that the current one is still unused. */
 async function setUp(here: Machine, flags = ''): Promise<{ screen: string; secret: string }> {
-  // Not across the end of a step, or the code before the present one would be too old.
+  // Do not start near the end of a step, or the previous code would be too old by the time it is used.
   const left = step - (Date.now() % step)
   if (left < 5_000) await new Promise((resolve) => setTimeout(resolve, left))
   const setup = here.terminal(`two-factor setup ${flags}`)
@@ -51,7 +51,7 @@ test('setup shows the QR code and the secret, takes another try, and prints ten 
   setup.type(
     `${['000000', '111111', '222222', '333333', '444444', '555555', '666666', '777777'].find((code) => !near.includes(code))}\r`,
   )
-  await setup.shows('that is not the code')
+  await setup.shows('wrong code')
   await setup.shows('Code that the app shows')
   setup.type(`${totpAt(secret, Date.now())}\r`)
   const { screen, exit } = await setup.ended()

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { machine, reply, type StandIn, standIn } from './sandbox.ts'
 
-const notice = 'the service is of version 99.1.0, this authctl of '
+const notice = 'the service has version 99.1.0, this authctl only '
 
-/** A service of that version, whose list comes when its version has been told, unless that is kept back. */
+/** A service of this version. It answers the list after /health; with `tells: false` it never answers /health. */
 async function serviceOf(
   version: unknown,
   { tells = true } = {},
@@ -23,7 +23,7 @@ async function serviceOf(
       return
     }
     if (tells && service.requests.some(({ path }) => path.endsWith('/health'))) await hasTold
-    // What was told has yet to be read at the other end.
+    // Leave authctl time to read the answer of /health.
     setTimeout(() => reply(response, 200, { items: [], next_cursor: null }), tells ? 300 : 0)
   })
   return {

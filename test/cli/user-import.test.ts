@@ -153,7 +153,7 @@ describe('user import', () => {
     expect(parsed(await authctl('user import -f -', { input }))).toMatchObject({ lines: 2, imported: 2 })
     const empty = await authctl('user import -f - -o table', { input: '\n \n' })
     expect(empty.exit).toBe(0)
-    expect(empty.stderr).toBe('standard input holds no line\n')
+    expect(empty.stderr).toBe('standard input contains no lines\n')
   })
 
   test('a line that is too long, and one of broken UTF-8, fail alone', async () => {
@@ -231,13 +231,13 @@ interface Sent {
   emails: string[]
 }
 
-/** What the service would answer, of lines that are all new. */
+/** What the service would answer if all lines were new. */
 const answerTo = (body: string): { sent: Sent; answer: typeof none & { errors: object[] } } => {
   const emails = [...body.matchAll(/"email":"([^"]+)"/g)].map(([, email]) => email!)
   return { sent: { lines: emails.length, emails }, answer: { ...none, imported: emails.length, errors: [] } }
 }
 
-/** Where nobody listens. */
+/** A URL that nothing listens on. */
 async function deafUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -261,7 +261,7 @@ describe('on the way', () => {
     const { exit, stdout, stderr } = await here.authctl('user import -f users.ndjson', withToken(url))
     expect({ exit, sent }).toEqual({ exit: 0, sent: [2_000, 2_000, 2_000, 10] })
     expect(JSON.parse(stdout)).toMatchObject({ lines: 2_010, imported: 10, unchanged: 2_000, sent_again: 2_000 })
-    expect(stderr).toContain('the lines 1 to 2000 are sent again')
+    expect(stderr).toContain('lines 1 to 2000 are sent again')
   })
 
   test('429 and 503 are waited out; for good, it stops with exit 7 and says where', async () => {
@@ -340,8 +340,8 @@ describe('on the way', () => {
     stopped.type('\u0003')
     const { screen, exit } = await stopped.ended()
     expect(exit).toBe(130)
-    expect(screen).toContain('authctl: interrupted: 2,000 lines are done; the lines 2001 to 2501 were under way')
-    expect(screen).toContain('run it again as it was')
+    expect(screen).toContain('authctl: interrupted: 2,000 lines are done; lines 2001 to 2501 were in progress')
+    expect(screen).toContain('run the same command again')
     expect(read(here, 'failed.ndjson')).toBe('{\n')
   })
 })
@@ -436,8 +436,8 @@ describe('a CSV file', () => {
   test('with a column that no user has, two of one, or no e-mail, is refused before anything is sent', async () => {
     const here = await signedIn()
     for (const [header, message] of [
-      ['email,phone,fax', /columns that no user has: "phone", "fax"/],
-      ['email;first_name', /a column that no user has/],
+      ['email,phone,fax', /unknown columns: "phone", "fax"/],
+      ['email;first_name', /an unknown column/],
       ['email,E-Mail', /two columns for email/],
       ['first_name,last_name', /no column email/],
       ['email,"first', /quotes/],

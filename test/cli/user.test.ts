@@ -169,7 +169,7 @@ test('explain names all that refuses, and after its commands the user is let in'
   await create(here, 'ned@example.com', 'elsewhere')
   await authctl('user suspend ned@example.com --yes')
   const { stdout } = await authctl('grant explain --app behind --user ned@example.com -o table')
-  expect(stdout).toContain('once that is mended, this refuses too:')
+  expect(stdout).toContain('once that is fixed, this refuses too:')
   const remedies = [...stdout.matchAll(/^ {2}authctl (.*)$/gm)].map(([, remedy]) => remedy!)
   expect(remedies).toEqual([
     'app activate behind',

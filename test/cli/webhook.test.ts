@@ -9,7 +9,7 @@ const receiver = fixture(() =>
   startReceiver((response, { path }) => void response.writeHead(path === '/gone' ? 410 : 204).end(), onFileEnd),
 )
 
-/** A signed-in machine, and an app with these webhooks. */
+/** Returns a signed-in machine, after creating an app with these webhooks. */
 async function signedIn(code: string, webhooks: object[]): Promise<Machine> {
   const here = machine()
   await here.login(service.url)
@@ -121,7 +121,7 @@ test('deliveries that were given up are a finding of the doctor until they were 
   expect(finding).toMatchObject({
     level: 'warn',
     app: 'given-up',
-    message: expect.stringContaining('1 of the deliveries of crm'),
+    message: expect.stringContaining('deliveries of crm that failed for good in 7 days: 1, the last'),
   })
 
   isDown = false
@@ -147,7 +147,7 @@ test('what cannot be is told by the exit code', async () => {
 test('on a terminal the app is asked for, and the answer is a table', async () => {
   const { terminal } = await signedIn('asked', [{ name: 'crm', url: `${receiver.url}/asked` }])
   const session = terminal('webhook test')
-  await session.shows('App whose webhooks are tried')
+  await session.shows('Code or id of the app')
   session.type('asked\r')
   const { screen, exit } = await session.ended()
   expect(exit).toBe(0)

@@ -149,7 +149,7 @@ describe('public routes', () => {
       expectError(without, 'validation_failed', path)
       expect(faultsOf(without)).toEqual(faultsOf(empty))
       expect(faultsOf(without).every((fault) => fault.endsWith(': required'))).toBe(true)
-      // An empty body that says it is one, in chunks or of no length.
+      // An empty body that is announced: chunked, or with a length of zero.
       const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
       expectError(await rawCall(service.url, 'POST', `/api/v1${path}`, { headers }), 'validation_failed', path)
       expectError(

@@ -12,16 +12,17 @@ import { dealt } from '../support/lane.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { ADMIN_EMAIL, buildService, buildUser, claimsOf, type Json, type Reply, testDatabase } from '../support/service.ts'
 
-// The promises that hold for every route, asked of each one that app.ts lists: a new route is covered by being listed.
+// Promises that hold for every route. They are tested on each route that app.ts lists, so a new
+// route is covered as soon as it is listed.
 
 const usualLimitBytes = 64 * 1024
 const routes = listRoutes().map((route) => ({ name: `${route.method} ${route.path}`, route }))
 const implying = (code: ErrorCode) => routes.filter(({ route }) => impliedErrors(route).includes(code))
 
 let user: Json
-/** The user is an org_admin of it. */
+/** `user` is an org_admin of it. */
 let organization: Json
-/** Tokens by what they are good for. */
+/** Bearer tokens, by whose they are or why they are refused. */
 let tokens: Record<'user' | 'admin' | 'adminOfAnotherApp' | 'expired' | 'revoked' | 'account' | 'expiredAccount', string>
 
 const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl' })
@@ -47,7 +48,7 @@ beforeAll(async () => {
   }
 })
 
-/** The token of a service account that ends at that time, never unless told. */
+/** The token of a service account that expires at `expires_at`. Default: never. */
 async function buildAccount(expires_at: number | null = null): Promise<string> {
   const body = { name: randomUUID(), service: 'caller', scopes: ['tokens:issue'], app_codes: [app.code] }
   const { id, token } = (await service.admin('POST', '/admin/service-accounts', { body })).body
@@ -55,7 +56,7 @@ async function buildAccount(expires_at: number | null = null): Promise<string> {
   return token
 }
 
-/** The path of a route with these values for its parameters, or with ones that name something. */
+/** The path of a route with `param` for each parameter. Default: ids of things that exist, where the route needs them. */
 function pathOf(route: Route, param?: string): string {
   const named: Record<string, string> = {
     userId: user.id,
@@ -67,7 +68,7 @@ function pathOf(route: Route, param?: string): string {
   return route.path.replace(/\{(\w+)\}/g, (_, name) => param ?? named[name as string] ?? randomUUID())
 }
 
-/** The query fields without which a route answers nothing. */
+/** The query fields that a route requires. */
 function requiredQueryOf(route: Route): string {
   if (route.path.endsWith('/collisions')) return '&with=default'
   if (route.path.endsWith('/start')) return `&app_code=shop&redirect_url=https://a.b/&code_challenge=${'x'.repeat(43)}&state=x`
@@ -78,7 +79,7 @@ function isForConsumers(route: Route): boolean {
   return route.auth.includes('consumer')
 }
 
-/** Whether it reads no token of a user, not even to say how it ended. */
+/** Whether the route reads no user tokens: it refuses even an ended one as `token_invalid`. */
 function isForNoUser(route: Route): boolean {
   return isForConsumers(route) || route.auth === 'service_account'
 }
@@ -101,20 +102,20 @@ function post(route: Route, body: unknown, headers: Record<string, string> = {})
   return service.call(route.method, pathOf(route), { body, token: tokenFor(route), headers })
 }
 
-/** A body comes in chunks or with its length. */
+/** To send a body twice: in chunks, and with its length, which `headers` gives. */
 function withOrWithout(headers: Record<string, string>): Record<string, string>[] {
   return [{}, headers]
 }
 
 /**
- * On one database all of it, on the other the first of it, for headers and methods, which no database is ever asked about. What could
- * reach one, such as a NUL, an id that is none or a number too large, is sent to both: they take different things amiss.
+ * Headers and methods never reach a database, so SQLite gets all cases and Postgres only the first. Input that could reach a
+ * database, such as a NUL, a malformed id or a number too large, is sent to both: they fail on different things.
  */
 function onceInFull<T>(cases: readonly T[]): readonly T[] {
   return testDatabase() === 'sqlite' ? dealt(cases) : cases.slice(0, 1)
 }
 
-/** An object around a value, so many levels deep in all. */
+/** Objects around a value, `levels` deep. */
 function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 }
@@ -126,7 +127,7 @@ describe('authentication', () => {
     for (const authorization of onceInFull(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', tokens.admin, `Token ${tokens.admin}`])) {
       expectError(await service.call(method, pathOf(route), { headers: { authorization } }), 'token_missing', authorization)
     }
-    // A token in the query is none: it would end up in logs and histories.
+    // A token in the query is not accepted: it would end up in logs and histories.
     expectError(await service.call(method, `${pathOf(route)}?access_token=${tokens.admin}`), 'token_missing')
   })
 
@@ -214,7 +215,7 @@ describe('paths and methods', () => {
 
   test.each(implying('not_found').filter(({ route }) => !route.body))('$name with an unknown id is 404', async ({ route }) => {
     for (const param of [randomUUID(), '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
-      // Whoever is no org_admin is not told whether there is such an organization.
+      // Only an org_admin learns whether the organization exists.
       const code = route.errors.includes('organization_admin_required') ? 'organization_admin_required' : 'not_found'
       const path = `${pathOf(route, param)}?${requiredQueryOf(route)}`
       expectError(await service.call(route.method, path, { token: tokenFor(route) }), code)
@@ -235,7 +236,7 @@ describe('paths and methods', () => {
       pathOf(route),
     ]
     for (const other of dealt(elsewhere)) {
-      // A longer path may be another route's, with an id that is none.
+      // Send the token: a longer path may match another route, with a malformed id.
       const headers = bearer(route)
       expectError(await rawCall(service.url, route.method, other, { headers }), 'not_found', other)
     }
@@ -431,7 +432,7 @@ describe('limits', () => {
 })
 
 describe('queries', () => {
-  // Providers answer at a callback with members of their own.
+  // A callback takes any query field, because providers add their own.
   const judged = implying('validation_failed').filter(
     ({ route }) => (route.query || route.auth === 'system_admin') && !route.path.endsWith('/callback'),
   )

@@ -21,13 +21,13 @@ import {
   testDatabase,
 } from '../support/service.ts'
 
-// Without its database the service says 503 within 5 seconds, and never that a good token is a bad one.
+// Without its database, the service replies 503 within 5 seconds, and never calls a good token bad.
 
 const offline = listRoutes().filter((route) => !impliedErrors(route).includes('unavailable'))
 const online = listRoutes().filter((route) => impliedErrors(route).includes('unavailable'))
 const anyId = '0190a0a0-0000-7000-8000-000000000000'
 
-/** Asks each route that needs the database, with a good token and a good enough body. */
+/** Calls each route that needs the database, with a good token and a good enough body. */
 async function askAll(service: TestService, token: string): Promise<{ name: string; ms: number; reply: Reply }[]> {
   return Promise.all(
     online.map(async (route) => {
@@ -50,7 +50,7 @@ async function askAll(service: TestService, token: string): Promise<{ name: stri
   )
 }
 
-/** The query fields without which a route for anybody asks the database nothing. */
+/** The query fields without which a public route refuses the call before it needs the database. */
 function requiredQueryOf({ path }: Route): string {
   if (path.endsWith('/start')) return `?app_code=shop&redirect_url=https://a.b/&code_challenge=${'x'.repeat(43)}&state=x`
   return path.endsWith('/callback') ? '?state=x' : ''
@@ -62,7 +62,7 @@ function tokenFor({ auth }: Route, adminToken: string): string | undefined {
   return auth.includes('consumer') ? assertionOf({ code: 'authctl' }) : adminToken
 }
 
-/** How long an answer takes by the wall, and by a clock that a busy machine holds up too. */
+/** How long a reply takes: in wall-clock time, and by a clock that falls behind when the machine is busy. */
 async function timed(ask: () => Promise<Reply>): Promise<{ wallMs: number; ms: number; reply: Reply }> {
   const clock = startPatientClock()
   const started = performance.now()
@@ -108,7 +108,7 @@ test('every route that needs the database is 503 without it; the others answer',
     expectHeaders(reply)
     expect(reply.body.code, route.path).toBeUndefined()
   }
-  // A token that no key of ours signed is bad without asking anybody.
+  // A token that the service did not sign is refused without the database.
   expectError(await service.call('GET', '/auth/me', { token: 'garbage' }), 'token_invalid')
   expectError(await service.call('GET', '/auth/me'), 'token_missing')
 })

@@ -149,7 +149,7 @@ describe('list', () => {
       ["'", ['quote\'s "x"']],
       ['"X"', ['quote\'s "x"']],
       ['müller', ['100% Müller']],
-      // ASCII letters alone have no case.
+      // Only ASCII letters match regardless of case.
       ['MÜLLER', []],
       ['ärger', ['ärger']],
       ['Ärger', ['ÄRGER']],

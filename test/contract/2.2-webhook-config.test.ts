@@ -104,7 +104,7 @@ describe('a secret', () => {
     expect(hasSecrets(app)).toEqual([true, false])
     const { a } = await boxesOf(app)
 
-    // In another order, with another URL, switched off, and as it was read: the secret stays with the name.
+    // Reordered, with another URL, disabled, or sent back as it was read: a webhook of the same name keeps its secret.
     expect(
       hasSecrets(
         (

@@ -111,7 +111,7 @@ test("changing an app's pools moves nobody, and login goes by the pools as they 
 })
 
 describe('of two users of one address in the set, the first by precedence is tried and no other', () => {
-  /** Two users of one address, each in a pool of its own; the second has another password. */
+  /** Two users with the same address, each in other pools; the second has another password. */
   async function twoUsers(firstPools: [string, ...string[]], secondPools: [string, ...string[]]) {
     const email = someEmail()
     const first = await service.register(email, (await appOver(...firstPools)).code)

@@ -21,7 +21,7 @@ async function read(app: { code: string }): Promise<Json> {
   return (await service.admin('GET', `/admin/apps/${app.code}`)).body
 }
 
-/** What a field can be set to, and what it is when cleared. */
+/** A value that a field can be set to, and its value when cleared. */
 const fields: Record<string, { value: unknown; cleared: unknown }> = {
   description: { value: 'Text', cleared: null },
   allowed_redirect_urls: { value: ['https://app.example.com/cb'], cleared: [] },
@@ -313,7 +313,7 @@ describe('in production mode', () => {
     production = await buildService(productionSettings, onFileEnd)
   })
 
-  /** An app as one that was made outside production is here: without redirect URLs. */
+  /** An app as if it was created outside of production: without redirect URLs. */
   async function buildBareApp(): Promise<Json> {
     const app = await buildApp(production, { allowed_redirect_urls: ['https://app.example.com/cb'] })
     await production.deps.db('apps').where({ id: app.id }).update({ allowed_redirect_urls: '[]' })

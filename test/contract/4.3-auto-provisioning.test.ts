@@ -59,7 +59,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     const { items } = (await service.admin('GET', `/admin/users/${userId}/apps`)).body
     const via = Object.fromEntries(items.map((grant: Json) => [grant.app_code, grant.granted_via]))
     expect(via).toEqual({ [app.code]: 'auto', [one.code]: 'link', [two.code]: 'link' })
-    // Nobody asked for the link that its settings name in vain.
+    // The unknown code is in the app's settings, not in an override, so no refused override is audited.
     expect(await auditEvents(service, { event: 'override.refused', user_id: userId })).toEqual([])
   })
 

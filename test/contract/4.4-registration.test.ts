@@ -175,7 +175,7 @@ test.for([null, '', ' \t'])('an optional field that is %j is as if it were left 
   expect(status).toBe(201)
   expect(body).toMatchObject({ access: 'granted', organization: null, user: { first_name: null, last_name: null } })
   expect(await auditEvents(service, { user_id: body.user.id, event: 'override.refused' })).toEqual([])
-  // Passwords are never taken for left out.
+  // A blank password does not count as left out.
   expect((await service.register(someEmail(), app.code, { password: blank })).body.code).toBe('validation_failed')
 })
 
@@ -286,7 +286,7 @@ describe('step 2, the policy', () => {
   ] as [string, object][])('%s refuses before the collision check, and nothing is written: %j', async ([code, policy]) => {
     const app = await buildApp(service, policy as Record<string, unknown>)
     const existing = await buildUser(service, await buildApp(service))
-    // Where nobody can sign up, the other mode is a login: sign-up-closed.test.ts.
+    // When sign-up is closed, `register_or_login` is only a login: sign-up-closed.test.ts.
     for (const mode of code === 'sign_up_closed' ? ['register'] : ['register', 'register_or_login']) {
       await expectRefusal(() => service.register(someEmail(), app.code, { mode, organization_name: 'Acme' }), {
         status: 403,

@@ -1,4 +1,4 @@
-// Two servers, each with a pool of its own, on one Postgres.
+// Two servers on one Postgres, each with its own connection pool.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
@@ -54,7 +54,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     await admin(0, 'POST', '/admin/roles', { code: role, name: role, scope: 'global' })
     await admin(0, 'PUT', `/admin/roles/${role}/permissions`, { permissions: [...new Set(lists.flat())] })
     for (let round = 0; round < 3; round += 1) {
-      // Each list comes by both servers.
+      // Each list is sent to both servers.
       const replies = await atOnce(50, (index) => register(index, service, lists[Math.floor(index / 2) % 2]!))
       expect(replies.map((reply) => reply.status)).toEqual(Array(50).fill(200))
       const codes = await codesOf(service)
@@ -89,13 +89,13 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
         admin(0, 'DELETE', `${rolesOf}/system_admin`),
         servers[1].call('DELETE', `/admin/users/${self.id}/roles/system_admin`, { token: login.body.access_token }),
       ])
-      // Whoever comes second is the last, or no admin any more.
+      // The second call is refused: it would remove the last admin, or its caller is no longer an admin.
       expect([gone.status, kept.status].filter((status) => status === 204)).toHaveLength(1)
       for (const { status, body } of [gone, kept]) if (status !== 204) expect([409, 403, 401]).toContain(body.status)
       if (kept.status === 204) {
         const back = { body: { role_code: 'system_admin' }, token: login.body.access_token }
         await servers[1].call('POST', `/admin/users/${self.id}/roles`, back)
-        // With the role the access token went.
+        // The access token ended together with the role.
         token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
         await admin(0, 'DELETE', `${rolesOf}/system_admin`)
       }

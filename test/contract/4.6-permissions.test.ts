@@ -151,7 +151,7 @@ describe('registering', () => {
     expect(await counted('revive', list)).toMatchObject({ created: 5_000 })
     expect(await heldBy(role)).toHaveLength(5_000)
     expect(counts(await register(name, [], {}, '?dry_run=true'))).toMatchObject({ pruned: 5_000 })
-    // One by one they would be 5,000.
+    // One by one, it would take 5,000 statements.
     for (const [what, count] of Object.entries(statements)) {
       expect(count, what).toBeGreaterThan(0)
       expect(count, what).toBeLessThan(100)
@@ -307,7 +307,7 @@ describe('pruned permissions', () => {
     const all = (await service.admin('GET', '/admin/permissions?limit=200')).body.items.map((item: Json) => item.code)
     expect(all).toContain(read)
     expect(all).not.toContain(write)
-    // What is pruned cannot be assigned.
+    // A pruned permission cannot be assigned.
     const refused = await service.admin('POST', `/admin/roles/${role}/permissions`, { body: { permissions: [write] } })
     expect(faultsOf(refused)).toEqual(['permissions.0: invalid_value'])
     await register(name, declared(write, read))
@@ -342,7 +342,7 @@ describe('revision', () => {
     expect(outdated.body.permissions).toEqual(declared([a, 'Another name'], b, c))
     expect(await codesOf(name)).toEqual([a, b, c])
     expect(counts(await register(name, [], { revision: 0 }))).toMatchObject({ pruned: 0 })
-    // The newest itself, a newer one and one without a revision prune.
+    // The newest revision sent again, a newer one, and a call without a revision all prune.
     expect(counts(await register(name, declared(a, b), { revision: 5 }))).toMatchObject({ pruned: 1, updated: 1 })
     expect(counts(await register(name, declared(a), { revision: 6 }))).toMatchObject({ pruned: 1 })
     expect(counts(await register(name, [], { revision: 5 }))).toMatchObject({ pruned: 0 })
@@ -459,7 +459,7 @@ test('permissions are listed newest first, page by page, of one service or all',
 describe('at once', () => {
   test('sixty boots of three lists end in exactly one of them', async () => {
     const name = unique('boot')
-    // Three: a plan made on what one of two lists had left would still end in one of the two.
+    // With only two lists, even a change planned from a stale state would end in one of the two.
     const lists = [
       declared(`${name}:both`, `${name}:a1`, `${name}:a2`),
       declared(`${name}:b1`, [`${name}:both`, 'Another name']),
@@ -469,7 +469,7 @@ describe('at once', () => {
       const replies = await Promise.all(Array.from({ length: 60 }, (_, index) => register(name, lists[index % 3]!)))
       for (const [index, reply] of replies.entries()) {
         expect(reply.status).toBe(200)
-        // Each was answered its own list, whole.
+        // Each reply holds the whole list of its own request.
         expect(reply.body.permissions).toEqual([...lists[index % 3]!].sort((x, y) => (x.code < y.code ? -1 : 1)))
       }
       const codes = await codesOf(name)

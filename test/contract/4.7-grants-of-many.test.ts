@@ -1,4 +1,4 @@
-// Grants for many users in one call: the same rules as for one, each user judged alone.
+// Grants for many users in one call: the same rules as for one user, applied to each user separately.
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -145,10 +145,10 @@ test('calls at once, for the same users in any order and beside calls for one of
 test.runIf(testDatabase() === 'postgres')('a call that waits for one user holds nothing of the others', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const [one, other] = [(await buildUser(service, app)).user.id, (await buildUser(service, app)).user.id]
-  // The service may have a single connection.
+  // A separate pool, because the service may have only one connection.
   const db = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 2 })
   onTestFinished(() => db.destroy())
-  // What a call for the other user does: first the row of the user, then that of the grant.
+  // Locks what a call for the other user locks: first the user's row, then the grant's.
   const holder = await db.transaction()
   await holder('users').where({ id: other }).forUpdate().select('id')
   const answer = give(app, { users: [one, other], expires_at: inSeconds(60) })

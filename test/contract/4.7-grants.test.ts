@@ -196,7 +196,7 @@ describe('expires_at', () => {
         .db('user_apps')
         .where({ user_id: user.id, app_id: app.id })
         .update({ expires_at: service.deps.clock() + ms })
-    // Milliseconds pass until it is asked.
+    // Some milliseconds pass before the call arrives: 900 leave room for them.
     await endingIn(900)
     expectError(await service.login(user.email, app.code), 'app_access_denied')
     await endingIn(900)

@@ -1,4 +1,5 @@
-// Many who move, tag, re-address and register users of one e-mail at once. What is asserted is the state they leave, not who won.
+// Many callers move, tag, re-address and register users of the same e-mail at once. The
+// tests assert the final state, not who won.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { atOnce, chance } from '../support/chance.ts'
@@ -19,12 +20,12 @@ import {
 } from '../support/service.ts'
 
 interface World {
-  /** Any of the servers, as a system_admin. */
+  /** Calls any of the servers as a system_admin. */
   admin(index: number, method: string, path: string, body?: Json): Promise<Reply>
   register(index: number, email: string, app: string): Promise<Reply>
 }
 
-/** In each pool, as home or by tag, at most one live user of one e-mail. */
+/** Asserts that no pool has two live users of the same e-mail, whether it is their home or a tag. */
 async function expectOneUserPerPool(world: World, pools: readonly string[], emails: readonly string[]): Promise<void> {
   for (const email of emails) {
     const { items } = (await world.admin(0, 'GET', `/admin/users?limit=200&email=${email}`)).body
@@ -65,7 +66,7 @@ async function race(world: World, seed: number): Promise<void> {
     return soon(3, () => act(index, users[index % users.length]))
   })
   for (const { status, body } of replies) {
-    // Removing a pool that is the home by then is 400.
+    // Removing a pool that has become the home pool is 400.
     expect([200, 201, 400, 409], JSON.stringify(body)).toContain(status)
     if (status === 409) expect(['email_exists_in_pool', 'user_exists']).toContain(body.code)
   }
@@ -85,14 +86,14 @@ describe('on one server', () => {
 
   test('moves, tags, new addresses and registrations of one e-mail over overlapping pools leave one user in each pool', async () => {
     for (let seed = 1; seed <= 12; seed += 1) await race(world, seed)
-    // The same by SQL, over all that was made.
+    // The same check by SQL, over everything that was created.
     const { db } = service.deps
     const homes = db('users').whereRaw("status <> 'deleted'").select('email', 'namespace')
     const tags = db('user_namespaces as t').join('users as u', 'u.id', 't.user_id').whereNot('u.status', 'deleted')
     const named = homes.unionAll(tags.select('u.email', 't.namespace'))
     const doubles = await db.from(named.as('named')).groupBy('email', 'namespace').havingRaw('count(*) > 1').select('email')
     expect(doubles).toEqual([])
-    // And nobody has the own home pool as a tag.
+    // And no user has the home pool as a tag.
     const doubled = await service.deps
       .db('users')
       .join('user_namespaces as t', (on) => on.on('t.user_id', 'users.id').andOn('t.namespace', 'users.namespace'))

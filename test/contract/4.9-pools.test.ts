@@ -252,7 +252,7 @@ describe('collisions', () => {
     byTag.push(await create(somePool(), [two], byTag[0].email))
     const mixed = [await create(one, [], `c-${someEmail()}`)]
     mixed.push(await create(somePool(), [two], mixed[0].email))
-    // One user of both pools, one e-mail in one pool alone, a deleted one: nobody meets anybody.
+    // These do not collide: one user in both pools, an e-mail in only one of the pools, a deleted user.
     await create(one, [two])
     await create(somePool(), [one, two])
     const alone = await create(one)
@@ -309,7 +309,7 @@ describe('collisions', () => {
     expect(found.items.map(({ email }: Json) => email)).toEqual(emails.filter((_, index) => index % 100 === 99))
     expect(found.next_cursor).toBeNull()
     const app = await buildApp(service, { registration_namespace: three })
-    // The first thousand are counted.
+    // Only the first thousand collisions are counted.
     const { warnings } = (await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { read_namespaces: [one, two] } })).body
     expect(warnings).toMatchObject([
       { namespaces: [three, one], count: 990 },
@@ -357,7 +357,7 @@ describe("changing an app's pools", () => {
       body: { code, name: code, registration_namespace: one, read_namespaces: [two] },
     })
     expect(born.body.warnings).toMatchObject([{ code: 'email_collisions', namespaces: [one, two], count: 2 }])
-    // What was warned of is no longer asked about when other settings change.
+    // A warning is not repeated when other settings change.
     await patch(app, { read_namespaces: [one] })
     expect((await patch(app, { description: 'X' })).body).not.toHaveProperty('warnings')
     const [event] = (await auditEvents(service, { app_id: app.id, event: 'app.updated' })).slice(-1)

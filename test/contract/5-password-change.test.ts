@@ -1,4 +1,4 @@
-// Changing the own password.
+// A user's change of the password.
 import { expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildOrganization } from '../support/factories.ts'
@@ -52,7 +52,7 @@ test('a wrong current password changes nothing, and counts like a failed login',
   expect((await strict.login(user.email, place.code)).status).toBe(200)
 })
 
-/** A token of after the loss that ended this one, with the secret that every consumer holds. */
+/** The token as if it was issued after the loss that ended it. Any consumer can sign one, because it holds the secret. */
 function afterwards(token: string): string {
   const claims = claimsOf(token)
   return forgeToken({ ...claims, tv: claims.tv + 1 })

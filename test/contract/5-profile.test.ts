@@ -1,4 +1,4 @@
-// PATCH /auth/me: what users change of their own account.
+// PATCH /auth/me: what users can change in their own account.
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { addMember, buildOrganization } from '../support/factories.ts'

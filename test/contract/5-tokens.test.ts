@@ -18,7 +18,7 @@ beforeAll(async () => {
 const me = (bearer: string, on: TestService = service) => on.call('GET', '/auth/me', { token: bearer })
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The token of the user with other claims or another header, signed by somebody who holds the shared secret. */
+/** The user's token with other claims or another header, signed with the shared secret by default. */
 function minted(claims: object = {}, header: object = {}, { secret = ACCESS_SECRET, hash = 'sha256' } = {}): string {
   const head = encode({ alg: 'HS256', typ: 'JWT', kid: kidOf(ACCESS_SECRET), ...header })
   const body = encode({ ...claimsOf(token), ...claims })

@@ -6,14 +6,14 @@ import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import { ADMIN_EMAIL, buildApp, buildService, buildUser, claimsOf, type TestService } from '../support/service.ts'
 
-// Rights are read from the database at each admin call; every consumer holds the secret that signs tokens.
+// Rights are read from the database at each admin call, because every consumer holds the secret that signs tokens.
 
 const service = serviceFixture()
 const app = appFixture(service)
 
 const ask = (token: string) => service.call('GET', '/admin/apps', { token })
 
-/** A user of the app who holds system_admin, with the token got through it. */
+/** A user of the app who holds system_admin, with a token issued through that app. */
 async function buildAdmin(): Promise<{ id: string; email: string; token: string }> {
   const { user } = await buildUser(service, app)
   await service.deps.db('user_roles').insert({ user_id: user.id, role_code: 'system_admin', created_at: service.deps.clock() })
@@ -200,7 +200,7 @@ describe('AUTH_ADMIN_APP_CODES', () => {
   })
 })
 
-/** Apps as rows, for a service that would take no admin's token to make them. */
+/** Inserts apps as rows, for a service whose admin API would refuse the admin's token. */
 async function createApps(target: TestService, codes: readonly string[]): Promise<void> {
   await target.admin('GET', '/admin/apps')
   const [row] = await target.deps.db('apps').where({ code: 'authctl' })

@@ -126,7 +126,7 @@ describe('a token that comes twice', () => {
     expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: chain.at(-1) } }), 'invalid_refresh_token')
     const [event] = await auditEvents(service, { event: 'token.reuse_detected', user_id: user.id })
     expect(event).toBeDefined()
-    // Of a session that is over it says nothing more.
+    // Once the session has ended, reuse is no longer reported as such.
     expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: chain[1] } }), 'invalid_refresh_token')
   })
 

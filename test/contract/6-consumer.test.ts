@@ -1,4 +1,4 @@
-// What a backend is told about itself, to check its settings.
+// What a backend can read about itself to check its settings.
 import { describe, expect, test } from 'vitest'
 import { seed } from '../../packages/server/src/db/seed.ts'
 import { transaction } from '../../packages/server/src/db/transaction.ts'

@@ -30,7 +30,7 @@ const form = (fields: Record<string, string> | [string, string][]): CallOptions 
   headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
 })
 async function someTokens(of: Json = app): Promise<Json> {
-  // Registrations and logins are counted by address; introspection is not.
+  // Registrations and logins are rate-limited by address; introspection is not.
   await service.deps.db('rate_limits').delete()
   return buildUser(service, of)
 }
@@ -216,7 +216,7 @@ describe('the caller', () => {
       expectError(await introspect(access_token, { token }), 'scope_required')
       expectError(await introspect('garbage', { token: undefined, headers: basic(token) }), 'scope_required')
     }
-    // HTTP Basic is for this route alone.
+    // Only this route takes HTTP Basic.
     expectError(
       await service.call('POST', '/auth/register', { headers: basic(bound), body: { mode: 'register_or_return' } }),
       'validation_failed',

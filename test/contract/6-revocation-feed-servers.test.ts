@@ -1,4 +1,4 @@
-// The feed of several servers: from one to the other, over a broken wire, to the end.
+// The feed with several servers: events pass from one to the other, connections break, servers shut down.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
@@ -22,7 +22,7 @@ async function someDatabase(): Promise<string> {
   return database.url
 }
 
-/** A server with the app `shop`, whose users enter without a grant of an admin. */
+/** A server with the app `shop`, which grants access at sign-up. */
 async function startShop(settings: Record<string, string>): Promise<ServerInstance> {
   return openShop(await startInstance({ ...bootstrap, ...settings }))
 }
@@ -38,7 +38,7 @@ async function newUser(server: ServerInstance): Promise<Json> {
   return (await server.call('POST', '/auth/register', { body })).body
 }
 
-/** A server that does nothing each second: what reaches it of another one, it was told. */
+/** A server whose intervals never fire: it learns about revocations on another server only by being notified. */
 async function startWithoutIntervals(settings: Record<string, string>): Promise<ServerInstance> {
   vi.useFakeTimers({ toFake: ['setInterval'] })
   try {
@@ -53,8 +53,8 @@ const logout = (server: ServerInstance, user: Json) =>
 const openStream = (server: ServerInstance, lastEventId?: number) =>
   openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf(app), lastEventId === undefined ? {} : { lastEventId })
 const saying = (server: ServerInstance, text: string) => server.lines().filter((line) => line.includes(text))
-const hearing = '"msg":"hearing revocations'
-const silent = '"msg":"LISTEN brings nothing'
+const hearing = '"msg":"receiving revocations'
+const silent = '"msg":"LISTEN delivers nothing'
 
 async function waitFor(what: () => boolean, timeoutMs = 60_000): Promise<void> {
   await expect.poll(what, { timeout: timeoutMs, interval: 20 }).toBe(true)
@@ -69,7 +69,7 @@ describe('a server that ends', () => {
     const clock = startPatientClock()
     const ended = server.stop()
     expect(await Promise.all(streams.slice(1).map((stream) => stream.ended))).toEqual(Array(19).fill('end'))
-    // A server waits 25 seconds for what is under way.
+    // Waiting for requests in flight would take up to 25 seconds.
     expect(clock()).toBeLessThan(10_000)
     expect(await ended).toEqual({ code: 0, signal: null })
     expect(clock()).toBeLessThan(20_000)
@@ -82,7 +82,7 @@ describe('a server that ends', () => {
     const before = await openStream(first)
     await logout(first, one)
     const { id } = await before.next(({ data }) => data.user_id === one.user.id)
-    // It happens while the consumer has no stream.
+    // The next revocation happens while the consumer has no stream.
     before.close()
     await logout(first, two)
     await first.stop()
@@ -152,11 +152,11 @@ describe.runIf(onPostgres)('servers that share a Postgres database', () => {
     }
     expect(saying(two, silent)).toHaveLength(1)
     expect(saying(two, hearing)).toEqual([])
-    // What a server does itself it need not be told.
+    // A server needs no notification of its own revocations.
     const own = await newUser(two)
     await logout(two, own)
     await stream.next(({ data }) => data.user_id === own.user.id)
-    // And it listens again as soon as there is something to hear.
+    // It reports that it hears revocations as soon as notifications get through.
     proxy.mute(false)
     await waitFor(() => saying(two, hearing).length > 0)
     await two.stop()

@@ -1,4 +1,4 @@
-// How revocations reach backends that validate tokens by themselves: the assertion, the poll, the stream.
+// How revocations reach backends that verify tokens locally: the assertion, the poll, the stream.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -40,10 +40,10 @@ const poll = (since?: number | string, of: Json = app): Promise<Reply> =>
 const stream = (lastEventId?: number | string, of: Json = app): Promise<EventStream> =>
   openEventStream(`${service.url}/api/v1/revocations/stream`, assertion(of), lastEventId === undefined ? {} : { lastEventId })
 const revoke = (user: Json, of: Json = app) => service.admin('DELETE', `/admin/users/${user.id}/apps/${of.id}`)
-/** The newest cursor: what comes after it comes after this call. */
+/** The newest cursor. Every later event has a higher one. */
 const here = async (): Promise<number> => (await service.deps.db('revocations').max({ cursor: 'cursor' }))[0]?.cursor ?? 0
 const newUser = async (of: Json = app): Promise<Json> => (await buildUser(service, of)).user
-/** Ends all sessions of a user, in a transaction of its own. */
+/** Ends all sessions of a user, in its own transaction. */
 const raiseForAllApps = (userId: string, on: TestService = service) =>
   transaction(on.deps, (deps) => raiseTokenVersion(deps, { userId, appId: null, reason: 'test' }))
 
@@ -120,7 +120,7 @@ describe('the assertion', () => {
     expect([reply.status, reply.headers.get('x-app-id'), reply.body.app_id]).toEqual([200, closing.id, closing.id])
     await tendStreams(aging.deps)
     expect(aging.deps.revocationHub.streamCount).toBe(1)
-    // Of secrets nothing is noted: there is no app that they would be of.
+    // The secrets of the caller are not recorded: the app no longer exists.
     expect(await aging.deps.db('consumer_secrets').where({ app_id: closing.id })).toEqual([])
     expectError(await aging.call('POST', '/auth/introspect', { token: token(), body: { token: 'any' } }), 'token_invalid')
     aging.advance(keptSeconds + 1)
@@ -154,7 +154,7 @@ describe('the assertion', () => {
     expect([reply.headers.get('x-app-id'), reply.body.app_id]).toEqual([taken.id, taken.id])
     await tendStreams(service.deps)
     expect(await open.ended).toBe('end')
-    // Deleted in its turn, it is the one that the code stands for.
+    // After the second app is deleted too, the code stands for that one.
     await service.admin('DELETE', `/admin/apps/${taken.id}`)
     expect((await poll(undefined, old)).body.app_id).toBe(taken.id)
   })
@@ -217,7 +217,7 @@ describe('the poll', () => {
     const theirs = (await poll(cursor, other)).body
     expect(theirs.items.map((item: Json) => item.user_id)).toEqual([second.user.id, third.user.id, fourth.user.id])
     expect(theirs.items[2]).toMatchObject({ app_id: other.id, session_id: claimsOf(fourth.access_token).sid, min_tv: null })
-    // Both have seen all there is, whomever it concerned.
+    // Both cursors are past all events, including those about other apps.
     expect(ours.cursor).toBe(theirs.cursor)
   })
 
@@ -242,7 +242,7 @@ describe('the poll', () => {
     expect(await ask()).toEqual({ items: [], cursor: live.cursor, app_id: home.id, has_more: false, reset: false })
     await removeExpired(aging.deps)
     expect(await aging.deps.db('revocations').select()).toEqual([])
-    // A cursor outlives its row: nobody is told to start over for that.
+    // A cursor outlives its row, so no consumer has to start over.
     expect(await ask(live.cursor)).toMatchObject({ items: [], cursor: live.cursor, reset: false })
     await raiseForAllApps(user.id, aging)
     expect((await ask(live.cursor)).items).toHaveLength(1)
@@ -272,7 +272,7 @@ describe('the poll', () => {
     }
     expect(sizes).toEqual([1_000, 1_000, 345])
     expect(seen).toEqual(ids)
-    // A stream reads the same backlog in portions of its own.
+    // A stream reads the same backlog in its own portions.
     const open = await stream(start)
     await open.next(({ data }) => data.user_id === ids.at(-1))
     expect(open.events.map(({ data }) => data.user_id)).toEqual(ids)
@@ -350,7 +350,7 @@ describe('the order of cursors', () => {
         await soon(5, () =>
           transaction(busy.deps, async (deps) => {
             await raiseTokenVersion(deps, { userId: users[index]!, appId: next() < 0.5 ? null : home.id, reason: 'test' })
-            // Holds its place in the order open, while others would like to commit.
+            // Stays uncommitted with its place in the order taken, while others want to commit.
             await sleep(next() * 3)
           }),
         )
@@ -363,7 +363,7 @@ describe('the order of cursors', () => {
     expect(polled.map(({ cursor }) => cursor)).toEqual(written)
     await streamed.next(({ data }) => data.cursor === written.at(-1))
     expect(streamed.events.map(({ data }) => data.cursor)).toEqual(written)
-    // The last word on each user is the highest floor.
+    // The floors of each user only rise, so the last event has the highest.
     for (const id of users) {
       const floors = polled.filter((item) => item.user_id === id).map((item) => item.min_tv)
       expect(floors).toEqual(floors.toSorted((a, b) => a - b))
@@ -385,7 +385,7 @@ describe('the stream', () => {
     const user = await newUser()
     await revoke(user)
     const event = await open.next(({ data }) => data.user_id === user.id)
-    // The first one comes after 15 seconds.
+    // The first heartbeat comes after 15 seconds.
     expect(open.comments).not.toContain(': heartbeat')
     const [item] = (await poll(cursor)).body.items
     expect(event).toEqual({ id: String(item.cursor), event: 'message', data: item })
@@ -407,7 +407,7 @@ describe('the stream', () => {
     const both = await openEventStream(`${service.url}/api/v1/revocations/stream?since=0`, assertion(), { lastEventId: id! })
     await both.next(({ data }) => data.user_id === second.id)
     for (const open of [resumed, since, both]) expect(open.events.map(({ data }) => data.user_id)).toEqual([second.id])
-    // An id of somebody else's is none.
+    // An event id that is not a cursor of the feed is ignored.
     const foreign = await stream('0190a0a0-0000')
     await foreign.next(({ data }) => data.user_id === first.id)
   })
@@ -493,7 +493,7 @@ describe('the stream', () => {
     const awake = await stream(cursor)
     const before = service.deps.revocationHub.streamCount
     slow.pause()
-    // What sockets and their buffers take in comes first; then what may wait for one reader.
+    // The sockets and their buffers fill up first, then the queue for this one reader.
     const row = { user_id: user.id, app_id: null, session_id: null, min_tv: 1 }
     let dropped = false
     for (let round = 0; round < 200 && !dropped; round += 1) {

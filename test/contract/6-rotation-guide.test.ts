@@ -73,7 +73,7 @@ class Fleet {
   }
 }
 
-/** An instance of a backend, as its settings are right now. */
+/** An instance of a backend with its current settings. */
 class Consumer {
   readonly app: { code: string }
   secrets: string[] = []
@@ -105,12 +105,12 @@ class Load {
   #isStopping = false
   readonly #loops: Promise<void>[] = []
 
-  /** Does this again and again. */
+  /** Repeats `work` until the load stops. */
   keep(work: () => Promise<void>): void {
     const loop = async () => {
       while (!this.#isStopping) {
         await work().catch((error) => this.failed.push(`${error}`))
-        // Some hundred requests a second: more would show nothing else, and keep two cores busy.
+        // A few hundred requests a second: more would show nothing new and keep two cores busy.
         await sleep(25)
       }
     }
@@ -167,7 +167,7 @@ describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the gu
         let tokens = await load.expectReply('login', fleet.call('POST', '/auth/login', { body }))
         for (let round = 0; round < 3; round += 1) {
           await Promise.all(of(app_code).map((consumer) => consumer.verify(tokens.access_token)))
-          // Each call goes to another server than the one before.
+          // Consecutive calls go to different servers.
           await load.expectReply('me', fleet.call('GET', '/auth/me', { token: tokens.access_token }))
           const asked = { token: of(app_code)[0]!.assertion(), body: { token: tokens.access_token } }
           await load.expectReply('introspect', fleet.call('POST', '/auth/introspect', asked), ({ active }) => active)
@@ -195,14 +195,14 @@ describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the gu
         }
       await sleep(300)
       if (index === 1) {
-        // The look between step 2 and 3: every app has the new one, and nobody was seen without it since.
+        // The check between steps 2 and 3: every app has the new secret, and none was seen without it since the update.
         const { body } = await fleet.call('GET', '/admin/secrets', { token: await admin() })
         expect([body.current.kid, body.previous.kid]).toEqual([kidOf(named.old!), kidOf(named.new!)])
         const ready = body.consumers.filter((each: Json) => each.kid === body.previous.kid)
         expect(ready.map((each: Json) => each.app_code)).toEqual(['desk', 'shop'])
         for (const each of ready) expect(Date.parse(each.last_missing_at)).toBeLessThan(consumersUpdated)
       }
-      // The wait after step 3, and the tolerance that validators have.
+      // The wait after step 3: the life of a token, and the tolerance of validators.
       if (index === 2) await sleep((tokenLifeSeconds + 1) * 1_000)
     }
     await load.stop()

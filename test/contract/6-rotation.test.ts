@@ -1,4 +1,4 @@
-// Two secrets at once: tokens and assertions of either, and what an operator sees of it.
+// Two secrets at once: tokens and assertions signed with either, and what an operator sees of the rotation.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
@@ -114,7 +114,7 @@ describe('GET /admin/secrets', () => {
     const between = (await seenOf(app))[current]
     expect(Date.parse(between.last_seen_at)).toBeGreaterThanOrEqual(updated)
     expect(Date.parse(between.last_missing_at)).toBeLessThan(updated)
-    // The forgotten one calls again.
+    // The instance that was not updated calls again.
     await poll(app, [previous])
     expect(Date.parse((await seenOf(app))[current].last_missing_at)).toBeGreaterThanOrEqual(updated)
     expect((await seenOf(app))[previous].last_missing_at).toBeNull()

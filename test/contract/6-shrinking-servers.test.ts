@@ -1,5 +1,5 @@
-// Every way to lose something, with one server and with two: the tokens that say more than is left are refused at once, by the service
-// and by backends that check tokens themselves; what nobody took lives on.
+// Every way to lose a right, with one server and with two. Tokens that say more than is left are refused at once, by the service
+// and by backends that verify locally. What was not taken away stays valid.
 import { randomUUID } from 'node:crypto'
 import { createAuth } from '@gatehouse/sdk'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
@@ -21,21 +21,21 @@ import {
 } from '../support/service.ts'
 
 type CreateAuth = typeof createAuth
-/** Deployed consumers are of another age than the service. */
+/** An old release of the SDK: deployed consumers are not upgraded together with the service. */
 const { createAuth: createOldAuth }: { createAuth: CreateAuth } = await import(
   new URL('../fixtures/sdk-0.1.0.js', import.meta.url).href
 )
 
 interface Setup {
-  /** Where something is taken away. */
+  /** The server on which something is taken away. */
   acting: ServerInstance
-  /** Where the consumers listen and the user comes back. */
+  /** The server to which consumers listen and the user returns. */
   watching: ServerInstance
   admin(method: string, path: string, body?: object): Promise<Reply>
   newApp(settings?: object): Promise<Json>
 }
 
-/** What somebody has: a session in an organization where `inOrganization`, else one by their global roles. */
+/** What a user holds: a session in an organization if `inOrganization`, otherwise one with their global roles. */
 interface Holder {
   user: Json
   app: Json
@@ -47,7 +47,7 @@ interface Holder {
 interface Way {
   inOrganization?: boolean
   lose(setup: Setup, holder: Holder): Promise<unknown>
-  /** What the next refresh brings: the code that refuses it, or what its claims show. */
+  /** What the next refresh returns: the error code, or a check of its claims. */
   next: string | ((claims: Json, holder: Holder) => void)
   /** Whether tokens of the same user in another app die too. */
   reaches: 'everything' | 'the app'
@@ -148,7 +148,7 @@ const ways: Record<string, Way> = {
   'the password is changed': {
     async lose(setup, holder) {
       const { app, user } = holder
-      // From another device: the session of the call goes on.
+      // Changed from another session, because the session of the call goes on.
       const { access_token: token } = (await setup.acting.login(user.email, app.code)).body
       const body = { current_password: PASSWORD, new_password: 'another horse battery staple' }
       return setup.acting.call('POST', '/auth/password/change', { token, body })
@@ -163,7 +163,7 @@ const codeAt = async (auth: ReturnType<CreateAuth>, token: string) => {
   return result.ok ? 'ok' : result.error.code
 }
 
-/** The fast lane leaves one server to SQLite. */
+/** The fast lane runs one server on SQLite and two on Postgres. */
 const setups = testDatabase() === 'sqlite' ? ['one server'] : isFastLane ? ['two servers'] : ['one server', 'two servers']
 
 describe.each(setups)('%s', (servers) => {
@@ -197,7 +197,7 @@ describe.each(setups)('%s', (servers) => {
     role = (await admin('POST', '/admin/roles', { code: 'clerk', name: 'Clerk', scope: 'global' })).body.code
   })
 
-  /** A backend that listens at the other server, by the SDK of now and by that of before. */
+  /** A backend that listens to the other server, with the current SDK and with the old one. */
   async function follow(of: Json): Promise<{ now: ReturnType<CreateAuth>; before: ReturnType<CreateAuth> }> {
     const options = { authUrl: setup.watching.url, appCode: of.code, secret: ACCESS_SECRET }
     const [now, before] = [createAuth(options), createOldAuth(options)]
@@ -330,7 +330,7 @@ describe.each(setups)('%s', (servers) => {
     for (const server of [setup.acting, setup.watching]) expect(await me(server, token)).toBe('token_revoked')
     expect(await me(setup.watching, elsewhere)).toBe('ok')
     expect((await refresh(holder.tokens)).body.code).toBe('app_inactive')
-    // A consumer that starts now is told as well.
+    // A consumer that starts now learns it too.
     const late = await follow(closing)
     expect(await codeAt(late.now, token)).toBe('TOKEN_REVOKED')
 
@@ -340,7 +340,7 @@ describe.each(setups)('%s', (servers) => {
     expect(await me(setup.watching, body.access_token)).toBe('ok')
     expect(await codeAt(now, token)).toBe('TOKEN_REVOKED')
     expect(await me(setup.watching, token)).toBe('token_revoked')
-    // The reader of before was not told of the app, and has missed nothing that came after.
+    // The old SDK gets no events about whole apps, but has missed nothing that came after.
     await setup.admin('DELETE', `/admin/users/${holder.user.id}/apps/${closing.id}`)
     await expect.poll(() => codeAt(before, body.access_token), { interval: 5 }).toBe('TOKEN_REVOKED')
     expect(before.health().revocation.connected).toBe(true)
@@ -355,7 +355,7 @@ describe.each(setups)('%s', (servers) => {
     await expect.poll(() => codeAt(now, token), { interval: 5 }).toBe('TOKEN_REVOKED')
     for (const server of [setup.acting, setup.watching]) expect(await me(server, token)).toBe('token_revoked')
     expect((await refresh(holder.tokens)).body.code).toBe(ended)
-    // While the code is nobody's, a consumer that starts learns it too.
+    // While no app has the code, a consumer that starts learns it too.
     const late = await follow(closing)
     expect(await codeAt(late.now, token)).toBe('TOKEN_REVOKED')
 
@@ -364,7 +364,7 @@ describe.each(setups)('%s', (servers) => {
     const { now: ofNew } = await follow(again)
     expect([await codeAt(ofNew, token), await codeAt(ofNew, fresh)]).toEqual(['APP_MISMATCH', 'ok'])
     expect([await me(setup.watching, token), await me(setup.watching, fresh)]).toEqual(['token_revoked', 'ok'])
-    // A backend that was started for the old app is not one of the new.
+    // A backend that was started for the old app does not accept tokens of the new one.
     expect([await codeAt(now, token), await codeAt(now, fresh)]).toEqual(['TOKEN_REVOKED', 'APP_MISMATCH'])
   })
 })

@@ -1,4 +1,4 @@
-// What the outbox promises whatever it sends: leases, fair turns, an orderly end.
+// What the outbox guarantees for every kind of message: leases, fair turns, an orderly shutdown.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import type { OutboxRow } from '../../packages/server/src/models/outbox-message.ts'
@@ -105,7 +105,7 @@ test('an error is stored whatever the other side put into it', async () => {
   expect(last_error).toBe(`550 no such user 🦊${'x'.repeat(2_000)}`.slice(0, 500))
 })
 
-/** A channel whose attempts last until they are released; what it was given, and how many were under way at most. */
+/** A channel whose attempts last until they are released. `seen` has the ids it was given, and the most attempts at one time. */
 function heldChannel(limits: Partial<Channel> = {}) {
   const held: { message: OutboxRow; release: () => void }[] = []
   let underway = 0
@@ -134,7 +134,7 @@ function heldChannel(limits: Partial<Channel> = {}) {
   return { channel, held, seen, release }
 }
 
-/** Lets go of everything from now on. */
+/** Keeps releasing until the test ends. */
 function keepReleasing(release: () => void): void {
   const timer = setInterval(release, 5)
   onTestFinished(() => clearInterval(timer))

@@ -1,4 +1,4 @@
-// Deliveries are listed, sent again and tried out by admins.
+// Admins list deliveries, send them again, and send test messages.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { whsec } from '../support/app-fixtures.ts'
@@ -214,7 +214,7 @@ describe('a test', () => {
     await fireTest(app)
     await deliveriesOf(service, app, [{ status: 'delivered' }])
     expect(JSON.parse(chat.requests[0]!.body)).toEqual({
-      text: expect.stringMatching(/^This is a test, nobody registered\. New user in .*: Test User, test@example\.invalid$/),
+      text: expect.stringMatching(/^This is a test, no user registered\. New user in .*: Test User, test@example\.invalid$/),
     })
   })
 })

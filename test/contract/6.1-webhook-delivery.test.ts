@@ -13,7 +13,7 @@ import { selfSigned } from '../support/self-signed.ts'
 import { buildApp, buildService, buildUser, type Json } from '../support/service.ts'
 
 const service = serviceFixture({}, { frozen: true })
-/** One that waits half a second for an answer: what hangs here hangs for ever. */
+/** Waits only half a second for a reply, for receivers that hang forever. */
 const hasty = serviceFixture({}, { frozen: true })
 beforeAll(async () => {
   sendWebhooks(service, {}, onFileEnd)
@@ -24,7 +24,7 @@ async function buildAppFor(url: string, on = service): Promise<Json> {
   return buildApp(on, { webhooks: [{ name: 'crm', url }] })
 }
 
-/** A receiver with this answer, an app whose webhook it is, and one user registered through it. */
+/** A receiver that replies with `answer`, an app with a webhook to it, and one user registered through the app. */
 async function registerTowards(answer: Answer, on = service): Promise<{ app: Json; receiver: Receiver }> {
   const receiver = await startReceiver(answer)
   const app = await buildAppFor(`${receiver.url}/hook`, on)
@@ -72,7 +72,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     const each = (expected: Json) =>
       Promise.all(
         towards.map(({ app }) =>
-          deliveriesOf(hasty, app, [{ ...expected, last_status: null, last_error: 'no whole answer within 0.5 s' }]),
+          deliveriesOf(hasty, app, [{ ...expected, last_status: null, last_error: 'no complete response within 0.5 s' }]),
         ),
       )
     await each({ status: 'pending', attempts: 1 })
@@ -89,7 +89,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     const worker = startOutbox(usual.deps, { webhook: createWebhookChannel(), mail: idle })
     onTestFinished(() => worker.stop())
     const { app } = await registerTowards(hang, usual)
-    await deliveriesOf(usual, app, [{ status: 'pending', attempts: 1, last_error: 'no whole answer within 5 s' }])
+    await deliveriesOf(usual, app, [{ status: 'pending', attempts: 1, last_error: 'no complete response within 5 s' }])
   })
 
   const redirecting = (location: string): Answer => status(302, { location })
@@ -147,7 +147,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     const server = createNetServer((socket) => void socket.on('error', () => {}))
     const app = await buildAppFor(await listen(server, 'https'), hasty)
     await buildUser(hasty, app)
-    await deliveriesOf(hasty, app, [{ attempts: 1, last_error: 'no whole answer within 0.5 s' }])
+    await deliveriesOf(hasty, app, [{ attempts: 1, last_error: 'no complete response within 0.5 s' }])
   })
 })
 
@@ -179,7 +179,7 @@ describe('an attempt delivers when', () => {
       pour()
     })
     await deliveriesOf(service, app, [{ status: 'delivered', last_status: 200 }])
-    // What the two kernels hold of it, at most.
+    // More than the socket buffers of both ends can hold.
     expect(written).toBeLessThan(16 * 1024 * 1024)
   })
 
@@ -214,7 +214,7 @@ describe('Retry-After', () => {
     const [delivery] = await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_status: 429 }])
     expect(Date.parse(delivery.next_attempt_at) - service.deps.clock()).toBe(waitMs)
     passTime(service, waitMs / 1_000 - 1)
-    // Whatever comes after the earlier pass is the answer of a later one.
+    // Once a later delivery is done, a later pass has also looked at this one.
     const { app: other } = await registerTowards(status(200))
     await deliveriesOf(service, other, [{ status: 'delivered' }])
     expect(receiver.requests).toHaveLength(1)
@@ -243,8 +243,8 @@ describe('a webhook that was changed before its turn', () => {
 
   test.each<[string, (url: string) => Json[], string]>([
     ['disabled', (url) => [{ name: 'crm', url, enabled: false }], 'the webhook is disabled'],
-    ['removed', () => [], 'the app has no webhook of this name any more'],
-    ['renamed', (url) => [{ name: 'other', url }], 'the app has no webhook of this name any more'],
+    ['removed', () => [], 'the app no longer has a webhook with this name'],
+    ['renamed', (url) => [{ name: 'other', url }], 'the app no longer has a webhook with this name'],
   ])('is sent nothing more once %s, and comes back by a redelivery', async (_, webhooks, last_error) => {
     const { app, receiver, present } = await changed(webhooks)
     const [delivery] = await deliveriesOf(service, app, [{ status: 'failed', attempts: 2, last_status: null, last_error }])

@@ -1,4 +1,4 @@
-// With AUTH_WEBHOOK_ALLOW_PRIVATE=false, nothing that is not public is dialled, by whatever name or form.
+// With AUTH_WEBHOOK_ALLOW_PRIVATE=false, only public addresses are dialled, whatever name or form the URL uses.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
@@ -8,7 +8,7 @@ import { buildApp, buildService, buildUser } from '../support/service.ts'
 
 const refused = expect.stringMatching(/is not a public address \(AUTH_WEBHOOK_ALLOW_PRIVATE\)$/)
 
-/** A DNS server's answers, turn by turn; the last one stays. */
+/** The replies of a DNS server, one per query. The last one is repeated. */
 const answers = new Map<string, string[][]>()
 const asked: string[] = []
 const resolve = async (hostname: string) => {
@@ -80,12 +80,12 @@ describe('a host name', () => {
   })
 
   test('that names a public address at first and this machine on the next question is never dialled here', async () => {
-    // An address that nobody answers at: of IPv6 space that was given back.
+    // Nothing answers at this address: it is in IPv6 space that was returned.
     answers.set('rebinding.example', [['3ffe::1'], ['127.0.0.1']])
     const app = await registerTowards(`http://rebinding.example:${port}/`)
     const [first] = await deliveriesOf(service, app, [{ status: 'pending', attempts: 1 }])
     expect(first.last_error).not.toEqual(refused)
-    // One question for one dial: the address that was checked is the one that was dialled.
+    // One DNS query per connection: the address that was checked is the one that was dialled.
     expect(asked.filter((host) => host === 'rebinding.example')).toHaveLength(1)
     passTime(service, 2)
     await deliveriesOf(service, app, [{ status: 'pending', attempts: 2, last_error: refused }])
@@ -104,7 +104,7 @@ test('a port of another protocol is not dialled, though the webhook was stored b
     .update({ webhooks: webhooks.replace(':8025/', ':25/') })
   await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { description: 'what is kept in memory is read anew' } })
   await buildUser(service, app)
-  const refusal = expect.stringMatching(/^port 25 is that of another protocol$/)
+  const refusal = expect.stringMatching(/^port 25 belongs to another protocol$/)
   await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_error: refusal }])
 })
 

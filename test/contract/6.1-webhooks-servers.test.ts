@@ -20,7 +20,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
     const servers = await Promise.all([startInstance(settings), startInstance(settings)])
     const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
-    // Slow enough that each server looks while the other one's attempts are under way.
+    // Slow enough that each server looks for messages while the other one's attempts are in flight.
     const receiver = await startReceiver((response) => void setTimeout(() => response.writeHead(204).end(), 30))
     const webhooks = [{ name: 'a', url: `${receiver.url}/a` }]
     const app = await servers[0].call('POST', '/admin/apps', { body: { code: 'shop', name: 'Shop', webhooks }, token })

@@ -20,7 +20,7 @@ const service = serviceFixture({ AUTH_CHAT_WEBHOOK_HOSTS: 'Chat.Example.com, loc
 beforeAll(() => void sendWebhooks(service, {}, onFileEnd))
 
 let paths = 0
-/** An app with a webhook of its own path. */
+/** An app whose webhook has its own path. */
 async function appWithWebhook(settings: Record<string, unknown> = {}, webhook: Record<string, unknown> = {}) {
   paths += 1
   const path = `/${paths}`

@@ -3,7 +3,7 @@ import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { buildApp, someEmail } from '../support/service.ts'
 
-// Which rules an app may have; how candidates are held against them is tested in full beside lib/redirect-url.ts.
+// Which redirect URLs an app may list. How a URL is matched against them is tested next to lib/redirect-url.ts.
 
 const service = serviceFixture()
 

@@ -1,5 +1,5 @@
-// Who guesses locks out nobody but guessers: each way in has a limit and a lockout of its own, and a device that has logged a user in
-// before is one.
+// Someone who guesses passwords locks out only other guessers: each way in has its own limit and lockout, and a device that has
+// logged the user in before is a way in.
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
@@ -26,7 +26,7 @@ interface World {
   service: TestService
   app: Json
   user: Json
-  /** Of the registration. */
+  /** The device token from the registration. */
   device: string
 }
 
@@ -44,7 +44,7 @@ async function lock({ service, app, user }: World): Promise<void> {
   expectError(await service.login(user.email, app.code), 'account_locked')
 }
 
-/** The texts of the statements of the calls that `run` makes. */
+/** The SQL of the statements that `run` causes. */
 async function statementsOf(service: TestService, run: () => Promise<unknown>): Promise<string[]> {
   const { client } = service.deps.db
   const send = client._query
@@ -148,7 +148,7 @@ describe('a device token', () => {
     expectError(await service.login(user.email, app.code, { device_token: device }), 'rate_limited')
     expect((await service.login(user.email, app.code, { device_token: other })).status).toBe(200)
     expect((await service.login(user.email, app.code)).status).toBe(200)
-    // None of that cleared what the device is counted by.
+    // None of that cleared the failures of the device.
     service.advance(300)
     expectError(await service.login(user.email, app.code, { device_token: device }), 'account_locked')
     await service.admin('POST', `/admin/users/${user.id}/unlock`)
@@ -223,7 +223,7 @@ describe('a device token', () => {
 })
 
 describe('a device token dies', () => {
-  /** Locks the address, and says whether the token still gets past that. */
+  /** Locks the address, and returns whether the device token still gets past the lock. */
   async function isGood(world: World, password = PASSWORD, extra: object = {}): Promise<boolean> {
     const { service, app, user, device } = world
     await service.admin('POST', `/admin/users/${user.id}/unlock`)

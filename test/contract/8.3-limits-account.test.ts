@@ -22,7 +22,7 @@ async function build(limit: string, settings: Record<string, string> = {}): Prom
   return { service, app, user: (await buildUser(service, app)).user }
 }
 
-/** What is counted now, by the rows of all accounts. */
+/** The counts above zero, of all accounts. */
 async function countedBy(service: TestService): Promise<number[]> {
   const rows: { count: number }[] = await service.deps
     .db('rate_limits')
@@ -48,7 +48,7 @@ test('COUNT wrong passwords in SECONDS, then 429 for the right one too, until th
   service.advance(9.5)
   expectLimited(await service.login(user.email, app.code), 1)
   service.advance(0.5)
-  // A new window, of three again.
+  // A new window allows three again.
   for (let i = 0; i < 3; i += 1) expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
   expectLimited(await service.login(user.email, app.code), 60)
   service.advance(60)
@@ -117,7 +117,7 @@ describe('what is given back', () => {
   test('a try that is refused by the limit takes no room', async () => {
     const { service, app, user } = await build('3/60')
     const hasher = await countBcrypts(service)
-    // Two wrong ones and, at once, more right ones than there is room for: whoever passes makes room again.
+    // Two wrong passwords, then more right ones at once than the limit has room for. Each login that passes frees its place.
     for (let i = 0; i < 2; i += 1) await service.login(user.email, app.code, wrong)
     const replies = await atOnce(20, () => service.login(user.email, app.code))
     expect(new Set(replies.map(({ status }) => status)).size).toBeLessThanOrEqual(2)
@@ -139,7 +139,7 @@ describe('what is counted together', () => {
     expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
     expectLimited(await enter(), 60)
     expectLimited(await service.login(user.email, other.code), 60)
-    // Others are not concerned.
+    // Other addresses are not affected.
     expectError(await service.login(someEmail(), app.code, wrong), 'invalid_credentials')
     expect((await buildUser(service, app)).user).toBeDefined()
   })
@@ -198,7 +198,7 @@ test('it and the limit by address do not count for one another', async () => {
   await service.deps.db('rate_limits').delete()
   for (let i = 0; i < 3; i += 1) expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
   expectError(await service.login(user.email, app.code), 'rate_limited')
-  // The address has six left, whoever they are for.
+  // The IP address has six attempts left, for any account.
   for (let i = 0; i < 6; i += 1) expectError(await service.login(someEmail(), app.code, wrong), 'invalid_credentials')
   const email = someEmail()
   expectError(await service.login(email, app.code, wrong), 'rate_limited')

@@ -42,7 +42,7 @@ async function build(limit: string, settings: Record<string, string> = {}): Prom
   return { service, app }
 }
 
-/** A login that fails for the user: counted by address, as any. */
+/** A login that fails. It is counted by address, as every login is. */
 function tryLogin({ service, app }: World, options: { headers?: Record<string, string>; token?: string } = {}): Promise<Reply> {
   const body = { email: someEmail(), password: PASSWORD, app_code: app.code }
   return service.call('POST', '/auth/login', { ...options, body })
@@ -53,7 +53,7 @@ async function countedBy(service: TestService): Promise<Record<string, number>> 
   return Object.fromEntries(rows.map(({ key, count }) => [key, count]))
 }
 
-/** The same without what other limits count. */
+/** Only the counts by address, without those of other limits. */
 async function addressesIn(service: TestService): Promise<Record<string, number>> {
   const counted = Object.entries(await countedBy(service)).filter(([key, count]) => key.startsWith('ip:') && count > 0)
   return Object.fromEntries(counted)
@@ -168,7 +168,7 @@ describe('a bearer', () => {
     const body = { ...named, password: PASSWORD, mode: 'register_or_return' }
     expect((await world.service.call('POST', '/auth/register', { token, body })).status).toBe(201)
     expect(await addressesIn(world.service)).toEqual({})
-    // Also once the address has nothing left.
+    // Also once the address has used up its limit.
     for (let i = 0; i < 2; i += 1) await tryLogin(world)
     expectError(await tryLogin(world), 'rate_limited')
     expectError(await tryLogin(world, { token }), 'invalid_credentials')
@@ -182,7 +182,7 @@ describe('a bearer', () => {
     const { token } = await serviceAccount(world, { scopes: undefined, ...extra })
     for (let i = 0; i < 3; i += 1) expectError(await tryLogin(world, { token }), 'invalid_credentials')
     expectError(await tryLogin(world, { token }), 'rate_limited')
-    // Before the body is read, as for anybody.
+    // The call is refused before its body is read, as for any caller.
     expectError(await world.service.call('POST', '/auth/login', { token, body: '{' }), 'rate_limited')
   })
 
@@ -211,7 +211,7 @@ describe('a bearer', () => {
     for (let i = 0; i < 3; i += 1)
       expect((await service.call('POST', '/auth/register', { token, body: credentials() })).status).toBe(201)
     expect(await addressesIn(service)).toEqual({})
-    // A login without one is of no app.
+    // A login without an app_code belongs to no app.
     expectError(await service.call('POST', '/auth/login', { token, body: credentials() }), 'invalid_credentials')
     expectError(await service.call('POST', '/auth/login', { token, body: credentials() }), 'rate_limited')
   })
@@ -230,7 +230,7 @@ describe('a bearer', () => {
     expect(await counts('/auth/refresh', { refresh_token: own.refresh_token })).toEqual([200, 0])
     expect(await counts('/auth/refresh', { refresh_token: foreign.refresh_token })).toEqual([200, 1])
     expect(await counts('/auth/refresh', { refresh_token: 'grt_nothing' })).toEqual([401, 1])
-    // Only what the route reads counts.
+    // Only the fields that the route reads can name the app.
     expect(await counts('/auth/refresh', { refresh_token: 'grt_nothing', app_code: app.code, token: 'x' })).toEqual([401, 1])
     expect(await counts('/auth/logout', { refresh_token: own.refresh_token })).toEqual([204, 0])
     const mailTokens = [await insertMailToken(service, own.user, app), await insertMailToken(service, foreign.user, other)]
@@ -291,7 +291,7 @@ describe('a bearer', () => {
     return token
   }
 
-  /** The code of a third-party login through an app, as far as somebody without its verifier sees one. */
+  /** The code of a third-party login through an app. An exchange fails, because its verifier is unknown. */
   async function insertLoginCode(service: TestService, app: Json): Promise<string> {
     const provider = { issuer: 'https://idp.example.com', client_id: 'x', client_secret: 'x' }
     const { body } = await service.admin('POST', '/admin/sso-providers', {
@@ -327,7 +327,7 @@ describe('X-Forwarded-For', () => {
 
   test('is believed for the last entry behind one proxy', async () => {
     const world = await build('2/60', { AUTH_TRUST_PROXY: '1' })
-    // What the client wrote itself stands before what the proxy added.
+    // Entries that the client wrote come before the one that the proxy adds.
     for (const forged of ['203.0.113.1', '203.0.113.2', '127.0.0.1']) {
       await tryLogin(world, forwarded(`${forged}, 198.51.100.7`))
     }

@@ -68,7 +68,7 @@ test('tries while locked neither count nor prolong, and verify nothing', async (
   }
   expect(hasher.verified).toBe(0)
   service.advance(10)
-  // At zero again: two failures do not lock, the third does.
+  // The count is at zero again: two failures do not lock, a third would.
   await fail(world, user.email, 2)
   expect((await service.login(user.email, app.code)).status).toBe(200)
 })
@@ -143,7 +143,7 @@ describe('a complete login', () => {
     service.advance(60)
     await refuseAll()
     service.advance(40)
-    // 100 seconds after the last failure, whatever came between.
+    // 100 seconds after the last failure, whatever happened in between.
     await fail(world, user.email, 2)
     expect(await failuresOf(service)).toEqual([2])
     await fail(world, user.email, 1)
@@ -204,7 +204,8 @@ test('an address that nobody has, one outside the pools and a deleted one are co
   await closeAccount(service, deleted.id, 'deleted')
   const emails = [user.email, someEmail(), outside.email, deleted.email]
   const seen = emails.map((): unknown[] => [])
-  // All of them step by step, on one clock: failures, the lock, its end, failures again, a pause as long as the lock, one more.
+  // All addresses go through the same steps on one clock: failures, the lock, its end, failures
+  // again, a pause as long as the lock, one more.
   for (const pause of [0, 10, 10, 0, 50, 49, 1, 0, 100, 0, 0, 0, 5]) {
     service.advance(pause)
     for (const [index, email] of emails.entries()) {
@@ -227,7 +228,7 @@ test('no key tells the address', async () => {
 })
 
 describe('through several apps', () => {
-  /** Failures through these apps in turn, for an address that a user of the first pool has, and for one that nobody has. */
+  /** Fails a login for each address through these apps in turn. Returns what each address saw. */
   async function tell(service: TestService, codes: readonly string[], emails: readonly string[]): Promise<unknown[]> {
     const seen = emails.map((): unknown[] => [])
     for (const code of codes) {
@@ -258,7 +259,7 @@ describe('through several apps', () => {
     const codes = [staff, staff, staff, both, partners, others, partners, partners, both, others].map(({ code }) => code)
     const seen = await tell(service, codes, emails)
     for (const each of seen) expect(each).toEqual(seen[0])
-    // Locked in one pool is locked wherever that pool is seen; nothing is counted meanwhile.
+    // An address that is locked in one pool is locked in every app that sees that pool. Nothing is counted meanwhile.
     expect(seen[0]).toEqual([
       ...[401, 401, 401].map((status) => [status, null]),
       [423, '100'],
@@ -301,7 +302,7 @@ describe('through several apps', () => {
     expect(left.map(({ key, failures }) => [key.split(':')[2], failures])).toEqual([['theirs', 2]])
     expectError(await service.login(user.email, theirs.code, wrong), 'invalid_credentials')
     expectLocked(await service.login(user.email, theirs.code, { password: 'the password of the other' }), 100)
-    // What is locked for the other user bars this one only where the app sees that pool.
+    // The lock of the other user affects this one only in apps that see that pool.
     expectLocked(await service.login(user.email, both.code), 100)
     expect((await service.login(user.email, own.code)).status).toBe(200)
   })
@@ -370,7 +371,7 @@ describe('at once', () => {
     const closed = await buildApp(service)
     for (let round = 0; round < 5; round += 1) {
       await service.deps.db('lockouts').delete()
-      // The last to start: by the time it is verified, the others have locked.
+      // The right password is sent last: by the time it is verified, the wrong ones have locked.
       const replies = await atOnce(40, (index) =>
         service.login(user.email, index === 39 ? closed.code : app.code, index === 39 ? {} : wrong),
       )
@@ -442,7 +443,7 @@ describe('GET /admin/lockouts', () => {
     expect([...first.items, ...rest.items]).toEqual(items)
     expect(rest.next_cursor).toBeNull()
 
-    // An address that the user has no more is nobody's.
+    // An address that the user no longer has is not shown.
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { email: someEmail() } })
     const emails = (await list()).filter(({ pool }: Json) => pool !== null).map(({ email }: Json) => email)
     expect(emails).toEqual([null, null])

@@ -14,7 +14,7 @@ interface Pair {
   buildUser(): Promise<Json>
 }
 
-/** Two servers with these settings, and an app on them; to be called while tests are collected. */
+/** Two servers with these settings, and an app on them. Call it while tests are collected. */
 function pair(settings: Record<string, string>): () => Pair {
   let servers: [ServerInstance, ServerInstance]
   let app: Json
@@ -75,7 +75,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       const guesses = await atOnce(50, (index) => login(index, email, { password: 'not this password' }))
       expect(tally(guesses)).toEqual({ 401: 5, 429: 45 })
       for (const index of [0, 1]) expect((await login(index, email)).status).toBe(429)
-      // One login made the app and 52 are counted here, so seven are left, for anybody.
+      // Of 60, one login created the app and 52 are counted above, so seven are left, for any account.
       const others = await atOnce(50, (index) => login(index, someEmail()))
       expect(tally(others)).toEqual({ 401: 7, 429: 43 })
     })

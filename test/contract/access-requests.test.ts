@@ -1,4 +1,4 @@
-// Somebody who waits for access asks the admins for it, and hears by mail what they decide.
+// A user who waits for access asks the admins for it, and gets their decision by mail.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
@@ -22,7 +22,7 @@ const decide = (id: string, step: 'approve' | 'deny', body: Json = {}): Promise<
 const requestsOf = async (user: Json, more = ''): Promise<Json[]> =>
   (await service.admin('GET', `/admin/access-requests?user_id=${user.id}${more}`)).body.items
 
-/** Somebody whose access is pending, with a verified address. */
+/** A user with a verified address whose access is pending. */
 async function waitingUser(through: Json = app): Promise<Json> {
   const { user, access } = await buildUser(service, through)
   if (through === app) expect(access).toBe('pending')
@@ -43,9 +43,9 @@ test('a user asks, an admin is told by mail and approves, the user hears by mail
   }
   expect(asked.body).toEqual({ ...own, created_at: expect.any(String) })
   const toAdmin = await mailbox.take(ADMIN_EMAIL)
-  expect(toAdmin.subject).toBe('Somebody asks for access to an app')
+  expect(toAdmin.subject).toBe('A user asks for access to an app')
   expect(toAdmin.text).toContain(`authctl grant request approve ${asked.body.id}`)
-  // Anybody may have written it.
+  // Anyone could have written the message, so the mail leaves it out.
   expect(toAdmin.text + toAdmin.html).not.toContain('billing')
   expect(toAdmin.links).toEqual([])
 
@@ -204,7 +204,7 @@ test('an app whose requests come in masses sends each admin so many mails an hou
     expect((await ask(user, { app_code: crowded.code }, service)).status).toBe(201)
   }
   await allSent(service)
-  const requests = (to: string) => mailbox.mailsTo(to).filter(({ subject }) => subject.startsWith('Somebody asks'))
+  const requests = (to: string) => mailbox.mailsTo(to).filter(({ subject }) => subject.startsWith('A user asks'))
   expect([requests(ADMIN_EMAIL).length, requests(second.email).length]).toEqual([20, 20])
   expect((await service.admin('GET', '/admin/access-requests?limit=100')).body.items).toHaveLength(23)
 })

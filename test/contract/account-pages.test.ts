@@ -34,7 +34,7 @@ const show = (path: string, token: string, at = service) => rawCall(at.url, 'GET
 const send = (path: string, fields: Record<string, string>, at = service) =>
   rawCall(at.url, 'POST', path, { headers: { 'content-type': formType }, chunks: [new URLSearchParams(fields).toString()] })
 
-/** What a reader of a page is told; its markup is decoded by other rules than those it was written by. */
+/** What a person reads on the page. The markup is decoded by other rules than those that wrote it. */
 function read({ body }: Reply) {
   const plain = (markup: string) =>
     markup
@@ -53,7 +53,7 @@ function read({ body }: Reply) {
   }
 }
 
-/** A page in its whole: headers that nothing of it may lack, and no script, whatever it says. */
+/** Checks a whole page: the headers that every page must have, and no script, whatever its content. */
 function expectPage(reply: Reply, status: number, title: string): void {
   expect({ status: reply.status, title: read(reply).title }).toEqual({ status, title })
   const headers = Object.fromEntries(reply.headers)
@@ -97,7 +97,7 @@ describe('each page', () => {
   test.each(paths)('%s tells the same of every token that is no good, to GET and to POST', async (path) => {
     const { mail } = await build()
     const bad = ['', 'garbage', 'gmt_garbage', 'gin_garbage', '\0', '"><script>', 'x'.repeat(5_000)]
-    // That of another page is none here.
+    // A token for another page does not work here.
     const other = ['/verify-email', '/disown-email'].includes(path) ? (await ask('magic-link', mail.to)).token : mail.token
     const replies = await Promise.all(
       [...bad, other].flatMap((token) => [show(path, token), send(path, { token: token.replace('\0', '') })]),
@@ -231,7 +231,7 @@ describe('/reset-password', () => {
       ['s3cret!', 's3cret!', 'New password must have at least 8 characters'],
       [user.email, user.email, 'New password must not be the e-mail address'],
       [long, long, 'New password must have at most 1024 bytes'],
-      ['first "secret"', 'another secret', 'New password again is not the same as the first'],
+      ['first "secret"', 'another secret', 'New password again does not match the first one'],
     ]
     for (const [password, again, fault] of refused) {
       const reply = await send('/reset-password', { token, password, password_again: again })
@@ -356,7 +356,7 @@ describe('/accept-invitation', () => {
     const { token, organization } = await invite()
     const refused = await accept(token, { email: user.email, password: 'not my "password"', first_name: '"><b>Ada' })
     expectPage(refused, 401, `You are invited to ${organization.name}`)
-    expect(read(refused).alerts).toEqual([expect.stringMatching(/^Password does not fit: there is an account with this address/)])
+    expect(read(refused).alerts).toEqual([expect.stringMatching(/^Password is wrong: there is an account with this address/)])
     expect(refused.body).not.toContain('not my')
     expect(refused.body).toContain(`value="${user.email}"`)
     expect(refused.body).toContain('value="&#34;&#62;&#60;b&#62;Ada"')
@@ -377,7 +377,7 @@ describe('/accept-invitation', () => {
     const wrong = authenticator.wrongCode()
     const refused = await accept(token, { two_factor_code: wrong })
     expect(refused.status).toBe(401)
-    expect(read(refused).alerts).toContain('Two-factor code is wrong, or was used before')
+    expect(read(refused).alerts).toContain('Two-factor code is wrong or was already used')
     expect(refused.body).not.toContain(wrong)
     expect(await organizationsOf(user.email)).toEqual([])
     expectPage(await accept(token, { two_factor_code: authenticator.code() }), 200, `You are a member of ${organization.name}`)
@@ -408,7 +408,7 @@ describe('/accept-invitation', () => {
     for (let count = 0; count < 3; count += 1) await accept(token, { email: user.email, password: 'a wrong guess' })
     const locked = await accept(token, { email: user.email })
     expect([locked.status, locked.headers.get('retry-after')]).toEqual([423, '900'])
-    expect(read(locked).alerts).toEqual(['This account is locked after too many failed tries. Try again in 15 minutes.'])
+    expect(read(locked).alerts).toEqual(['This account is locked after too many failed attempts. Try again in 15 minutes.'])
     expectError(await service.login(user.email, app.code), 'account_locked')
   })
 
@@ -420,7 +420,7 @@ describe('/accept-invitation', () => {
     const guess = () => send('/accept-invitation', { token, email: user.email, password: 'a wrong guess' }, limited)
     expect((await guess()).status).toBe(401)
     const refused = await guess()
-    expect([refused.status, read(refused).alerts]).toEqual([429, ['Too many tries. Try again in 2 minutes.']])
+    expect([refused.status, read(refused).alerts]).toEqual([429, ['Too many attempts. Try again in 2 minutes.']])
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60)
   })
 
@@ -443,9 +443,9 @@ describe('/accept-invitation', () => {
   test('a policy of the app is told, and an account that has no access by it is not let in', async () => {
     const choosy = await buildApp(service, { name: 'Choosy', allowed_email_domains: ['corp.example'] })
     const policy = await accept((await invite({ app_code: choosy.code })).token, { email: anAddress() })
-    expect([policy.status, read(policy).alerts]).toEqual([403, ['Choosy takes no addresses of this domain.']])
+    expect([policy.status, read(policy).alerts]).toEqual([403, ['Choosy does not accept addresses of this domain.']])
 
-    // The invitation of an org_admin opens no app.
+    // An invitation from an org_admin does not give access to the app.
     const manual = await buildApp(service, { name: 'Manual' })
     const admin = await build()
     const member = await build()
@@ -461,14 +461,14 @@ describe('/accept-invitation', () => {
     const denied = await accept(body.token, { email: member.user.email })
     expect([denied.status, read(denied).alerts]).toEqual([
       403,
-      ['This account has no access to Manual. Ask whoever invited you to give it access.'],
+      ['This account has no access to Manual. Ask the person who invited you to give it access.'],
     ])
     await service.admin('PATCH', `/admin/users/${member.user.id}`, { body: { status: 'suspended' } })
     const suspended = await accept(body.token, { email: member.user.email })
     expect([suspended.status, read(suspended).alerts]).toEqual([403, ['This account is suspended.']])
     expect(await organizationsOf(member.user.email)).toEqual([])
     const pending = await accept(body.token, { email: anAddress() })
-    expect(read(pending).text).toContain('Your account is ready. Access to Manual has still to be given to you')
+    expect(read(pending).text).toContain('Your account is ready. You do not have access to Manual yet')
   })
 
   test('an expired or withdrawn one is dead', async () => {
@@ -564,13 +564,13 @@ describe('for an app that asks for verified addresses', () => {
   test('/verify-email asks for the password of the account, and a wrong one spends nothing', async () => {
     const { user, mail } = await buildAsked()
     const shown = await show('/verify-email', mail.token)
-    expect(read(shown)).toMatchObject({ fields: ['token', 'email', 'password'], text: expect.stringContaining('somebody else') })
+    expect(read(shown)).toMatchObject({ fields: ['token', 'email', 'password'], text: expect.stringContaining('someone else') })
     const blank = await send('/verify-email', { token: mail.token })
     expectPage(blank, 400, 'Confirm your e-mail address')
     expect(read(blank).alerts).toEqual(['Password is required'])
     const wrong = await send('/verify-email', { token: mail.token, password: 'a guess' })
     expectPage(wrong, 401, 'Confirm your e-mail address')
-    expect(read(wrong).alerts[0]).toMatch(/^Password does not fit/)
+    expect(read(wrong).alerts[0]).toMatch(/^Password is wrong/)
     expect(wrong.body).not.toContain('a guess')
     expectPage(await send('/verify-email', { token: mail.token, password: PASSWORD }), 200, 'Your e-mail address is confirmed')
     expect((await service.login(user.email, asking.code)).status).toBe(200)
@@ -580,7 +580,7 @@ describe('for an app that asks for verified addresses', () => {
     const { user, mail } = await buildAsked()
     expect(mail.links[1]).toBe(`http://127.0.0.1:4000/disown-email?token=${mail.token}`)
     expect(read(await show('/disown-email', mail.token))).toMatchObject({
-      ...{ title: 'This was not you?', fields: ['token'], text: expect.stringContaining(user.email) },
+      ...{ title: 'Was this not you?', fields: ['token'], text: expect.stringContaining(user.email) },
     })
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body.status).toBe('active')
     expectPage(await send('/disown-email', { token: mail.token }), 200, 'Thank you')

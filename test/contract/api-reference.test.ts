@@ -1,4 +1,4 @@
-// `GET /docs`, a readable reference that loads nothing from another host; test/e2e/api-reference.test.ts looks at it in a browser.
+// `GET /docs`, a readable reference that loads nothing from another host; test/e2e/api-reference.test.ts opens it in a browser.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { onFileEnd } from '../support/on-file-end.ts'

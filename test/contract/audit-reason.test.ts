@@ -1,4 +1,4 @@
-// Why an admin wrote something, as the header X-Audit-Reason says, is kept with the audit events and goes when the user is erased.
+// The reason that an admin gives in X-Audit-Reason is stored with the audit events, and blanked when the user is erased.
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { expect, test } from 'vitest'

@@ -33,7 +33,7 @@ async function insertEvents(count: number, from: number, columns: (index: number
   return rows.map(({ id }) => id)
 }
 
-/** A UUIDv7 of a moment that need not be the newest. */
+/** A UUIDv7 of any moment, also one before the newest id. */
 function newIdAt(ms: number): string {
   const hex = ms.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`
@@ -163,9 +163,7 @@ test('one event is shown by its id', async () => {
 
 test('an unknown kind of event is refused with the nearest', async () => {
   const { body } = await service.admin('GET', '/admin/audit?event=login.fail')
-  expect(body.errors).toEqual([
-    { path: 'event', code: 'invalid_value', message: 'is no kind of event; the nearest is login.failed' },
-  ])
+  expect(body.errors).toEqual([{ path: 'event', code: 'invalid_value', message: 'unknown event; the nearest is login.failed' }])
 })
 
 test('since and until bound the moment: from the one on, up to the other without it', async () => {

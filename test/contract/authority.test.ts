@@ -34,7 +34,7 @@ async function holdings(userId: string, on = service): Promise<{ apps: string[];
   }
 }
 
-/** The doors that read overrides, for a user who comes to the app for the first time; each gives the reply. */
+/** The doors that read overrides, for a user who comes to the app for the first time. Each returns the reply. */
 const doors: Record<string, (app: Json, overrides: Json, token: string) => Promise<Reply>> = {
   login: async (app, overrides, token) => {
     const { user } = await buildUser(service, await buildApp(service))
@@ -167,7 +167,7 @@ describe('the token of a system_admin', () => {
   const adminToken = async (on: TestService, code: string | undefined): Promise<string> =>
     (await on.login(ADMIN_EMAIL, code as string)).body.access_token
 
-  /** Every door that asks for the rights of a system_admin with an error; each gives the code, undefined for a success. */
+  /** Calls every door that requires the rights of a system_admin. Returns the error code of each, undefined for a success. */
   async function codesFor(on: TestService, token: string): Promise<Json> {
     const app = await buildApp(on, { auto_grant_on_signup: true })
     const organization = await buildOrganization(on)
@@ -181,7 +181,7 @@ describe('the token of a system_admin', () => {
       register_or_return: await ask('POST', '/auth/register', user),
     }
   }
-  /** A token of after the app was deactivated, which ends those of before: only somebody with the secret can write one. */
+  /** A token as if issued after the app was deactivated, which ended earlier ones. Only a holder of the secret can sign one. */
   const ofAfterwards = (on: TestService, token: string) =>
     forgeToken({ ...claimsOf(token), iat: Math.floor(on.deps.clock() / 1000) + 5 })
   const everywhere = (code: string | undefined) => ({
@@ -192,7 +192,7 @@ describe('the token of a system_admin', () => {
     register_or_return: code,
   })
 
-  /** Whether the token frees a login and a registration from what the app declares. */
+  /** Whether the token lets a login and a registration override what the app declares. */
   async function overrides(on: TestService, token: string): Promise<boolean[]> {
     const organization = await buildOrganization(on)
     const target = await buildApp(on)
@@ -215,7 +215,7 @@ describe('the token of a system_admin', () => {
       (await service.admin('POST', '/admin/apps', { body: { code: 'console', name: 'Console' } })).body,
       await buildApp(service, { auto_grant_on_signup: true }),
     ]
-    // Anybody but a system_admin would be refused here: the role opens every app, and stands in the token.
+    // Only a system_admin gets in without a grant: the role opens every app, and is in the token.
     const tokens = {
       console: await adminToken(service, console.code),
       shop: await adminToken(service, shop.code),

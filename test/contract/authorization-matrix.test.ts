@@ -1,5 +1,5 @@
-// Who may call what: every route by every kind of caller. The routes stand here by hand, so that a new one has to be thought about, and
-// one that is declared for others than before is noticed.
+// Who may call what: every route by every kind of caller. The routes are listed by hand, so that someone has to decide about a
+// new route, and a route that is opened to other callers is noticed.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { listRoutes } from '../../packages/server/src/app.ts'
@@ -32,11 +32,11 @@ const callers = [
 ] as const
 type Caller = (typeof callers)[number]
 
-/** A code that the gate answers; `open` when it lets the call on to its input. */
+/** The error code that each caller gets, or `open` if the call gets as far as its input. */
 type Verdicts = Record<Caller, string>
 
 const everybody = (verdict: string): Verdicts => Object.fromEntries(callers.map((caller) => [caller, verdict])) as Verdicts
-/** Who is no user at all, for a route of users. */
+/** Verdicts for callers that are not users, on a route for users. */
 const noUser = {
   nobody: 'token_missing',
   garbage: 'token_invalid',
@@ -58,7 +58,10 @@ const ofSystemAdmins: Verdicts = {
 }
 const ofConsumers: Verdicts = { ...everybody('token_invalid'), nobody: 'token_missing', 'a consumer': 'open' }
 
-/** What a route is for, and what each caller gets of it. The body and the query reach the use case where its own rules are the gate. */
+/**
+ * Routes by who may call them, with the verdict for each caller. If the use case itself decides,
+ * `body` and `query` get the call that far.
+ */
 const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); query?: string; routes: string[] }> = {
   'anybody: a bearer is not looked at': {
     verdicts: everybody('open'),
@@ -246,7 +249,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
   },
 }
 
-/** Every code by which somebody is refused for who they are. */
+/** Every code that refuses a caller for who they are. */
 const gateCodes: ReadonlySet<string> = new Set(
   Object.values(kinds).flatMap(({ verdicts }) =>
     Object.values(verdicts).concat('service_mismatch', 'token_expired', 'forbidden'),
@@ -291,7 +294,7 @@ async function buildBearers(): Promise<typeof bearers> {
   await service.admin('DELETE', `/admin/users/${former.id}/roles/system_admin`)
   const throughClosing = await tokenOf(admin, closing.code)
   await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
-  // What is lost ends the tokens that say it. A consumer holds the secret, and can write one of afterwards.
+  // Losing a right ends the tokens that claim it. A consumer holds the secret, so it can sign one as if issued afterwards.
   const ofFormer = forgeToken({ ...claimsOf(formerToken), tv: claimsOf(formerToken).tv + 1 })
   const ofClosed = forgeToken({ ...claimsOf(throughClosing), iat: Math.floor(service.deps.clock() / 1000) + 5 })
   const { access_token: ended, refresh_token } = await buildUser(service, open)
@@ -311,7 +314,7 @@ async function buildBearers(): Promise<typeof bearers> {
     'a system_admin of before': ofFormer,
     ...(Object.fromEntries(withScopes) as Record<(typeof scopes)[number], string>),
     'a service account that is gone': gone.token,
-    // Made anew for each call, as its life is short.
+    // Created for each call, because it is short-lived.
     get 'a consumer'() {
       return assertionOf(open)
     },
@@ -325,7 +328,7 @@ beforeAll(async () => {
   bearers = await buildBearers()
 })
 
-/** The rows of all that a refused call must leave as it is. */
+/** All rows that a refused call must not change. */
 async function rowsNow(): Promise<Json> {
   const { audit_events: _, rate_limits: __, consumer_secrets: ___, service_accounts: ____, ...rows } = await everyRow(service)
   return rows
@@ -369,7 +372,7 @@ describe.each(Object.entries(kinds))('is for %s', (_, { verdicts, routes, ...inp
     expect(await rowsNow()).toEqual(before)
     for (const caller of welcome) {
       found[caller] = await verdictFor(route, caller, input)
-      // They end the sessions of others in the table who are the same user.
+      // These routes end the sessions of other callers in the table that are the same user.
       if (['POST /auth/logout-all', 'DELETE /auth/me'].includes(route)) bearers = await buildBearers()
     }
     expect(found).toEqual(verdicts)

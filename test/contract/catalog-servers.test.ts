@@ -1,4 +1,4 @@
-// What servers remember of apps and permissions: two of them, each with a pool of its own, on one Postgres.
+// What servers keep in memory about apps and permissions. Two servers on one Postgres, each with its own connection pool.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'

@@ -1,4 +1,4 @@
-// Two servers, each with a pool of its own, on one Postgres.
+// Two servers on one Postgres, each with its own connection pool.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -27,7 +27,7 @@ const settings = {
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
   let adminToken: string
-  /** Looks on, and stands in the way, without going through a server. */
+  /** Reads and locks rows without going through a server. */
   let db: ReturnType<typeof createKnex>
 
   beforeAll(async () => {
@@ -63,7 +63,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     ]
     for (let repeat = 0; repeat < 3; repeat += 1) {
       const emails = Array.from({ length: 10 }, someEmail)
-      // Each address comes through both apps on both servers.
+      // Each address is registered through both apps on both servers.
       const replies = await atOnce(40, (index) =>
         register(Math.floor(index / 20), emails[index % 10]!, apps[Math.floor(index / 10) % 2]),
       )

@@ -1,4 +1,4 @@
-// Many callers at once on one server, more of them than it has connections. What is asserted is the state they leave, not who won.
+// Many callers at once on one server, more than it has connections. The tests assert the final state, not who won.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -8,7 +8,7 @@ import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, type Reply, someEmail, testDatabase } from '../support/service.ts'
 
-// Fifty tries for one address would be the guessing that these two are there to stop.
+// Fifty attempts for one address are what these two limits exist to stop.
 const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
 
 const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
@@ -20,7 +20,7 @@ function tally(replies: readonly Reply[]): Record<string, number> {
   return counts
 }
 
-/** Asserts that no token of these answers opens anything any more; answers without tokens were refused already. */
+/** Asserts that no token in these replies works any more. Replies without tokens were refusals. */
 async function expectNothingLives(replies: readonly Reply[]): Promise<void> {
   const given = replies.filter((reply) => reply.body.access_token)
   const tries = await Promise.all(
@@ -29,7 +29,7 @@ async function expectNothingLives(replies: readonly Reply[]): Promise<void> {
   for (const { status } of tries) expect([401, 403]).toContain(status)
 }
 
-/** Makes the commit of a revocation take its time, and each another, so that numbers given early could be seen late. */
+/** Delays each commit of a revocation by a different time, so that a lower cursor could become visible after a higher one. */
 async function delayCommits(): Promise<void> {
   if (testDatabase() === 'sqlite') return
   const { db } = service.deps
@@ -316,7 +316,7 @@ test('changes of the own names by forty callers all stick: each name is the last
   const { body: last } = await service.call('GET', '/auth/me', { token })
   const details = (await auditEvents(service, { user_id: user.id, event: 'user.updated' })).map((event) => event.details)
   for (const name of ['first_name', 'last_name']) {
-    // Each change began with what the one before it left.
+    // Each change starts from what the previous one left.
     const changes = details.filter(({ after }) => name in after)
     expect(changes).toHaveLength(20)
     const left = new Set<string | null>(changes.map(({ after }) => after[name]))

@@ -142,7 +142,7 @@ describe('AUTH_CORS_ORIGINS', () => {
     const reply = await narrow.call('POST', '/auth/login', { body: {}, headers: { origin } })
     expect(reply.status).toBe(400)
     expect(corsOf(reply)).toEqual({})
-    // A cache may not hand this answer to an origin that is let in.
+    // A cache must not serve this reply to an allowed origin.
     expect(reply.headers.get('vary')).toMatch(/\borigin\b/i)
     expect(corsOf(await preflight(narrow, '/api/v1/auth/login', 'POST', origin))).toEqual({})
   })

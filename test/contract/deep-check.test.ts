@@ -1,4 +1,5 @@
-// `gatehouse check --deep`: each fault that the docs list is planted by SQL and named, and a database that only the service wrote is sound.
+// `gatehouse check --deep`: each fault that the docs list is planted by SQL and reported. A
+// database that only the service wrote is sound.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -27,7 +28,7 @@ beforeAll(async () => {
   const login = (await service.login(user.email, app.code)).body
   await service.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
   session = await service.deps.db('sessions').where({ user_id: user.id, app_id: app.id }).whereNull('ended_at').first()
-  // What is deleted and ended is a part of a sound database.
+  // Deleted and revoked things are part of a sound database.
   const left = await buildApp(service, { auto_grant_on_signup: true })
   const { user: gone } = await buildUser(service, left)
   await service.admin('DELETE', `/admin/users/${gone.id}`)
@@ -43,7 +44,7 @@ const userRow = (id: string, changes: object) => ({
   ...changes,
 })
 
-/** What breaks each rule. */
+/** For each rule, a fault that breaks it. */
 const plants: Record<string, (db: Tx) => Promise<unknown>> = {
   async 'email-shared'(db) {
     const id = randomUUID()
@@ -132,6 +133,6 @@ test('the command exits with 0 for a sound database, and with 3 and a line with 
   await service.deps.db('audit_events').where({ id }).update({ reason: 'forged' })
   expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject({
     code: 3,
-    stdout: expect.stringContaining(`rows: ok\naudit: not whole: changed: event ${id}. Cure: docs/sealed-audit.md`),
+    stdout: expect.stringContaining(`rows: ok\naudit: not intact: changed: event ${id}. See docs/sealed-audit.md`),
   })
 })

@@ -1,4 +1,4 @@
-// A dry run of any admin write answers what the call would answer, and changes and sends nothing.
+// A dry run of any admin write returns what the call would return, and changes and sends nothing.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
@@ -55,11 +55,11 @@ const roleWith = async (...permissions: string[]) => {
 interface Write {
   path: string
   body?: Json
-  /** What a plan says, where the dry run answers with one. */
+  /** The expected plan, if the dry run returns one. */
   plan?: Json
 }
 
-/** Each admin write, of something that is there for it alone. */
+/** Each admin write, on something that exists only for it. */
 const writes: Record<string, () => Promise<Write>> = {
   'POST /admin/users': async () => ({
     path: '/admin/users',
@@ -173,7 +173,7 @@ const writes: Record<string, () => Promise<Write>> = {
   'DELETE /admin/apps/{appId}': async () => ({ path: `/admin/apps/${(await buildApp(service)).code}` }),
   'POST /admin/apps/{appId}/signing': async () => {
     const path = `/admin/apps/${(await buildApp(service)).code}/signing`
-    // A prepared key is another one each time; the switch to it is to the same.
+    // Each prepared key is a different one, so the step to compare is the switch to a key that exists.
     await service.admin('POST', path, { body: { step: 'prepare' } })
     return { path, body: { step: 'switch' } }
   },
@@ -283,7 +283,7 @@ const nameOf = ({ method, path }: Route) => `${method} ${path}`
 const isAdminWrite = ({ method, path }: Route) => method !== 'GET' && path.startsWith('/admin/')
 const dry = (path: string) => `${path}${path.includes('?') ? '&' : '?'}dry_run=true`
 
-/** An answer without what differs from call to call, and without the secrets that a dry run leaves out. */
+/** A reply without what differs from call to call, and without the secrets that a dry run leaves out. */
 function comparable(value: Json, secrets: readonly string[]): Json {
   if (Array.isArray(value)) return value.map((each) => comparable(each, secrets))
   if (typeof value === 'object' && value !== null)
@@ -300,7 +300,7 @@ const secretsOf: Record<string, string[]> = {
   'POST /admin/organizations/{organizationId}/invitations': ['token', 'code'],
 }
 
-/** What a dry run of its own tells besides. */
+/** Members that only the dry run returns, of routes that have their own. */
 const plansOf: Record<string, string[]> = { 'POST /admin/permissions/register': ['roles', 'user_count'] }
 
 test('every admin write is in the table, and each of them alone takes a dry run and a reason', () => {
@@ -325,7 +325,7 @@ describe.each(Object.entries(writes))('%s', (name, build) => {
     const [method] = name.split(' ') as [string]
     const { path, body, plan } = await build()
     const headers: Record<string, string> = name.endsWith('/import') ? { 'content-type': 'application/x-ndjson' } : {}
-    // The admin's token is there before the rows are compared.
+    // Logs the admin in before the rows are compared.
     await service.admin('GET', '/admin/settings')
     let rings = 0
     service.deps.outboxBell.onRing = () => {
@@ -354,7 +354,7 @@ describe.each(Object.entries(writes))('%s', (name, build) => {
     }
     const events = await auditEvents(service, { request_id: real.headers.get('x-request-id') })
     expect(events.length).toBeGreaterThan(0)
-    // Erasing blanks what was said of the user before, in the same call too.
+    // Erasing blanks what earlier events say about the user, also those of the same call.
     const kept = name.endsWith('with erase') ? events.filter(({ event }) => event === 'user.erased') : events
     expect(kept.map((event) => event.audit_reason)).toEqual(kept.map(() => reason))
   })
@@ -439,7 +439,7 @@ describe('elsewhere the parameter is refused, before anything is looked at', () 
       const prefix = root.has(route) ? '' : '/api/v1'
       const path = prefix + route.path.replace(/\{\w+\}/g, () => randomUUID())
       const reply = await callHttp(`${service.url}${path}?dry_run=true`, route.method)
-      // What a browser is sent to answers with a page.
+      // Routes that a browser is sent to reply with a page.
       if (route.navigation) expect(reply.status).toBe(400)
       else {
         expectError(reply, 'validation_failed')

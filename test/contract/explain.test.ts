@@ -17,7 +17,7 @@ async function explain(query: Record<string, string>, from: TestService = servic
   return body
 }
 
-/** What a login with the right password comes to, in the words of an outcome. */
+/** The outcome of a login with the right password. */
 async function outcomeOfLogin(email: string, app: string, extra: Record<string, unknown> = {}): Promise<string> {
   const { status, body } = await service.login(email, app, extra)
   return status === 200 ? 'granted' : body.code
@@ -43,13 +43,13 @@ describe('what a login would answer', () => {
   } as const
   type Situation = { [K in keyof typeof choices]: (typeof choices)[K][number] }
 
-  /** As much refuses as can. */
+  /** As many refusals as possible. */
   const worst: Situation = {
     ...{ app: 'inactive', pool: 'home', account: 'locked', access: 'revoked', autoGrant: false, isAdmin: false },
     ...{ organization: 'stranger', defaultOrganization: false, asksVerified: true, address: 'unverified' },
   }
 
-  /** The same situations in each run: a linear congruential generator picks them. */
+  /** The same situations in each run, picked by a linear congruential generator. */
   function situations(count: number): Situation[] {
     let state = 20_244_552
     const pick = <T>(values: readonly T[]): T => {
@@ -110,8 +110,8 @@ describe('what a login would answer', () => {
   }
 
   /**
-   * What the contract says that a login with the right password comes to, step by step and from its words alone. Whoever holds
-   * system_admin enters any app without a grant, but not one whose grant was revoked.
+   * The outcome of a login with the right password, step by step, from the wording of the contract only. A user with system_admin
+   * enters any app without a grant, but not an app for which the grant was revoked.
    */
   function expectedOutcome(situation: Situation): string {
     const { app, pool, account, access, autoGrant, defaultOrganization, organization, isAdmin, asksVerified, address } = situation
@@ -129,7 +129,7 @@ describe('what a login would answer', () => {
     return isAdmin || provisions || access === 'active' || access === 'ends soon' ? 'granted' : 'app_access_denied'
   }
 
-  /** What still refuses when what refused is mended, in turn: the same words, asked again. */
+  /** The refusals that remain when each one is fixed in turn, by the same rules. */
   function expectedFurther(situation: Situation): string[] {
     const mends: Record<string, Partial<Situation>> = {
       app_inactive: { app: 'active' },
@@ -138,7 +138,7 @@ describe('what a login would answer', () => {
       email_unverified: { address: 'proven' },
       organization_membership_required: { organization: 'member' },
       app_access_denied: { access: 'active' },
-      // A lock is of the pools where the wrong passwords came, not of one that is new.
+      // A lock applies to the pools in which the wrong passwords were tried, not to a new one.
       invalid_credentials:
         situation.pool !== 'outside'
           ? { account: 'active' }
@@ -154,7 +154,7 @@ describe('what a login would answer', () => {
     return next === 'granted' ? [] : [next, ...expectedFurther(mended)]
   }
 
-  /** The roles in the token of a login that is let in. */
+  /** The roles in the token of a login that succeeds. */
   function expectedRoles({ organization, isAdmin }: Situation): string[] {
     if (organization === 'member') return ['org_admin']
     if (organization === 'default of the app') return ['org_member']
@@ -195,7 +195,7 @@ describe('what a login would answer', () => {
         const times = { iat: expect.any(Number), nbf: expect.any(Number), exp: expect.any(Number) }
         expect(claims, label).toEqual({ ...real, ...drawn, ...times })
         expect(real.roles, label).toEqual(expectedRoles(situation))
-        // A grant that ends soon leaves both the same end, and so a shorter life to the later of them.
+        // If the grant ends soon, both tokens end with it, so the later one has a shorter life.
         if (situation.access !== 'ends soon') expect(claims.exp - claims.iat, label).toBe(real.exp - real.iat)
         expect(token_bytes, label).toBe(login.body.access_token.length)
         expect(
@@ -247,7 +247,13 @@ describe('what a login would answer', () => {
         code: 'invalid_credentials',
         detail: expect.stringContaining('No user has this address'),
       },
-      { step: 4, name: 'account', ok: false, code: 'account_locked', detail: expect.stringContaining('Nobody has this address') },
+      {
+        step: 4,
+        name: 'account',
+        ok: false,
+        code: 'account_locked',
+        detail: expect.stringContaining('No user has this address'),
+      },
     ])
   })
 
@@ -264,7 +270,7 @@ describe('what a login would answer', () => {
         name: 'account_limit',
         ok: false,
         code: 'rate_limited',
-        detail: expect.stringMatching(/free again in \d+ seconds/),
+        detail: expect.stringMatching(/ends in \d+ seconds/),
       },
     ])
     expect((await service.login(user.email, app.code)).body.code).toBe('rate_limited')
@@ -300,7 +306,7 @@ describe('what a login would answer', () => {
     await service.deps.db('second_factors').insert({ user_id: user.id, totp_box: 'sealed', activated_at: 1, created_at: 1 })
     const { outcome, steps } = await explain({ email: user.email, app: app.code })
     expect(outcome).toBe('granted')
-    expect(steps[5]).toEqual({ step: 6, name: 'two_factor', ok: true, detail: 'On: a login must also bring two_factor_code' })
+    expect(steps[5]).toEqual({ step: 6, name: 'two_factor', ok: true, detail: 'On: a login must also send two_factor_code' })
   })
 })
 
@@ -461,9 +467,9 @@ describe('what a login would give', () => {
     expect(outcome).toBe('granted')
     expect(steps[7]).toMatchObject({ step: 8, name: 'access', ok: true })
     expect(steps[7].detail).toBe(
-      `No grant yet, and ${app.code} grants by itself: a login now would give access to it; ` +
+      `No grant yet, but ${app.code} grants automatically: a login now would give access to it; ` +
         `access to the linked ${linked.code}; membership of ${organization.slug} as org_member; ` +
-        'it would skip the linked no-such-app: no such app, or none that may be linked',
+        'it would skip the linked no-such-app: unknown, or not allowed to be linked',
     )
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ apps: [], organizations: [] })
 

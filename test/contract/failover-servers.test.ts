@@ -1,4 +1,4 @@
-// A Postgres and its standby: the service follows the one that takes writes, and nothing that was replaced.
+// A Postgres and its standby: the service follows the one that takes writes, and never one that was replaced.
 import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ async function startPair(settings = ''): Promise<{ primary: RunningPostgres; sta
 const ask = ({ adminUrl }: RunningPostgres, statement: string) => askPostgres(adminUrl, statement)
 const hostOf = (folder: string) => encodeURIComponent(folder)
 const urlOf = (...hosts: RunningPostgres[]) => `postgres://postgres@${hosts.map(({ folder }) => hostOf(folder)).join()}/postgres`
-/** The standby has all that was committed so far. */
+/** Waits until the standby has everything committed so far. */
 const repeated = (primary: RunningPostgres) =>
   expect
     .poll(() => ask(primary, 'select replay_lsn = pg_current_wal_lsn() from pg_stat_replication'), { interval: 20 })
@@ -64,7 +64,7 @@ const register = (server: ServerInstance): Promise<Reply> =>
   })
 const me = ({ call, token }: { token: string } & ServerInstance) => call('GET', '/auth/me', { token })
 
-/** Registers until it works again; everything before that is 503, and the session of the admin is good or cannot be looked up. */
+/** Registers users until that works. Earlier registrations are 503; the admin's session is good or cannot be looked up. */
 async function expectBack(server: ServerInstance & { token: string }): Promise<Reply> {
   for (;;) {
     const [registered, own] = [await register(server), await me(server)]
@@ -74,7 +74,7 @@ async function expectBack(server: ServerInstance & { token: string }): Promise<R
   }
 }
 
-/** The last connections take a moment to end. */
+/** Waits until the server has no database: the last connections take a moment to end. */
 const expectAway = (server: ServerInstance & { token: string }) => expect.poll(async () => (await me(server)).status).toBe(503)
 
 describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL === undefined)('a Postgres with a standby', () => {
@@ -165,7 +165,8 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await one.call('POST', '/auth/logout', { body: { refresh_token: body.refresh_token } })
     for (const stream of streams) await stream.next(({ data }) => data.user_id === body.user.id)
     for (const { events } of streams) expect(events.filter(({ event }) => event === 'reset')).toHaveLength(1)
-    // Whichever was first: a second one would give all rows other cursors again, and whoever has read them would start over once more.
+    // Only one of the servers may reset the feed: a second reset would give all rows new
+    // cursors, and readers would start over once more.
     const startedOverAt = [one, two].map((server) => {
       const lines = server.lines().map((line) => JSON.parse(line) as Json)
       return lines.filter(({ msg }) => /has failed over/.test(msg)).map(({ cursor }) => cursor)
@@ -223,7 +224,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     }
     lead(primary)
     const server = await startShop(`postgres://postgres@${hostOf(address)}/postgres`)
-    // A standby may be behind: it would answer with what is no longer true.
+    // The standby has to catch up first: otherwise it would answer with outdated rows.
     await repeated(primary)
     lead(standby)
     await cutConnections(primary)
@@ -234,7 +235,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await cutConnections(standby)
     await expectAway(server)
     for (let round = 0; round < 20; round += 1) expectError(await me(server), 'unavailable')
-    expect(server.lines().join('\n')).toMatch(/on timeline 1, and this process has seen its successor, on timeline 2/)
+    expect(server.lines().join('\n')).toMatch(/on timeline 1, but this process has seen its successor on timeline 2/)
     lead(standby)
     await expectBack(server)
   })
@@ -244,11 +245,11 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     const server = await startShop(urlOf(primary, standby))
     await repeated(primary)
     await promote(standby)
-    // The former primary lives on, and cuts no connection.
+    // The former primary keeps running and closes no connection.
     await ask(primary, 'alter system set default_transaction_read_only = on')
     await ask(primary, 'select pg_reload_conf()')
     await expectBack(server)
-    // Of all its connections none is left, those that only read included.
+    // The server has closed all of its connections to it, including those that only read.
     await expect
       .poll(() =>
         ask(primary, "select count(*) from pg_stat_activity where application_name = 'gatehouse' and pid <> pg_backend_pid()"),
@@ -283,7 +284,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     const database = await createDatabase('postgres')
     onTestFinished(() => database.drop())
     const name = new URL(database.url).pathname.slice(1)
-    // Before the one of Postgres, as in an engine whose own it is.
+    // Found before Postgres's own version(), to imitate an engine that only speaks its protocol.
     const answer = (version: string) =>
       askPostgres(
         database.url,

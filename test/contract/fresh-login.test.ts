@@ -1,4 +1,5 @@
-// What adds or removes a way to sign in asks for a proof of identity in the last ten minutes: whoever holds a token alone locks nobody out.
+// Adding or removing a way to sign in requires a proof of identity from the last ten minutes, so a
+// token is not enough to lock the user out.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
@@ -17,7 +18,7 @@ const activate = (token: string, body: Json) => service.call('POST', '/auth/2fa/
 const disable = (token: string, body?: Json) => service.call('POST', '/auth/2fa/disable', { token, body })
 const codeOf = (secret: string) => totpAt(secret, service.deps.clock())
 
-/** Somebody whose login is ten minutes old. */
+/** A user whose login is ten minutes old. */
 async function buildAged(): Promise<{ user: Json; token: string; refreshToken: string }> {
   const { user, access_token: token, refresh_token: refreshToken } = await buildUser(service, app)
   service.advance(aged)
@@ -111,7 +112,7 @@ const linkOf = (provider: string) => ({
   state: 'of the client',
 })
 
-/** What asks for a proof, and what has to be there before. */
+/** The calls that ask for a proof, and what each needs first. */
 const doors: Record<
   string,
   {

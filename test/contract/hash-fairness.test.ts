@@ -14,12 +14,18 @@ import {
 } from '../support/service.ts'
 
 const oneThread = { AUTH_HASH_THREADS: '1', AUTH_TRUST_PROXY: '1', AUTH_RATE_LIMIT_ACCOUNT: 'off' }
-/** Far more than fill the time that one may wait, which some 300 do: even on a machine that turns three times as fast, or a tenth. */
+/**
+ * Far more than the some 300 hashes that fill the longest allowed wait, even if the machine turns
+ * three times as fast, or ten times as slow.
+ */
 const more = 1_000
-/** Of a flood that stands in one line; a thread works on four of them at once, which end in any order. */
+/** The size of a flood in one line, and how many of its hashes a thread works on at once, which end in any order. */
 const [standing, atOnce] = [60, 4]
 
-/** One thread, and hashes so dear that some 300 fill the time that one may wait: how dear is asked of this machine, at its best of five tries. */
+/**
+ * One thread, and hashes so expensive that some 300 fill the longest allowed wait. The cost comes from the
+ * best of five measurements on this machine.
+ */
 async function buildNarrowService(): Promise<TestService> {
   const { deps } = await buildService({ ...oneThread, AUTH_BCRYPT_COST: '6' })
   let each = Number.POSITIVE_INFINITY
@@ -87,7 +93,8 @@ test('an address that brings 1,000 known devices costs 20 others no 503', async 
 })
 
 test('what is refused for want of room is counted by no limit and no lockout', async () => {
-  // Hashes so dear that 1,000 of them fill the time on any machine: all of these are of one user, whose row they write in turn.
+  // Hashes so expensive that 1,000 of them fill the longest allowed wait on any machine. They are all
+  // for one user, whose row they write in turn.
   const unlimited = { AUTH_RATE_LIMIT_ACCOUNT: '1000/300', AUTH_LOCKOUT_THRESHOLD: '1000' }
   const service = await buildService({ ...oneThread, AUTH_BCRYPT_COST: '12', ...unlimited })
   const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -104,7 +111,7 @@ test('what is refused for want of room is counted by no limit and no lockout', a
   expect(await service.deps.db('audit_events').where({ event: 'login.failed' })).toHaveLength(tried)
 })
 
-/** Sends a flood, waits until all of it stands in line, then sends one more. Says whether that one was served behind it. */
+/** Sends a flood, waits until all of it is in line, then sends one more. Returns whether that one was served after the flood. */
 async function isServedBehind(service: TestService, flood: () => Promise<Reply>, late: () => Promise<Reply>): Promise<boolean> {
   const hasher = await countBcrypts(service)
   const order: string[] = []

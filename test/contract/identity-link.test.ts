@@ -1,4 +1,4 @@
-// A user who is logged in links an account at a provider by hand, for whatever an e-mail may not link by itself.
+// A logged-in user explicitly links an account at a provider, for cases in which an e-mail alone may not link it.
 import { createHash, randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
@@ -40,7 +40,7 @@ const changeApp = ({ id }: Json, body: Json) => service.admin('PATCH', `/admin/a
 const identitiesOf = async (token: string) => (await service.call('GET', '/auth/identities', { token })).body.items
 const linksOf = (subject: string) => countRows(service, 'user_identities', { subject })
 
-/** Begins a link; what its client keeps for itself, and the answer. */
+/** Begins a link. Returns what the client keeps, and the reply. */
 async function beginLink(token: string, body: Json = {}, on = service): Promise<Begun> {
   const state = randomBytes(16).toString('hex')
   const verifier = randomBytes(32).toString('base64url')
@@ -49,14 +49,14 @@ async function beginLink(token: string, body: Json = {}, on = service): Promise<
   return { state, verifier, reply: await on.call('POST', '/auth/identities/link', { token, body: link }) }
 }
 
-/** A link up to where the provider sends the browser back. */
+/** Runs a link up to where the provider sends the browser back. */
 async function goThere(token: string, subject: string, body: Json = {}): Promise<Begun & { back: URL }> {
   const begun = await beginLink(token, body)
   expect(begun.reply.body).toEqual({ location: expect.stringMatching(/^http/) })
   return { ...begun, back: await provider.logIn(begun.reply.body.location, subject) }
 }
 
-/** A link up to its code. */
+/** Runs a link up to its code. */
 async function come(token: string, subject: string, body: Json = {}): Promise<Arrived> {
   const { back, state, verifier } = await goThere(token, subject, body)
   const answer = answerOf(await comeBack(service, back))
@@ -140,7 +140,7 @@ describe('the code of a link', () => {
       [claimsOf(stranger).uid, 'invalid_sso_code'],
     ])
 
-    // None of that has spent it, and a refresh is the same session.
+    // None of that has used up the code, and a refreshed token belongs to the same session.
     const { body: refreshed } = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
     expect((await finish(arrived, refreshed.access_token)).status).toBe(200)
   })

@@ -10,7 +10,7 @@ import { buildApp, buildService, buildUser, type Json, type Reply, someEmail, ty
 const daySeconds = 24 * 60 * 60
 
 const service = serviceFixture()
-/** Lets everybody in. */
+/** Grants access to every user. */
 const app = appFixture(service)
 
 const invitationsOf = (organization: Json, rest = '') => `/admin/organizations/${organization.id}/invitations${rest}`
@@ -19,7 +19,7 @@ const invite = (organization: Json, body: Json = {}) =>
 const accept = (token: string, bearer: string) =>
   service.call('POST', '/auth/invitations/accept', { body: { token }, token: bearer })
 
-/** A user who was let in through the app; an org_admin may invite. */
+/** A user with access to the app. An org_admin also gets a verified address, and so may invite. */
 async function buildMember(organization?: Json, ...role_codes: string[]): Promise<{ user: Json; token: string }> {
   const { user, access_token } = await buildUser(service, app)
   if (organization)
@@ -216,12 +216,12 @@ describe('accepting', () => {
     const detail = await describeUser(invited.user)
     expect(detail).toMatchObject({ email_verified: false, organizations: [{ id: organization.id }] })
     expect(detail.apps.map((each: Json) => each.app_code)).toEqual([app.code])
-    // Whoever invites sees the token, and so could register with it under any address.
+    // The inviter sees the token, and could register with it under any address.
     const email = someEmail()
     const { token } = (await inviteAsOrgAdmin({ email })).body
     expect((await service.register(email, app.code, { invite_token: token })).body.user.email_verified).toBe(false)
 
-    // A system_admin who is an org_admin too is one like any other here.
+    // A system_admin who is also an org_admin is treated like any other org_admin here.
     const { body: login } = await service.login('admin@example.com', 'authctl')
     await service.admin('PUT', `/admin/organizations/${organization.id}/members/${login.user.id}`, {
       body: { role_codes: ['org_admin'] },
@@ -261,7 +261,7 @@ describe('accepting', () => {
     expect(await countWrites(service)).toEqual(before)
     expect(await listed(organization, body.id)).toMatchObject({ status: 'pending' })
     expect((await describeUser(member.user)).organizations).toMatchObject([{ role_codes: ['org_member'] }])
-    // It is there for the one it was meant for.
+    // The invitation is still there for the person it was meant for.
     expect((await accept(body.token, (await buildMember()).token)).status).toBe(200)
     expectError(await accept(body.token, member.token), 'invalid_invitation')
   })
@@ -288,7 +288,7 @@ describe('accepting', () => {
       expectError(await service.register(user.email, app.code, { mode, invite_token }), 'invalid_invitation')
     const wrong = { mode, invite_token: good.token, password: 'not the right one' }
     expectError(await service.register(user.email, app.code, wrong), 'invalid_credentials')
-    // The token of an invitation proves nothing about the account: a wrong password is told first.
+    // The token of an invitation proves nothing about the account, so a wrong password is reported first.
     expectError(await service.register(user.email, app.code, { ...wrong, invite_token: 'unknown' }), 'invalid_credentials')
     expect(await countWrites(service)).toEqual(before)
     expect(await listed(organization, good.id)).toMatchObject({ status: 'pending' })
@@ -325,7 +325,7 @@ describe('accepting', () => {
 })
 
 describe('at once', () => {
-  /** Who of the callers got in, and that nobody else left a trace. */
+  /** Asserts that exactly one of the callers got in, and that the others left no trace. */
   async function expectOneWinner(organization: Json, replies: Reply[]): Promise<void> {
     expect(replies.filter((reply) => reply.status < 300)).toHaveLength(1)
     for (const reply of replies) if (reply.status >= 300) expectError(reply, 'invalid_invitation')
@@ -436,7 +436,7 @@ describe('an org_admin', () => {
 })
 
 describe('AUTH_INVITATION_LIMIT', () => {
-  /** So many of them; their tokens. */
+  /** Creates `count` org_admins. Returns their tokens. */
   async function buildAdmins(on: TestService, through: Json, organization: Json, count: number): Promise<string[]> {
     const tokens = []
     for (let i = 0; i < count; i += 1) {

@@ -17,7 +17,7 @@ import {
   unique,
 } from '../support/service.ts'
 
-/** Where something is taken away, and where tokens are asked for and backends listen. */
+/** Things are taken away on `acting`. On `watching`, tokens are requested and backends listen. */
 let acting: ServerInstance
 let watching: ServerInstance
 let adminToken: string
@@ -62,7 +62,7 @@ function ask({ account, app }: Setup): Promise<Reply> {
   return watching.call('POST', '/auth/token', { token: account.token, body })
 }
 
-/** A backend of the app, which knows all that was revoked so far. */
+/** A backend of the app that has read all revocations so far. */
 async function buildBackend({ app }: Setup) {
   const auth = createAuth({ authUrl: watching.url, appCode: app.code, secret: ACCESS_SECRET, logger: false, check: 'off' })
   onTestFinished(() => auth.close())
@@ -101,7 +101,7 @@ describe('the tokens of an account are dead at every backend when', () => {
   })
 })
 
-// Whichever came first, what was asked for meanwhile never says more for long than the account may do in the end.
+// Whichever comes first: a token that is requested meanwhile claims more than the account still has only until the feed ends it.
 const losses: Record<string, (setup: Setup) => Promise<unknown>> = {
   'is rotated': ways['its own token is rotated']!,
   'is deleted': ways['it is deleted']!,

@@ -35,7 +35,7 @@ async function tokenOf(account: Json, app_code: string = app.code): Promise<stri
 const permit = (account: Json, permissions: string[]) =>
   service.admin('PUT', `/admin/service-accounts/${account.id}/permissions`, { body: { permissions } })
 
-/** The permissions of a service that the app lists, named for one test. */
+/** Registers two permissions of a new service, and lists that service in the app. */
 async function declare(of: Json = app): Promise<{ read: string; write: string }> {
   const resource = unique('thing')
   const [read, write] = [`${resource}:read`, `${resource}:write`] as const

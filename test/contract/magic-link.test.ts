@@ -1,4 +1,4 @@
-// Logging in by a link in a mail, through the gate of all doors.
+// Login by a link in a mail, through the gate that all doors share.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
@@ -18,7 +18,7 @@ const consume = (token: string, extra: Record<string, unknown> = {}) =>
 const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
 const setApp = (body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
 
-/** A user of a verified address, unless told. */
+/** A user, by default with a verified address. */
 async function build({ verified = true, through = app } = {}): Promise<Json> {
   const registered = await buildUser(service, through)
   const { token } = await mailbox.take(registered.user.email)
@@ -187,7 +187,7 @@ describe('an address that nobody had verified', () => {
     const { user, access_token, refresh_token } = await build({ verified: false })
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
-    // The code of somebody else is not asked for.
+    // No code is asked for: the second factor belongs to someone who never proved the address.
     const { status, body } = await consume(token)
     expect([status, body.user]).toEqual([200, { ...user, email_verified: true }])
     expect([await me(body.access_token), await me(access_token)]).toEqual([200, 401])

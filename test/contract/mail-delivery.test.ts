@@ -38,7 +38,7 @@ const attempted = (service: TestService, user: Json, attempts: number): Promise<
   }, `attempt ${attempts}`)
 const failuresOf = (user: Json) => auditEvents(service, { event: 'mail.failed', user_id: user.id })
 
-/** Lets so many seconds pass, after which the next attempt is due. */
+/** Advances the clock, and sends what is due by then. */
 function letPass(service: TestService, seconds: number): void {
   service.advance(seconds)
   sendNow(service)
@@ -83,7 +83,7 @@ describe('a message', () => {
       'p',
       'a',
     ])
-    // Nothing that is the user's own choice.
+    // The mail leaves out the names that the user chose.
     expect(mail.raw).not.toMatch(/evil\.example\b(?!.com)|www\./)
   })
 
@@ -105,7 +105,7 @@ describe('a message', () => {
     expect(lateMs).toBeLessThan(60_000)
     expect(mail.raw).toContain('Content-Type: text/plain; charset=us-ascii\r\nContent-Transfer-Encoding: 7bit\r\n')
     expect(mail.raw).toMatch(/^[\r\n\t\x20-\x7e]*$/)
-    // As it travels, not only as it reads.
+    // The link is also on one line as sent, not only once decoded.
     expect(mail.raw.split('\r\n')).toContain(mail.links[0])
   })
 
@@ -162,7 +162,7 @@ describe('a mail server', () => {
     expect(event).toMatchObject({ user_id: user.id, app_id: app.id, actor_type: 'system', reason: 'refused' })
     expect(event.details).toMatchObject({ purpose: 'verify_email', email: user.email, attempts: 1, status })
     expect(JSON.stringify(event.details)).not.toMatch(/token|gmt_/)
-    // One that was refused took none of the three.
+    // A mail that was refused does not count as one of the three.
     mailbox.refuse = {}
     const body = { email: user.email, app_code: app.code }
     for (let count = 0; count < 3; count += 1) await service.call('POST', '/auth/email/resend', { body })
@@ -247,7 +247,7 @@ describe('a mail server', () => {
     expect(logins).toHaveLength(1)
   })
 
-  /** A server that says so many of these lines, the last again and again, and nothing else. */
+  /** A server that sends these lines, repeats the last of several forever, and reacts to nothing. */
   async function startSilentServer(lines: readonly string[]): Promise<string> {
     const sockets = new Set<Socket>()
     const server = createServer((socket) => {
@@ -310,7 +310,7 @@ describe('without a mail server', () => {
       await allSent(service)
     }
     const files = readdirSync(mailDir).sort()
-    // As docs/account-mail.md has it.
+    // The command from docs/account-mail.md.
     const links = execSync("grep -h '^http' *.eml", { cwd: mailDir, encoding: 'utf8' })
     expect(links.split('\n').filter((line) => line.includes('/verify-email?token=gmt_'))).toHaveLength(3)
     expect(files).toHaveLength(3)

@@ -76,7 +76,7 @@ describe('while it waits', () => {
     const [entry] = await quiet.deps.db('outbox').where({ destination: email })
     expect(entry.payload).toContain('token_box')
     expect(JSON.stringify(await quiet.deps.db('outbox'))).not.toContain(token.slice(4))
-    // Copied into another entry, the box does not open.
+    // A box that is copied into another entry does not open.
     const copy = { ...entry, id: `${entry.id.slice(0, -4)}ffff` }
     await quiet.deps.db('outbox').insert(copy)
     startSending(quiet)

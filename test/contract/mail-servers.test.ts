@@ -1,4 +1,4 @@
-// Account mail of two servers, each with a pool of its own, on one Postgres.
+// Account mail of two servers on one Postgres, each with its own connection pool.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
@@ -54,7 +54,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([202]))
     const last = anAddress()
     await until(() => mailbox.mailsTo(email).length === 4)
-    // Whatever was asked for before this one has been looked at by now.
+    // Once this mail has arrived, all earlier requests have been processed.
     await register(1, last)
     await mailbox.take(last)
     expect(mailbox.mailsTo(email)).toHaveLength(4)

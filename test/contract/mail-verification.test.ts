@@ -132,7 +132,7 @@ describe('a token', () => {
     await service.admin('PATCH', suspended!, { body: { status: 'suspended' } })
     await service.admin('DELETE', deleted!)
     for (const { token } of mails) expectError(await verify(token), 'invalid_token')
-    // Nothing was spent: the suspension ends, and the link is good again.
+    // The link was not used up: it works once the suspension ends.
     await service.admin('PATCH', suspended!, { body: { status: 'active' } })
     expect((await verify(mails[1]!.token)).status).toBe(200)
   })
@@ -175,7 +175,7 @@ describe.each([
   ['magic_link', '/auth/magic-link', '/magic-link'],
 ])('who asks for %s', (purpose, path, linkPath) => {
   test('is answered alike, with the same statements, whether the address is known or not, the fourth time too', async () => {
-    // No worker here, so that all statements are the requests'.
+    // No worker here, so all statements belong to the requests.
     const quiet = await buildService()
     const place = await buildApp(quiet)
     const known = (await buildUser(quiet, place)).user.email
@@ -195,7 +195,7 @@ describe.each([
     const asKnown = await statementsOfFive(known)
     expect(await statementsOfFive(anAddress())).toEqual(asKnown)
     expect(asKnown[0]!.length).toBeGreaterThan(2)
-    // The outbox does not grow with what is asked for beyond the three.
+    // Requests beyond the three add nothing to the outbox.
     expect(await countRows(quiet, 'outbox', { name: purpose, user_id: null })).toBe(6)
   })
 

@@ -1,4 +1,4 @@
-// What an operator asks of a running server, as Prometheus reads it.
+// The metrics of a running server, as Prometheus reads them.
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
@@ -31,7 +31,7 @@ interface Sample {
   value: number
 }
 
-/** The figures as they are now; a second is gone since any before. */
+/** The current metrics. Advances the clock first, because they are kept for a second. */
 async function scrape(service: TestService, token?: string): Promise<Sample[]> {
   service.advance(1)
   const reply = await callHttp(`${service.url}/metrics`, 'GET', { token })
@@ -48,7 +48,7 @@ async function scrape(service: TestService, token?: string): Promise<Sample[]> {
   })
 }
 
-/** The sum of the samples of a name that have these labels. */
+/** The sum of the samples with this name and these labels. */
 function sum(samples: readonly Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
   const fits = samples.filter(
     (sample) =>
@@ -57,7 +57,7 @@ function sum(samples: readonly Sample[], name: string, labels: Record<string, st
   return fits.length === 0 ? undefined : fits.reduce((total, { value }) => total + value, 0)
 }
 
-/** By how much a figure rises over something that is done. */
+/** By how much a metric rises while `act` runs. */
 async function rise(
   service: TestService,
   name: string,
@@ -92,7 +92,7 @@ describe('a door is counted by its outcome', () => {
       ['validation_failed', 1, () => service.call('POST', '/auth/login', { body: {} })],
     ]
     for (const [outcome, count, act] of outcomes) {
-      // The third failure locks, and is told as such.
+      // The third failure locks, but is still reported as a wrong password.
       if (outcome === 'account_locked') await service.login(locked.email, app.code, wrong)
       expect(await rise(service, 'logins_total', { method: 'password', outcome }, () => times(count, act)), outcome).toBe(count)
     }
@@ -163,7 +163,7 @@ describe('requests', () => {
 })
 
 describe('what waits', () => {
-  // Three seconds of hashing have to wait, so it takes as long.
+  // The test fills a queue of three seconds of hashing, so it takes as long.
   test.skipIf(isFastLane)(
     'passwords: how long each waited, and those refused since they would have waited too long',
     async () => {

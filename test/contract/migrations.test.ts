@@ -57,7 +57,7 @@ describe('a migration that makes indexes', () => {
     const db = await someDatabase({ dbPoolMax: 12 })
     const id = randomUUID()
     await db('users').insert({ id, email: 'ada@example.com', namespace: 'default', created_at: 1, updated_at: 1 })
-    // It waits for a transaction that has written to the table, and keeps nobody else from writing meanwhile.
+    // The migration waits for a transaction that has written to the table, but lets others write meanwhile.
     const writing = await db.transaction()
     await writing('users').where({ id }).update({ last_name: 'One' })
     const runs = Promise.all([1, 2, 3, 4].map(() => migrate(db, 1, later)))

@@ -1,4 +1,4 @@
-// The alarms and the dashboard of deploy/ ask for figures that /metrics has.
+// The alarms and the dashboard in deploy/ only use metrics that /metrics has.
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { isInDocs, readText, readYaml } from '../support/deployment-files.ts'
@@ -13,7 +13,7 @@ const asked: { what: string; expr: string }[] = [
   ...dashboard.panels.flatMap(({ title, targets = [] }: Json) => targets.map(({ expr }: Json) => ({ what: title, expr }))),
 ]
 
-/** The labels of each figure, by the name of its samples. `instance` and `job` are Prometheus's own. */
+/** The labels of each metric, by the name of its samples. `instance` and `job` are added by Prometheus. */
 const served = new Map<string, Set<string>>()
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
     for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) served.get(name)?.add(label)
 })
 
-/** What an expression of PromQL asks for: names of figures, and of labels that it chooses or groups by. */
+/** The metrics that a PromQL expression uses, and the labels that it selects or groups by. */
 function namesIn(expr: string): { metrics: string[]; labels: string[] } {
   const bare = expr.replace(/"[^"]*"/g, '""')
   const metrics = [...bare.matchAll(/\b(?:gatehouse|process|nodejs)_\w+/g)].map(([name]) => name)
@@ -38,7 +38,7 @@ function namesIn(expr: string): { metrics: string[]; labels: string[] } {
   return { metrics, labels: [...chosen, ...grouped] }
 }
 
-/** Labels of counters stand in /metrics only once something was counted; docs/operating.md lists them. */
+/** A counter's labels are in /metrics only once something was counted, so they are read from docs/operating.md. */
 const documented = new Map(
   [...readText('docs/operating.md').matchAll(/`(gatehouse_\w+)\{([\w,]+)\}`/g)].map(([, name, labels]) => [
     name,

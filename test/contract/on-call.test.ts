@@ -1,4 +1,4 @@
-// What an admin needs when something is wrong: whose a token is, what is locked, whose sessions live, and how to end it.
+// What an admin needs when something is wrong: whose token it is, what is locked, whose sessions are alive, and how to end them.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
@@ -134,7 +134,7 @@ describe('a token that was found', () => {
       administers: false,
     })
     expect(JSON.stringify(live.body)).not.toContain(access_token.split('.')[2])
-    // Rights are those of now, not of the token.
+    // The roles shown are the current ones, not those in the token.
     await service.call('POST', '/auth/logout', { body: { refresh_token } })
     const over = (await trace(access_token)).body
     expect(over).toMatchObject({ state: 'ended', user: { id: user.id }, session: { id: sid, alive: false }, roles: [] })
@@ -234,13 +234,13 @@ describe('a token that was found', () => {
 })
 
 test('a redelivery of all that failed, asked for by many at once, queues each delivery once', async () => {
-  // Nothing of this service is sent, so what is queued stays so.
+  // This service sends nothing, so queued deliveries stay queued.
   const own = await buildApp(service, { webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook' }] })
   await service.admin('POST', `/admin/apps/${own.code}/webhooks/test`)
   const failed = { status: 'failed', finished_at: 1, next_attempt_at: 1 }
   await service.deps.db('outbox').where({ app_id: own.id }).update(failed)
   const stored = await service.deps.db('outbox').where({ app_id: own.id }).first()
-  // More than one portion.
+  // More than one portion of deliveries.
   const rows = Array.from({ length: 600 }, () => ({ ...stored, id: newId(service.deps.clock()) }))
   for (let at = 0; at < rows.length; at += 50) await service.deps.db('outbox').insert(rows.slice(at, at + 50))
   const body = { app: own.code }
@@ -324,7 +324,7 @@ describe('offboarding', () => {
     expect(again.body.service_accounts).toEqual([])
     expect(await countRows(service, 'revocations')).toBe(revocations)
     expect(await auditEvents(service, { event: 'user.offboarded', user_id: user.id })).toHaveLength(1)
-    // Opened again, the account has nothing of it back.
+    // When the account is activated again, it gets nothing of this back.
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'active' } })
     expectError(await service.login(user.email, app.code), 'app_access_denied')
   })

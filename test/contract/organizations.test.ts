@@ -9,7 +9,7 @@ import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
-/** Lets everybody in. */
+/** Grants access to every user. */
 const app = appFixture(service)
 
 const uniqueName = () => `Org ${randomUUID()}`
@@ -30,7 +30,7 @@ const memberOf = (organization: Json, user: Json, base = '/admin') =>
 const setRoles = (organization: Json, user: Json, ...role_codes: string[]) =>
   service.admin('PUT', memberOf(organization, user), { body: { role_codes } })
 
-/** An org_admin of the organization, with a token of an app that has nothing to do with it. */
+/** An org_admin of the organization, with a token of an app that is unrelated to it. */
 async function buildOrgAdmin(organization: Json): Promise<{ user: Json; token: string }> {
   const { user, access_token } = await buildUser(service, app)
   await setRoles(organization, user, 'org_admin')
@@ -326,7 +326,7 @@ describe('members', () => {
       await service.login(user.email, app.code, { organization_id: organization.id }),
       'organization_membership_required',
     )
-    // The failed tries spent nothing: whoever is put back goes on.
+    // The failed attempts did not use up the refresh token: a user who is added back can go on.
     await setRoles(organization, user, 'org_admin')
     expect(claimsOf((await refresh()).body.access_token)).toMatchObject({ org_id: organization.id, roles: ['org_admin'] })
   })
@@ -444,7 +444,7 @@ describe('an org_admin', () => {
       expectError(reply, 'not_found')
       expect({ ...reply.body, request_id: '' }).toEqual({ ...replies[0]!.body, request_id: '' })
     }
-    // Both after the same work.
+    // All cases run the same statements.
     for (const method of ['PUT', 'DELETE'])
       expect(new Set(statements.filter(([of]) => of === method).map((run) => run.join(';'))).size).toBe(1)
     expect(await rolesOf(stranger, organization)).toBeUndefined()
@@ -468,7 +468,7 @@ describe('an org_admin', () => {
       expectError(refused, 'rate_limited')
       expect(refused.headers.get('retry-after')).toBe('60')
     }
-    // Nobody else is held up, nor are reads.
+    // Other callers are not limited, nor are reads.
     expect((await write('PUT', second, second.user.id)).status).toBe(200)
     const list = () => service.call('GET', `/organizations/${organization.id}/members`, { token: first.access_token })
     expect((await list()).status).toBe(200)
@@ -524,7 +524,7 @@ describe('an org_admin', () => {
     expect(await rolesOf(fellow, other)).toHaveLength(1)
   })
 
-  /** Of a system_admin, who governs through the admin API. */
+  /** The token of a system_admin, who uses the admin API to govern. */
   async function administratorsToken(): Promise<string> {
     return (await service.login('admin@example.com', 'authctl')).body.access_token
   }
@@ -539,7 +539,7 @@ describe('an org_admin', () => {
     expect((await list(login.body.access_token)).status).toBe(200)
     await setRoles(organization, admin.user, 'org_member')
     expectError(await list(login.body.access_token), 'token_revoked')
-    // One that says so all the same, by the secret that every consumer holds.
+    // A forged token that still claims the role, signed with the secret that every consumer holds.
     const forged = forgeToken({ ...claims, tv: claims.tv + 1 })
     expectError(await list(forged), 'organization_admin_required')
     await setRoles(organization, admin.user, 'org_admin', 'org_member')
@@ -559,7 +559,7 @@ describe('an org_admin', () => {
     const more = { token: admin.token, body: { role_codes: ['org_admin', 'org_member'] } }
     expect((await service.call('PUT', self, more)).status).toBe(200)
 
-    // One who is suspended could not take over.
+    // A suspended org_admin could not take over.
     const second = await buildOrgAdmin(organization)
     await closeAccount(service, second.user.id, 'suspended')
     expectError(await service.call('DELETE', self, { token: admin.token }), 'last_organization_admin')

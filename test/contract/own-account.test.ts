@@ -1,4 +1,4 @@
-// What users change of their own account besides names and password: another e-mail address, and its end.
+// What users change in their own account besides names and password: the e-mail address, and deleting the account.
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
@@ -35,9 +35,9 @@ const show = async (id: string): Promise<Json> => (await service.admin('GET', `/
 interface Changing {
   user: Json
   tokens: Json
-  /** The address that the account is to have. */
+  /** The new address. */
   email: string
-  /** The mail to that address. */
+  /** The mail to the new address. */
   link: Mail
 }
 
@@ -120,7 +120,7 @@ describe('another e-mail address', () => {
     expectError(refused, 'email_exists_in_pool')
     expect(JSON.stringify(refused.body)).not.toContain(other.id)
     expect((await show(user.id)).email).toBe(user.email)
-    // Nothing was spent: it is free later.
+    // The link was not used up: it works once the address is free.
     await service.admin('DELETE', `/admin/users/${other.id}`)
     expect((await confirm(link.token)).status).toBe(200)
   })
@@ -236,7 +236,7 @@ describe('the link to the old address', () => {
     const fourth = someEmail()
     await change((await refresh(tokens.refresh_token)).body.access_token, { email: fourth })
     const pending = await mailbox.take(fourth)
-    // Also after the second holder took theirs back.
+    // Also after the later change was undone.
     expect((await undo(later.token)).body.user.email).toBe(second)
     expect((await undo(first.token)).body.user.email).toBe(user.email)
     for (const { token } of [first, later]) expectError(await undo(token), 'invalid_token')
@@ -330,7 +330,7 @@ test('guesses at the credentials are counted: as many as at a login lock the acc
     const coded = await buildUser(limited, place)
     const phone = await enableTwoFactor(limited, coded.access_token)
     const body = { password: PASSWORD, two_factor_code: phone.wrongCode() }
-    // Turning the second factor on has used some of the limit.
+    // Turning on the second factor has used part of the limit.
     await limited.deps.db('rate_limits').delete()
     expectError(await ask(coded.access_token, body), 'invalid_two_factor_code', path)
     const { user, access_token: token } = await buildUser(limited, place)

@@ -1,4 +1,4 @@
-// Keys of apps on two servers of one Postgres: a step that one has taken holds at the other from its very next request.
+// Keys of apps on two servers with one Postgres: a step taken on one server applies on the other from the very next request.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
@@ -74,7 +74,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const workers = [work(one, 'shop'), work(two, 'shop'), work(one, 'desk'), work(two, 'desk')]
     for (let round = 0; round < 3; round += 1) {
       for (const name of ['prepare', 'abort', 'prepare', 'switch', 'abort', 'switch']) await step(name)
-      // Every worker has had a new token by then, as after the life of an access token.
+      // Workers end before `finish` and start again after it, with new tokens, as if the life of an access token had passed.
       const [seen] = await Promise.all([login(one), login(two), login(one, 'desk')])
       expect(seen.access_token).toBeDefined()
       isOver = true

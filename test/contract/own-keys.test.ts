@@ -1,4 +1,4 @@
-// Apps that sign with a key of their own: what the secret of one app opens at another (nothing), and a change without a failed request.
+// Apps with their own signing key: the secret of one app opens nothing at another, and changing the key fails no request.
 import { describe, expect, test } from 'vitest'
 import { createAuth } from '../../packages/sdk/src/index.ts'
 import { readAppSecret } from '../../packages/server/src/resources/apps/read-app-secret.ts'
@@ -20,7 +20,7 @@ const stepped = async (app: Json, name: string, more: Json = {}, query = ''): Pr
   return reply.body
 }
 const secretOf = async (app: Json): Promise<string> => (await readAppSecret(service.deps, app.code, systemActor)).secret
-/** An app whose change to a key of its own is whole, and that key. */
+/** An app that has completed the change to its own key, and that key. */
 async function ownApp(): Promise<{ app: Json; secret: string }> {
   const app = await newApp()
   await stepped(app, 'prepare')
@@ -70,14 +70,14 @@ describe('who holds the secret of one app opens nothing of another', () => {
       const forger = secret === a.secret ? a.app : shared
       const posing = { ...claims, aud: forger.code, app_code: forger.code, app_id: forger.id }
       expectError(await me(forgeToken(posing, { secret, header: { kid: kidOf(secret) } })), 'token_invalid')
-      // Without the claims of an app, which would name the shared secret.
+      // Without an app's claims, which would select the shared secret.
       const { app_id: _, app_code: __, ...bare } = claims
       expectError(
         await me(forgeToken({ ...bare, aud: 'gatehouse' }, { secret, header: { kid: kidOf(secret) } })),
         'token_invalid',
       )
     }
-    // And no own key makes a token of an app with the shared one.
+    // And an own key cannot sign a token of an app that uses the shared secret.
     const ofShared = claimsOf(sharedUser.access_token)
     expectError(await me(forgeToken(ofShared, { secret: a.secret, header: { kid: kidOf(a.secret) } })), 'token_invalid')
   })
@@ -120,7 +120,7 @@ describe('who holds the secret of one app opens nothing of another', () => {
   test('two keys of one key id are told apart by their app', async () => {
     const [a, b] = [await ownApp(), await ownApp()]
     const user = await buildUser(service, b.app)
-    // The forger has found a secret whose id is that of B's key: the id alone chooses nothing.
+    // As if the forger had found a secret with the id of B's key: the id alone does not select a key.
     const token = forgeToken(claimsOf(user.access_token), { secret: a.secret, header: { kid: kidOf(b.secret) } })
     expectError(await me(token), 'token_invalid')
   })
@@ -166,7 +166,7 @@ describe('a change of the key', () => {
     const tokens: string[] = [user.access_token]
     let refresh = user.refresh_token
     let secrets = [ACCESS_SECRET]
-    /** What everybody does all the time, at each stage. */
+    /** What users and consumers do at each stage. */
     const everything = async () => {
       const login = await service.login(user.user.email, app.code)
       const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: refresh } })
@@ -188,7 +188,7 @@ describe('a change of the key', () => {
     expect(kidIn(tokens.at(-1)!)).toBe(kidOf(secret))
     expect(kidIn((await service.login(bystander.user.email, other.code)).body.access_token)).toBe(kidOf(ACCESS_SECRET))
     await stepped(app, 'finish', {}, '?force=true')
-    // What is finished is finished: the old key opens nothing of this app.
+    // After `finish`, the old key opens nothing of this app.
     expectError(await me(tokens[0]!), 'token_invalid')
     expectError(await poll(app, { secret: ACCESS_SECRET }), 'token_invalid')
     expect((await me(tokens.at(-1)!)).status).toBe(200)
@@ -212,7 +212,7 @@ describe('a change of the key', () => {
     await poll(app, { secret, claims: { kids: [kidOf(secret), kidOf(ACCESS_SECRET)].sort() } })
     const tooEarly = await step(app, 'finish')
     expectError(tooEarly, 'consumers_behind')
-    expect(tooEarly.body.detail).toContain('live until')
+    expect(tooEarly.body.detail).toContain('valid until')
     service.advance(600)
     expect(await stepped(app, 'finish')).toMatchObject({ state: 'settled', consumers_behind: null, old_tokens_until: null })
   })
@@ -243,7 +243,7 @@ describe('a change of the key', () => {
     const user = await buildUser(service, other.app)
     expect((await me(user.access_token)).status).toBe(200)
     expect((await poll(other.app, { secret: other.secret })).status).toBe(200)
-    expect(await countUnopenable(service.deps)).toContainEqual({ what: 'keys of apps', count: 1 })
+    expect(await countUnopenable(service.deps)).toContainEqual({ what: 'app keys', count: 1 })
     await service.admin('DELETE', `/admin/apps/${app.code}?force=true`)
   })
 
@@ -280,7 +280,7 @@ test('the consumers of a deleted app read its feed by its key for as long as its
   await service.admin('DELETE', `/admin/apps/${app.code}?force=true`)
   expect((await poll(app, { secret })).status).toBe(200)
   expectError(await poll(app, { secret: ACCESS_SECRET }), 'token_invalid')
-  // Another app that takes the code has the shared secret.
+  // A new app that takes the code uses the shared secret.
   await service.admin('POST', '/admin/apps', { body: { code: app.code, name: 'New' } })
   expectError(await poll(app, { secret }), 'token_invalid')
   expect((await poll(app, { secret: ACCESS_SECRET })).status).toBe(200)

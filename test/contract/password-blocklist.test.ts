@@ -37,11 +37,11 @@ describe('on', () => {
         expectError(reply, 'validation_failed')
         expect(faultsOf(reply)).toEqual(['password: too_common'])
         const { title, detail, errors } = reply.body
-        // What is told is the same whatever the password was.
+        // The reply is the same, whichever password was refused.
         expect([title, detail, errors[0].message]).toEqual([
           'The request is not valid',
-          'password: is one of the commonest passwords',
-          'is one of the commonest passwords',
+          'password: is one of the most common passwords',
+          'is one of the most common passwords',
         ])
       }
       expect(await countRows(service, 'users')).toBe(users)
@@ -106,7 +106,7 @@ test('the programs refuse them too: create-admin and the first admin of a server
     await runGatehouse(['serve'], { ...settings, ...bootstrap }),
   ]) {
     expect(outcome.code).toBe(1)
-    expect(outcome.stderr).toBe('gatehouse: password: is one of the commonest passwords\n')
+    expect(outcome.stderr).toBe('gatehouse: password: is one of the most common passwords\n')
     expect(outcome.stdout).not.toContain('unshine1')
   }
   await database.drop()

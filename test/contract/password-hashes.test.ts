@@ -136,7 +136,7 @@ describe('hashes of other systems', () => {
     const hasher = await countBcrypts(service)
     const before = process.cpuUsage()
     expectError(await login(user, PASSWORD), 'invalid_credentials')
-    // Cost 16 alone would be four seconds.
+    // Hashing with cost 16 would take four seconds.
     expect(process.cpuUsage(before).user).toBeLessThan(3_500_000)
     expect([hasher.verified, hasher.hashed]).toEqual([1, 0])
     expect(await hashOf(user.id)).toBe(hash)
@@ -148,7 +148,7 @@ describe('a wrong password takes as many rounds of bcrypt', () => {
   const dear = serviceFixture({ AUTH_BCRYPT_COST: String(cost), AUTH_HASH_THREADS: '1' })
   const dearApp = appFixture(dear)
 
-  /** What one try adds to the figures: hashes that had their turn, and rounds. */
+  /** What one attempt adds to the metrics: hashing jobs and bcrypt rounds. */
   async function workOf(act: () => Promise<unknown>): Promise<[number, number]> {
     const read = async () => {
       dear.advance(1)
@@ -240,7 +240,7 @@ test('where WebAssembly cannot be used, passwords are hashed all the same, one a
   const { PasswordHasher }: typeof import('../support/server-parts.ts') = await import(
     /* @vite-ignore */ inject('programs').serverParts
   )
-  // No module that is loaded from here on may have a memory.
+  // From here on, no WebAssembly module can have memory.
   setFlagsFromString('--wasm-max-mem-pages=0')
   onTestFinished(() => setFlagsFromString('--wasm-max-mem-pages=65536'))
   const fellBack = vi.fn()

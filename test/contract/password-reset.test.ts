@@ -1,4 +1,4 @@
-// A forgotten password is set anew by mail.
+// A user sets a new password by mail.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'

@@ -100,8 +100,8 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
   test('both servers say that they read revocations each second', async () => {
     for (const server of servers) {
       const said = (text: string) => server.lines().filter((line) => line.includes(text))
-      await expect.poll(() => said('"msg":"LISTEN brings nothing')).toHaveLength(1)
-      expect(said('"msg":"hearing revocations')).toEqual([])
+      await expect.poll(() => said('"msg":"LISTEN delivers nothing')).toHaveLength(1)
+      expect(said('"msg":"receiving revocations')).toEqual([])
     }
   })
 

@@ -1,4 +1,4 @@
-// What production refuses to start with, as operators see it: `gatehouse check` and `gatehouse serve` judge the same settings.
+// What production refuses to start with, as operators see it: `gatehouse check` and `gatehouse serve` apply the same rules.
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -76,7 +76,7 @@ describe('production', () => {
       expect(stderr).toMatch(new RegExp(` ${nearest}\n`))
     expect(stderr).not.toContain(secret)
 
-    // A name that was mistyped may be why another one is missing.
+    // A mistyped name may be the reason why a variable is missing.
     const missing = await runGatehouse(['serve'], { ...settings, JWT_ACCESS_SECRET: '' })
     expect([missing.code, named(missing.stderr)]).toEqual([1, ['JWT_ACCESS_SECRET']])
     expect(warned(missing.stderr)).toContain('JWT_ACESS_SECRET')

@@ -18,14 +18,14 @@ import { startInstance } from '../support/server-instance.ts'
 import { runGatehouse, type ServerProcess, startServer } from '../support/server-process.ts'
 
 const onPostgres = testDatabase() === 'postgres'
-/** Programs take a second to start: what has nothing to do with the database is tested on one. */
+/** Programs take a second to start, so tests that do not depend on the database run on only one. */
 const anyDatabase = !onPostgres
-/** What has little to do with it is tested on each in the full lane. */
+/** Tests that hardly depend on the database run on both only in the full lane. */
 const eachDatabase = anyDatabase || !isFastLane
 const email = 'root@example.com'
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: email, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 
-/** A migrated database of its own; its setting. */
+/** Creates a migrated database. Returns its setting. */
 async function someDatabase(): Promise<{ DATABASE_URL: string }> {
   const database = await createDatabase(testDatabase(), inject('templates'))
   onTestFinished(() => database.drop())
@@ -71,12 +71,12 @@ const admins = (settings: { DATABASE_URL: string }): Promise<string[]> =>
 /** Hash threads run at a nice of 10 more than the thread that serves requests. */
 function niceThreadsOf(pid: number): number {
   const tasks = `/proc/${pid}/task`
-  // What stands behind the name, from the state on.
+  // The fields after the program's name, starting with the state.
   const nice = (thread: string) => Number(readFileSync(`${tasks}/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[16])
   return readdirSync(tasks).filter((thread) => nice(thread) > nice(String(pid))).length
 }
 
-/** Starts that are to fail: how the program ended. */
+/** For a start that must fail. Returns how the program ended. */
 const serveToItsEnd = (settings: Record<string, string>) => runGatehouse(['serve'], settings)
 
 describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
@@ -87,7 +87,7 @@ describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
     expect(login.body.user).toMatchObject({ email, namespace: 'default', status: 'active' })
     expect((await first.call('GET', '/admin/apps', { token: login.body.access_token })).status).toBe(200)
     await first.stop()
-    // Another address at the next start makes nobody: there is an admin now.
+    // Another address at the next start creates no user: there is an admin already.
     const second = await startInstance({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: 'second@example.com' })
     await second.stop()
     expect(await admins(settings)).toEqual([email])
@@ -240,7 +240,7 @@ describe('app-secret', () => {
     await step('prepare')
     const next = await runGatehouse(['app-secret', 'shop'], settings)
     expect([next.code, next.stdout]).toEqual([0, expect.stringMatching(/^[A-Za-z0-9_-]{43}\n$/)])
-    expect(next.stderr).toContain('is accepted, and signs after the switch')
+    expect(next.stderr).toContain('is accepted now and signs after the switch')
     await step('switch')
     const current = await runGatehouse(['app-secret', 'shop'], settings)
     expect([current.stdout, current.stderr]).toEqual([next.stdout, expect.stringContaining('signs')])
@@ -332,7 +332,7 @@ describe('migrate and check', () => {
         for (const words of commands) {
           const { code, stderr } = await runGatehouse(words, settings, PASSWORD)
           expect(code, words[0]).toBe(1)
-          expect(stderr).toMatch(/^gatehouse: [^\n]*another 0001-initial\b[^\n]*make a new database[^\n]*\n$/)
+          expect(stderr).toMatch(/^gatehouse: [^\n]*different version of 0001-initial\b[^\n]*create a new database[^\n]*\n$/)
         }
         expect(await admins(settings)).toEqual([])
       }
@@ -475,7 +475,7 @@ describe('a server', () => {
     socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, 10)}`)
     await server.call('GET', '/health')
     const ended = server.stop()
-    // The rest comes when the server is on its way out: it answers no new connection any more.
+    // The rest is sent once the server is shutting down and takes no new connections.
     await expect.poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused')).toBe('refused')
     socket.write(body.slice(10))
     await closed
@@ -493,7 +493,7 @@ describe('a server', () => {
       const started = performance.now()
       const ended = server.stop()
       await expect.poll(async () => (await server.call('GET', '/ready')).status).toBe(503)
-      // From a client that a balancer still sends.
+      // A request that a load balancer still sends here.
       expect((await server.login(email, 'authctl')).status).toBe(200)
       expect(await ended).toEqual({ code: 0, signal: null })
       expect(performance.now() - started).toBeGreaterThanOrEqual(6_000)
@@ -515,7 +515,7 @@ describe('a server', () => {
     )
     const clock = startPatientClock()
     expect((await server.stop()).code).toBe(0)
-    // Without cutting them it would be 25 seconds.
+    // Waiting for the connections to close would take 25 seconds.
     expect(clock()).toBeLessThan(20_000)
     for (const socket of sockets) socket.destroy()
   })
@@ -540,7 +540,7 @@ describe('a server', () => {
     const server = await startInstance(await someDatabase())
     const { code, stderr } = await serveToItsEnd({ ...(await someDatabase()), PORT: new URL(server.url).port })
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^gatehouse: port \d+ of 127\.0\.0\.1 is taken; [^\n]*set PORT to another\n$/)
+    expect(stderr).toMatch(/^gatehouse: port \d+ on 127\.0\.0\.1 is taken; [^\n]*set another PORT\n$/)
   })
 })
 

@@ -1,4 +1,4 @@
-// Whatever JSON comes in, no door breaks: generated bodies, with the members that mean something and values of every type.
+// No door breaks, whatever JSON comes in: generated bodies with known members and values of every type.
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { normalizeEmail } from '../../packages/server/src/lib/email.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 const runs = { numRuns: 70, seed: 20_261_120 }
 
-/** Any JSON value, or now and then one that fits. */
+/** Any JSON value, or sometimes one that fits. */
 const valueOr = (...fitting: (() => unknown)[]): fc.Arbitrary<unknown> =>
   fc.oneof(
     { arbitrary: fc.jsonValue({ maxDepth: 2 }), weight: 2 },
@@ -36,7 +36,7 @@ const valueOr = (...fitting: (() => unknown)[]): fc.Arbitrary<unknown> =>
     },
   )
 
-/** Fitting values are made late: they are known once the service stands. */
+/** Replaces placeholders with fitting values, which are known only once the service runs. */
 function settled(body: Record<string, unknown>): Record<string, unknown> {
   const isLate = (value: unknown): value is { make(): unknown } =>
     typeof value === 'object' && value !== null && 'make' in value && typeof value.make === 'function'

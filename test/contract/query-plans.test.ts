@@ -1,5 +1,5 @@
-// No statement of a login, a refresh, a "who am I" or a list goes through a table that grows with the users: the service runs on a
-// database with thousands of them, and the database tells how it found each row. Postgres tells how many rows it looked at, too.
+// No statement of a login, a refresh, a "who am I" or a list scans a table that grows with the users. The service runs on a
+// database with thousands of users, which reports how it found each row. Postgres also reports how many rows it read.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
@@ -9,7 +9,7 @@ import { type PlanReader, readPlans } from '../support/query-plans.ts'
 import { anyLine, buildApp, callHttp, type Json, PASSWORD, type Reply, testDatabase } from '../support/service.ts'
 
 const users = Number(process.env.PLANNED_USERS ?? 20_000)
-/** They hold what admins make, and are small however many users there are. */
+/** Tables for what admins create. They stay small however many users there are. */
 const smallTables = new Set(
   ['apps', 'roles', 'permissions', 'role_permissions', 'permission_services', 'service_accounts', 'sso_providers'].concat([
     'generations',
@@ -21,10 +21,10 @@ const smallTables = new Set(
     'schema_migrations',
   ]),
 )
-/** Enough for a page of 50 of what one in twenty has, and far from all. */
+/** Enough to find 50 rows that one user in twenty has, and far from all. */
 const mostRows = 1_500
 const usersOfTag = users / 200
-/** Statements that were planned anew each time are planned for any value from the sixth time on, when they have a name. */
+/** From the sixth run on, Postgres may plan a named statement once for all values, instead of for each value. */
 const repeats = 7
 
 let plans: PlanReader
@@ -32,7 +32,7 @@ let growing: Set<string>
 let app: Json
 let rareApp: Json
 let rareRole: string
-/** Of somebody who has everything. */
+/** A user who has everything. */
 let userId: string
 let organizationId: string
 
@@ -67,7 +67,7 @@ beforeAll(async () => {
   growing = new Set(tables.filter((table) => !smallTables.has(table)))
 }, 600_000)
 
-/** Fails by naming each statement that `run` caused and that went through a growing table, or read more of one than `most`. */
+/** Fails if a statement of `run` scans a growing table, or reads more than `most` of its rows, and names the statement. */
 async function expectFewRead<T>(what: string, run: () => Promise<T>, most = mostRows): Promise<T> {
   plans.take()
   const result = await run()
@@ -143,7 +143,7 @@ describe('what users do', () => {
     await expectFewRead('revocations since then', () =>
       service.call('GET', `/revocations?since=${newest!.cursor - 10}`, { token }),
     )
-    // Of an hour, whatever app they are about.
+    // All revocations of an hour, of any app.
     await expectFewRead('revocations, all', () => service.call('GET', '/revocations', { token }), Math.max(2_000, users / 200))
   })
 })
@@ -233,7 +233,7 @@ describe('lists of the admin', () => {
 
   test('pools: the users of each are counted off an index, all of them', async () => {
     await expectPage('/admin/namespaces?limit=10', users)
-    // Of all addresses, off their index, those that two users have.
+    // Reads the whole index of addresses to find those that two users have.
     await expectPage('/admin/namespaces/pool-7/collisions?with=default', users)
   })
 })

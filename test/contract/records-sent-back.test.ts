@@ -10,7 +10,7 @@ import { buildApp, buildUser, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
 
-/** The path of a record, by the route that changes it, and a change of it. */
+/** By the route that changes it: the path of a record, and a change to it. */
 const records: Record<string, { path: () => string; change: Json }> = {
   '/admin/apps/{appId}': { path: () => `/admin/apps/${named.app}`, change: { name: 'Other' } },
   '/admin/users/{userId}': { path: () => `/admin/users/${named.user}`, change: { last_name: 'Other' } },
@@ -23,7 +23,7 @@ const records: Record<string, { path: () => string; change: Json }> = {
   '/auth/me': { path: () => '/auth/me', change: { first_name: 'Other' } },
 }
 const named: Record<string, string> = {}
-/** What changes by itself says nothing when it is sent back. */
+/** These change without the caller, so they may differ when sent back. */
 const volatile = ['updated_at', 'last_login_at', 'locked_until']
 
 beforeAll(async () => {

@@ -1,5 +1,5 @@
-// A database of each engine as the released 0001-initial made it, with a row or more in the main tables. All later migrations are tested
-// from it: what is stored must work after them as before, and the schema is that of a new database.
+// A database of each engine as the released 0001-initial made it, with a row or more in the main tables. All later migrations are
+// tested from it: what is stored must work after them as before, and the schema is that of a new database.
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ async function releasedDatabase(): Promise<string> {
   try {
     await db.raw('drop schema public cascade')
     await db.raw('create schema public')
-    // Without values to bind, a question mark in a text is none of knex's.
+    // Escaped, because knex takes a question mark in a text for a binding.
     await db.raw(stored('released-0001.sql').toString().replaceAll('?', '\\?'))
   } finally {
     await db.destroy()
@@ -50,7 +50,7 @@ test('a database of the first release is brought up to date, passes the check, a
   expect(login).toMatchObject({ status: 200, body: { user: { first_name: 'Ada' } } })
   const { refresh_token } = login.body
   expect((await server.call('POST', '/auth/refresh', { body: { refresh_token } })).status).toBe(200)
-  // The audit of the first release gets its seals.
+  // The audit events of the first release get sealed.
   await expect.poll(() => countEvents(settings.DATABASE_URL, 'seal_position is null'), { timeout: 60_000 }).toBe(0)
   expect(await countEvents(settings.DATABASE_URL, "mac like '%.adopted.%'")).toBeGreaterThan(0)
   expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject(sound)
@@ -78,7 +78,7 @@ const postgresSchema = `
   union all select conrelid::regclass::text, conname, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
   order by 1, 2, 3`
 
-/** Tables, columns, indexes and constraints, however they came to be. */
+/** Tables, columns, indexes and constraints. */
 async function schemaOf(databaseUrl: string): Promise<unknown[]> {
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })
   try {

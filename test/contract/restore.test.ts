@@ -1,5 +1,6 @@
-// A backup, what happens after it, and the restore: nothing that was ended meanwhile lives again, and consumers that stayed connected see
-// what the service sees. On SQLite by the commands; on Postgres an older state is put in the place of the database under a running server.
+// A backup, what happens after it, and the restore: what was ended meanwhile stays ended, and consumers that
+// stayed connected see what the service sees. SQLite is restored by the commands. On Postgres, an older state
+// replaces the database under a running server.
 import { mkdtempSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +30,7 @@ async function someDatabase() {
   return database
 }
 
-/** A backend of the app that stays connected: what it says to a token, `ok` or the code of the refusal. */
+/** A backend of the app that stays connected. `says` returns `ok` for a token, or the code of the refusal. */
 async function startConsumer(url: string) {
   const events: string[] = []
   const onEvent = ({ type }: { type: string }) => void events.push(type)
@@ -79,7 +80,7 @@ test('after a restore nothing lives that was ended since the backup, and a consu
   const snapshot = onSqlite ? undefined : await snapshotPostgres(database, inject('templates'))
   if (onSqlite) expect(await runGatehouse(['backup', file], settings)).toMatchObject({ code: 0, stderr: '' })
 
-  // What is lost with the restore.
+  // What the restore loses.
   await until(async () => (await server.call('GET', '/ready')).status === 200)
   const refresh = (login: Json) => server.call('POST', '/auth/refresh', { body: { refresh_token: login.refresh_token } })
   const later = {
@@ -107,7 +108,7 @@ test('after a restore nothing lives that was ended since the backup, and a consu
     await snapshot.restore()
     expect(await runGatehouse(['finish-restore'], settings)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^ended \d+ sessions, \d+ links of mails, 1 invitations, and every access token\n$/),
+      stdout: expect.stringMatching(/^ended \d+ sessions, \d+ mail links, 1 invitations, and every access token\n$/),
     })
   } else {
     expect(await runGatehouse(['restore', file, '--force'], settings)).toMatchObject({
@@ -124,7 +125,7 @@ test('after a restore nothing lives that was ended since the backup, and a consu
     server = await startInstance({ ...settings, PORT: new URL(server.url).port })
   }
 
-  // What was given out before, be it revoked or not, is dead at the service.
+  // Everything that was issued before, revoked or not, is dead at the service.
   await until(async () => (await server.call('GET', '/ready')).status === 200)
   const before = [...Object.values(logins), later.bob, later.gus]
   for (const login of before) {
@@ -141,7 +142,8 @@ test('after a restore nothing lives that was ended since the backup, and a consu
       'the consumer refuses a token from before',
     )
 
-  // Whoever logs in anew is let in at once, by the consumer too, also where the version of the tokens is lower than what it had heard of.
+  // A user who logs in again is let in at once, also by the consumer, even if the token version is lower than one that the
+  // consumer knew.
   const dora = (await server.login(mail('dora'), 'notes')).body
   const hal = (await server.login(mail('hal'), 'notes')).body
   expect(claimsOf(dora.access_token).tv).toBe(0)
@@ -209,7 +211,7 @@ describe('the feed after a restore', () => {
     // Readers that do not know events about everybody still start over.
     expect(await poll(`?since=${seen}`)).toMatchObject({ reset: true, items: [{ session_id: expect.any(String) }] })
 
-    // When all of its rows have been cleaned up, it still knows what is from before.
+    // After all of its rows have been cleaned up, the feed still knows which cursors are from before.
     const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
     try {
       await db('revocations').delete()
@@ -293,7 +295,7 @@ describe.runIf(onSqlite)('restore', () => {
     const cases: [string[], RegExp][] = [
       [[backup], /exists; --force replaces it/],
       [[damaged, '--force'], /is damaged/],
-      [[foreign, '--force'], /no backup of Gatehouse/],
+      [[foreign, '--force'], /not a Gatehouse backup/],
       [[newer, '--force'], /newer than this server/],
       [[join(folder, 'none.db'), '--force'], /there is no backup at/],
     ]

@@ -72,7 +72,7 @@ test('a mail that was sent, found nobody or was given up leaves no address in th
   expect(rows.map(({ status }) => status).sort()).toEqual(states)
   for (const { destination, payload } of rows) expect([destination, payload]).toEqual(['', '{}'])
   for (const address of [user.email, stranger, guest, refused.email]) expect(JSON.stringify(rows)).not.toContain(address)
-  // What an operator looks for when somebody waits for a mail in vain.
+  // What an operator looks for when a user did not get a mail.
   const [event] = await auditEvents(service, { event: 'mail.failed', user_id: refused.id })
   expect(event.details).toMatchObject({ purpose: 'verify_email', email: refused.email })
 })
@@ -173,7 +173,7 @@ describe('each rule', () => {
   test('no rule is missing', async () => {
     await removeExpired(service.deps)
     const { values } = await service.deps.metrics.cleanupSucceeded.get()
-    // The tokens of sessions are looked at above and below.
+    // The tests above and below cover the tokens of sessions.
     expect(values.map(({ labels }) => labels.rule).sort()).toEqual([...rules.map(([rule]) => rule), 'refresh_tokens'].sort())
   })
 })
@@ -188,7 +188,7 @@ test('a backlog of more than one batch is removed whole', async () => {
 })
 
 const BATCH = 1_000
-/** Of a session that was refreshed every quarter of an hour for a month. */
+/** The tokens of a session that was refreshed every quarter of an hour for a month. */
 const TOKENS = 2_880
 const LONG_AGO = 1
 
@@ -196,7 +196,7 @@ async function countSessions(service: TestService): Promise<{ sessions: number; 
   return { sessions: await countRows(service, 'sessions'), tokens: await countRows(service, 'refresh_tokens') }
 }
 
-/** Adds sessions of one user, each with as many refresh tokens; what there was besides. */
+/** Adds sessions of one user, each with `tokens` refresh tokens. Returns the counts from before. */
 async function insertSessions(
   service: TestService,
   { count, tokens = TOKENS, ...times }: { count: number; tokens?: number; ended_at?: number | null; expires_at?: number },
@@ -219,7 +219,7 @@ async function insertSessions(
   return others
 }
 
-/** The rows that each DELETE took itself: what a foreign key deletes with them is not among them. */
+/** The number of rows that each DELETE removed directly, without those that a foreign key removed with them. */
 function noteDeletes(service: TestService): number[] {
   const counts: number[] = []
   service.deps.db.on('query-response', (response: number, { method }: { method?: string }) => {
@@ -240,7 +240,7 @@ test.each([
   await removeExpired(service.deps)
   expect(await countSessions(service)).toEqual(others)
   expect(Math.max(...deletes)).toBeLessThanOrEqual(BATCH)
-  // All of them by name, none by the foreign key.
+  // All rows were deleted by statements, none by the foreign key.
   expect(sum(deletes)).toBe(3 + 3 * TOKENS)
 })
 

@@ -15,7 +15,7 @@ import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail, unique } from '../support/service.ts'
 
 const service = serviceFixture()
-/** Lets everybody in. */
+/** Grants access to every user. */
 const app = appFixture(service)
 beforeAll(async () => {
   await registerPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
@@ -44,7 +44,7 @@ async function permissionsOf(role: string): Promise<string[]> {
   return (await service.admin('GET', byCode(role, '/permissions'))).body.items.map((item: Json) => item.code)
 }
 
-/** The audit events whose details name this, oldest first. */
+/** The audit events whose details contain this text, oldest first. */
 async function audited(text: string): Promise<Json[]> {
   const events = await auditEvents(service, {})
   return events
@@ -153,7 +153,7 @@ describe('a role', () => {
       seen.push(...body.items.map((item: Json) => item.code))
       cursor = body.next_cursor
     }
-    // In the order of the characters' codes, on both databases.
+    // Sorted by character code, on both databases.
     expect(seen).toEqual([...seen].sort())
     expect(new Set(seen).size).toBe(seen.length)
     expect(seen).toEqual(expect.arrayContaining([...codes, ...builtIn]))
@@ -170,7 +170,7 @@ describe('deleting a role', () => {
       body: { default_role_code: null, override_role_codes: ['org_member', code] },
     })
     expectError(await service.admin('DELETE', byCode(code)), 'role_in_use')
-    // A code that another begins with, or that LIKE would take for it, is not that other.
+    // A code that is a prefix of another, or matches it as a LIKE pattern, does not count as that other.
     for (const other of [code.slice(0, -1), code.replace('-', '_')]) {
       await create({ code: other, name: 'x', scope: 'org' })
       expect((await service.admin('DELETE', byCode(other))).status).toBe(204)
@@ -324,7 +324,7 @@ describe('the permissions of a role', () => {
     await register('a')
     expect(await permissionsOf(replaced)).toEqual([codes[0]])
     expect((await put(replaced, [codes[0]])).status).toBe(200)
-    // Somebody makes sure that it does not come back.
+    // An admin makes sure that the pruned permission does not come back.
     expect((await service.admin('DELETE', byCode(kept, `/permissions/${codes[1]}`))).status).toBe(204)
     await register('a', 'b', 'c')
     expect(await permissionsOf(replaced)).toEqual([codes[0]])
@@ -425,7 +425,7 @@ describe('system_admin', () => {
     expect((await unassign(user, 'system_admin')).status).toBe(204)
     expectError(await ask(), 'token_revoked')
     expectError(await service.call('GET', '/admin/roles', { token: fresh }), 'token_revoked')
-    // A token that says so all the same, by the secret that every consumer holds: the service does not believe it.
+    // The service does not believe a forged token that still claims the role, signed with the secret that every consumer holds.
     const forged = forgeToken({ ...claimsOf(fresh), tv: claimsOf(fresh).tv + 1 })
     expectError(await service.call('GET', '/admin/roles', { token: forged }), 'system_admin_required')
     const body = { service: unique('x'), permissions: [] }
@@ -442,7 +442,7 @@ describe('system_admin', () => {
     expectError(await own.admin('DELETE', `/admin/users/${other.id}/roles/system_admin`), 'not_found')
     await markVerified(own, other.id)
     await own.admin('POST', `/admin/users/${other.id}/roles`, { body: { role_code: 'system_admin' } })
-    // One who is suspended administers nothing.
+    // A suspended system_admin does not count.
     await closeAccount(own, other.id, 'suspended')
     expectError(await take(admin), 'last_system_admin')
     expect((await take(other)).status).toBe(204)
@@ -470,7 +470,7 @@ describe('system_admin', () => {
         own.call('DELETE', `/admin/users/${admins[(index + 1) % 10]!.user.id}/roles/system_admin`, { token }),
       ),
     )
-    // Who was demoted before the call came in is refused; the last one is never demoted.
+    // A caller who was demoted before is refused. The last admin is never demoted.
     for (const { status, body } of replies)
       if (status !== 204) expect(['last_system_admin', 'system_admin_required', 'token_revoked']).toContain(body.code)
     expect(await countRows(own, 'user_roles', { role_code: 'system_admin' })).toBeGreaterThanOrEqual(1)

@@ -1,4 +1,4 @@
-// How many statements a request costs, each begin and commit among them. On Postgres each is a way there and back.
+// How many statements a request costs, including each begin and commit. On Postgres each is a round trip.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
@@ -6,7 +6,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { buildApp, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
 
-/** What each may cost, and costs: lower it with what makes it less. */
+/** The exact cost of each request. Lower it when a change makes a request cheaper. */
 const costs = {
   postgres: {
     login: 10,
@@ -36,7 +36,7 @@ interface CountedService {
   statements(): number
 }
 
-/** Counts what Postgres answered, whatever sent it. */
+/** Counts the replies of Postgres, whatever sent the statements. */
 async function buildOnPostgres(): Promise<CountedService> {
   const database = await createDatabase('postgres', inject('templates'))
   onFileEnd(() => database.drop())
@@ -45,7 +45,7 @@ async function buildOnPostgres(): Promise<CountedService> {
   return { service, statements: proxy.roundTrips }
 }
 
-/** Counts what is asked of the one connection: every run of a statement takes it from `prepare`. */
+/** Counts the statements on the one connection: each run calls `prepare`. */
 async function buildOnSqlite(): Promise<CountedService> {
   const service = await buildService({}, onFileEnd)
   const { client } = service.deps.db
@@ -70,7 +70,7 @@ describe('statements of a request', () => {
     service = counted.service
     statements = counted.statements
     app = await buildApp(service, { auto_grant_on_signup: true })
-    // The connection is made, and what is kept in memory is there.
+    // Opens the connection and fills the caches.
     await service.register('first@example.com', app.code)
   })
 

@@ -1,11 +1,11 @@
-// The typed client of the SDK beside the real service.
+// The typed client of the SDK against the real service.
 import { createAdmin } from '@gatehouse/sdk/admin'
 import { beforeAll, expect, test } from 'vitest'
 import { serviceFixture } from '../support/fixtures.ts'
 import { ADMIN_EMAIL, unique } from '../support/service.ts'
 
 const service = serviceFixture()
-// The first call of an admin makes the account.
+// The first call as an admin creates the account.
 beforeAll(() => service.admin('GET', '/admin/apps'))
 
 const asAdmin = () =>

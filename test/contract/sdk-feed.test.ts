@@ -1,4 +1,4 @@
-// The SDK beside the real service: how soon and how surely a backend learns what was revoked.
+// The SDK against the real service: how soon and how reliably a backend learns about revocations.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth } from '@gatehouse/sdk'
@@ -39,7 +39,7 @@ interface Consumer {
   refusal(token: string): Promise<number>
 }
 
-/** Generous: the feed tries to reach a service that is down every 5 s. */
+/** Generous: while the service is down, the feed retries every 5 s. */
 const LONGEST_BACKOFF_MS = 30_000
 
 async function until(holds: () => unknown, timeoutMs = 60_000): Promise<void> {
@@ -102,7 +102,7 @@ describe('one server', () => {
     expect(await consumer.codeOf(token)).toBe('TOKEN_REVOKED')
     const newToken = (await service.login(user.email, app.code)).body.access_token
     expect(await consumer.codeOf(newToken)).toBe('ok')
-    // Both feeds have passed this point once the other has learned something later.
+    // Once the other feed has read a later event, it has read everything before it too.
     const marker = await buildUser(service, otherApp)
     await revoke(marker.user, otherApp)
     await other.refusal(marker.access_token)
@@ -174,7 +174,7 @@ describe('one server', () => {
       },
     })
     const before = polls
-    // Each begins a little after the one before: a burst would hold the first question on SQLite until all have committed.
+    // Each call begins a little after the previous one: a burst would hold up the first poll on SQLite until all have committed.
     const replies = await atOnce(users.length, async (index) => {
       await sleep(5 * index)
       return revoke(users[index].user)
@@ -248,7 +248,7 @@ test('a service that is killed and started again: verification goes on and says 
   await admin.revoke(users[0], app)
   await consumer.refusal(users[0].access_token)
 
-  // The last revocation may or may not have been told when the process dies.
+  // The last revocation may or may not have reached the consumer when the process dies.
   await admin.revoke(users[1], app)
   first.signal('SIGKILL')
   await first.ended

@@ -1,4 +1,5 @@
-// What the log of a backend says about the commonest mistakes: each line of the table in docs/sdk.md, provoked beside the real service.
+// What the log of a backend says about the commonest mistakes: each line of the table in
+// docs/sdk.md, provoked against the real service.
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
@@ -13,7 +14,7 @@ const user = fixture(() => buildUser(service, app))
 
 const page = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
 const [, table = ''] = /## The ten commonest mistakes\n(.*?)\n## /s.exec(page)!
-/** The lines that the log is to hold, by the mistake. */
+/** The log lines that the page documents, by mistake. */
 const documented = new Map(
   [...table.matchAll(/^\| (?!Mistake)([^|]+) \| ([^|]+) \| [^|]+ \|$/gm)].map(([, mistake = '', lines = '']) => [
     mistake,
@@ -25,7 +26,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** What a backend with these settings writes; it sees one token of a user of the app. */
+/** The log of a backend with these settings, which verifies one token of a user of the app. */
 function startBackend(options: AuthOptions = {}): string[] {
   const lines: string[] = []
   const logger = { warn: (line: string) => void lines.push(line) }
@@ -34,7 +35,7 @@ function startBackend(options: AuthOptions = {}): string[] {
   onTestFinished(() => auth.close())
   const { serviceToken, permissions } = options
   if (serviceToken && permissions) auth.registerPermissions()
-  // The feed or the check may have to tell first which app this is.
+  // The backend may not know its app until the feed or the check has told it.
   void (async () => {
     while (!auth.health().revocation.connected && lines.length === 0) await sleep(5)
     await auth.safeVerify(user.access_token)
@@ -45,7 +46,7 @@ function startBackend(options: AuthOptions = {}): string[] {
 const notFound = async () => new Response('<html>not found</html>', { status: 404, headers: { 'content-type': 'text/html' } })
 const forbidden = async () => new Response('<html>forbidden</html>', { status: 403, headers: { 'content-type': 'text/html' } })
 
-/** What is written, by the mistake. */
+/** Makes each mistake, and returns what is logged. */
 const provoke: Record<string, () => string[][] | Promise<string[][]>> = {
   'a wrong secret, in quotes or with a blank': () => [
     startBackend({ secret: 'not the secret of the service, but long enough' }),
@@ -81,12 +82,12 @@ const provoke: Record<string, () => string[][] | Promise<string[][]>> = {
   ],
 }
 
-/** By the clock of this backend the token of the user has ended. */
+/** A backend by whose clock the user's token has expired. */
 function startExpired(): string[] {
   return startBackend({ now: () => Date.now() + 3_600_000 })
 }
 
-/** In the words of the page, `…` stands for anything. */
+/** `…` in the words of the page stands for anything. */
 const patternOf = (words: string) =>
   new RegExp(
     words
@@ -114,8 +115,8 @@ describe('the log of a backend', () => {
 
   test('says of a secret that it stands in quotes or ends with a blank', async () => {
     const [, quoted, padded] = (await provoke['a wrong secret, in quotes or with a blank']!()) as [string[], string[], string[]]
-    await expect.poll(() => quoted).toContainEqual(expect.stringMatching(/the secret stands in quotes$/))
-    await expect.poll(() => padded).toContainEqual(expect.stringMatching(/the secret begins or ends with a blank$/))
+    await expect.poll(() => quoted).toContainEqual(expect.stringMatching(/the secret is in quotes$/))
+    await expect.poll(() => padded).toContainEqual(expect.stringMatching(/the secret begins or ends with white space$/))
   })
 
   test('is empty where nothing is wrong', async () => {

@@ -21,7 +21,7 @@ test('a backend that boots before the service registers as soon as that is there
   const account = await first.call('POST', '/admin/service-accounts', { body: { name: 'boot', service: 'notes' }, token })
   await first.stop()
 
-  // The shortest waits between tries.
+  // Makes the waits between attempts as short as possible.
   vi.spyOn(Math, 'random').mockReturnValue(0)
   const events: AuthEvent[] = []
   const auth = createAuth({

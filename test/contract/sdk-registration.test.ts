@@ -1,4 +1,4 @@
-// The SDK beside the real service: permissions registered at boot, and what a backend asks with `auth.api`.
+// The SDK against the real service: permissions registered at boot, and what a backend calls with `auth.api`.
 import { randomUUID } from 'node:crypto'
 import { type Auth, type AuthEvent, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -85,7 +85,7 @@ describe('registerPermissions', () => {
     for (const permissions of [next, old, next, old]) await boot(token, permissions).registerPermissions().ready
     expect(await held()).toEqual([`${name}:legacy`, `${name}:read`])
 
-    // With revisions the old release takes nothing from the new one.
+    // With revisions, the old release prunes nothing of the new one.
     await boot(token, next).registerPermissions({ revision: 2 }).ready
     expect(await boot(token, old).registerPermissions({ revision: 1 }).ready).toMatchObject({ pruned: 0 })
     expect(await codesOf(name)).toEqual([`${name}:export`, `${name}:legacy`, `${name}:read`])

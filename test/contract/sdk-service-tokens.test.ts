@@ -1,4 +1,4 @@
-// A backend that calls another one with machine tokens, each with the SDK, beside the real service.
+// A backend that calls another one with machine tokens, both with the SDK, against the real service.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAuth, createServiceTokens } from '@gatehouse/sdk'
@@ -27,7 +27,7 @@ async function buildAccount(): Promise<Json> {
 const permit = (account: Json, permissions: string[]) =>
   service.admin('PUT', `/admin/service-accounts/${account.id}/permissions`, { body: { permissions } })
 
-/** A backend of the app whose `/` takes machine tokens with that permission, and `/users` users alone. */
+/** A backend of the app. `/` takes machine tokens with that permission, `/users` only tokens of users. */
 async function startBackend(permission: string, secret = ACCESS_SECRET) {
   const auth = createAuth({ authUrl: service.url, appCode: app.code, secret, logger: false })
   const forServices = requireAuth(auth, { kind: 'service', permissions: [permission] })
@@ -48,7 +48,7 @@ function tokensOf(serviceToken: string, now = Date.now) {
   return createServiceTokens({ authUrl: service.url, serviceToken, now })
 }
 
-/** A permission of a service of the app. */
+/** Registers a permission of a new service, and lists that service in the app. */
 async function declare(): Promise<string> {
   const [name, permission] = [unique('service'), `${unique('thing')}:read`]
   await registerPermissions(service, name, [permission])
@@ -89,7 +89,7 @@ test('a permission that is taken away, and the rotation of the account, reach th
 
   await permit(account, [kept])
   await until(async () => !(await backend.auth.safeVerify(token)).ok, 'the token with the lost permission is refused')
-  // The backend calls on: its next token says what it may do now.
+  // The caller goes on: its next token has the permissions that are left.
   ahead += 10_000
   expect((await tokens.fetch(app.code, backend.url)).status).toBe(403)
   const renewed = await tokens.get(app.code)

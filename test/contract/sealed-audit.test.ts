@@ -1,4 +1,4 @@
-// Whoever changes the audit in the database, past the service, is found out: docs/sealed-audit.md.
+// Changes to the audit in the database, past the service, are found: docs/sealed-audit.md.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -42,7 +42,7 @@ const sealedRows = (service: TestService): Promise<Json[]> =>
   events(service).whereNotNull('seal_position').orderBy('seal_position')
 const seal = (service: TestService) => sealEvents(service.deps)
 
-/** Some events of every kind: sealed, and a few that are not. One of those sealed counts refusals. */
+/** Some events of every kind, most of them sealed, a few not. One of the sealed events counts refusals. */
 async function buildAudited(settings: Record<string, string> = {}): Promise<{ service: TestService; app: Json; user: Json }> {
   const service = await buildService(settings)
   const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -78,7 +78,7 @@ async function addEvents(service: TestService, count: number): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) await events(service).insert(rows.slice(start, start + 500))
 }
 
-/** Does something to the database, sees what verify names, and takes it back. */
+/** Changes the database, returns the fault that verify finds, and restores the rows. */
 async function attack(service: TestService, change: () => Promise<unknown>): Promise<Json | null> {
   const { db } = service.deps
   const tables = ['audit_events', 'audit_chain', 'audit_checkpoints']
@@ -136,7 +136,7 @@ test('a change of any column of any row by SQL is named', async () => {
         )
         const where = `${column} of a row ${row.seal_position === null ? 'without seal' : 'with seal'} to ${value}`
         expect(fault, where).not.toBeNull()
-        // A row that lost its place is missed there; every other is named itself.
+        // If a row has lost its place, verify may name the gap. For every other change it names the row itself.
         if (!['id', 'seal_position'].includes(column)) expect([where, fault!.event_id]).toEqual([where, row.id])
       }
     }
@@ -176,7 +176,7 @@ test('a row that is slipped in is named: copied, forged, with a seal and without
     const fault = await attack(service, () => events(service).insert(row))
     expect(fault, JSON.stringify(row)).toMatchObject({ subject: 'event', event_id: row.id })
   }
-  // The sealer passes over what the service did not write, and seals the rest.
+  // The sealer skips what the service did not write, and seals the rest.
   await events(service).insert({ ...forged, ...unsealed })
   service.advance(120)
   expect(await seal(service)).toMatchObject({ refused: 1 })
@@ -226,10 +226,10 @@ test('what tells the beginning and the end of the chain cannot be changed either
   expect((await verify(service, known)).fault).toBeNull()
   expect((await verify(service, `${head!.position}:another`)).fault).toMatchObject({ kind: 'changed', subject: 'head' })
   const { head: later } = await verify(service)
-  // Somebody puts the end back to where it was, with the signature that it had then, and leaves the events after it.
+  // An attacker resets the head to an earlier state, with the signature that it had then, and leaves the later events.
   const { kind, subject } = (await attack(service, () => db('audit_chain').update(chain)))!
   expect({ kind, subject }).toEqual({ kind: 'changed', subject: 'head' })
-  // Or takes them away too.
+  // Or deletes the later events too. Only a head that was noted before shows it.
   await events(service).where('seal_position', '>', chain.position).delete()
   await db('audit_chain').update(chain)
   expect((await verify(service)).fault).toBeNull()
@@ -276,10 +276,10 @@ test('an erased user leaves the chain whole: the salts are gone, and a sealed ev
     const fault = await attack(service, () => events(service).where({ id: row.id }).update(change))
     expect(fault, Object.keys(change).join()).toMatchObject({ kind: 'changed', event_id: row.id })
   }
-  // What it said before, put back whole from a backup.
+  // The original row, restored whole from a backup.
   const putBack = await attack(service, () => events(service).where({ id: old.id }).update(old))
   expect(putBack).toMatchObject({ kind: 'changed', event_id: row.id })
-  // Values that are taken away without such an event.
+  // Values that are blanked without an event that lists the row.
   const other = after.find(({ id, erased_by }) => erased_by === null && id !== row.id)!
   const fault = await attack(service, () =>
     events(service).where({ id: other.id }).update({ salt: null, ip: null, details: null }),
@@ -335,7 +335,7 @@ test('an event whose time is set back is not deleted by retention', async () => 
   await removeExpired(service.deps)
   expect(await sealedRows(service)).toHaveLength(rows.length)
   expect((await verify(service)).fault).toMatchObject({ kind: 'changed', position: 1, event_id: rows[0]!.id })
-  // Nor does one whose time was set forward stay for ever: it goes with the next that is whole.
+  // An event whose time was set forward does not stay forever either: it is deleted with the next intact one.
   await events(service).where({ seal_position: 2 }).update({ at: 9_000_000_000_000 })
   service.advance(11 * 86_400)
   await service.login(user.email, app.code)
@@ -343,7 +343,7 @@ test('an event whose time is set back is not deleted by retention', async () => 
   await removeExpired(service.deps)
   expect((await sealedRows(service))[0]!.seal_position).toBeGreaterThan(3)
   expect((await verify(service)).fault).toBeNull()
-  // Whoever moves the beginning has nothing deleted either.
+  // Moving the beginning of the chain gets nothing deleted either.
   await service.deps.db('audit_checkpoints').update({ seal_position: 1, seal: 'x' })
   service.advance(20 * 86_400)
   const left = await sealedRows(service)
@@ -368,7 +368,7 @@ test('a server misses the events that were cut off after it had sealed them', as
     await isSealed()
     const { head } = await verify(service)
     await isSeen(head!.position)
-    // Retention may take the last event that it sealed, and nothing is amiss.
+    // If retention deletes the last event that the server sealed, that is not an alarm.
     service.advance(30 * 86_400)
     await removeExpired(deps)
     await service.login(user.email, app.code)
@@ -397,7 +397,7 @@ test('a server misses the events that were cut off after it had sealed them', as
 test('many sealers at once make one chain', async () => {
   const { service, app, user } = await buildAudited()
   service.advance(120)
-  // More than one of them takes at a time.
+  // More than one sealer takes at a time.
   await addEvents(service, 2_000)
   const logins = Promise.all(Array.from({ length: 30 }, () => service.login(user.email, app.code)))
   await Promise.all(Array.from({ length: 20 }, () => seal(service)))
@@ -428,9 +428,9 @@ test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the ke
   const lost = randomBytes(32)
   configure(lost)
   expect((await verify(service)).fault).toMatchObject({ kind: 'unknown_key', subject: 'head' })
-  expect(await countUnopenable(service.deps)).toContainEqual({ what: 'keys of the audit', count: 2 })
+  expect(await countUnopenable(service.deps)).toContainEqual({ what: 'audit keys', count: 2 })
   await expect(seal(service)).rejects.toThrow('a key that is not configured')
-  // Back to the first key: it takes over what the second one had.
+  // Back to the first key, which takes over what the second one protected.
   configure(old, fresh)
   await seal(service)
   configure(old)
@@ -511,7 +511,7 @@ test('events from before the upgrade are taken into the chain in the first hour,
   await seal(service)
   const adopted = (await sealedRows(service)).length
   expect(await verify(service)).toMatchObject({ fault: null, adopted })
-  // A server of the version before still runs.
+  // A server of the previous version is still running.
   await buildUser(service, app)
   await events(service).whereNull('seal_position').update(none)
   expect((await verify(service)).fault).toBeNull()

@@ -1,4 +1,4 @@
-// What must not get out: canary values go in by every door, and no answer and no line of the log may hold one.
+// What must not get out: canary values go in by every door, and no reply and no log line may contain one.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -31,7 +31,7 @@ const hashForm = /\$2[aby]\$\d\d\$/
 let url: string
 const lines: string[] = []
 const answers: string[] = []
-/** Tokens that the service gave; an answer may hold its own, the log none. */
+/** Tokens that the service issued. A reply may contain its own, the log none. */
 const tokens = new Set<string>()
 
 const service = serviceFixture()
@@ -114,7 +114,7 @@ describe('no answer and no line of the log, at level trace, holds a password, a 
   test.for(['refresh_tokens', 'sessions', 'user_roles', 'users'])('while %s is missing and statements fail', async (table) => {
     const { db } = service.deps
     lines.length = 0
-    // Prepared while all is well: what fails is what the doors do with it.
+    // Prepared before the table is gone, so that only the doors fail.
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token, refresh_token } = await buildUser(service, app, { password: canary })
     for (const token of [access_token, refresh_token]) tokens.add(token)
@@ -142,7 +142,7 @@ describe('on every journey, workers and all, no secret is in the log at level tr
   let at: string
   let metricsUrl: string
 
-  /** Notes a value that must not be seen anywhere; empty ones would be found in everything. */
+  /** Notes a value that must not be seen anywhere. It may not be empty or short, because such a value is found in everything. */
   const secret = (what: string, value: string): string => {
     expect(value, what).toMatch(/.{8}/)
     secrets.set(what, value)

@@ -1,4 +1,4 @@
-// Where somebody cannot sign up, no answer of a registration tells whether an address is taken.
+// Where sign-up is closed or needs an invitation, no reply to a registration reveals whether an address is taken.
 import { describe, expect, test } from 'vitest'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'
@@ -14,7 +14,7 @@ const byInvitation = appFixture(service, { sign_up: 'invitation', auto_grant_on_
 const known: Json = fixture(() => buildUser(service, open))
 const hasher = fixture(() => countBcrypts(service))
 
-/** What the holder of no account and of no valid invitation sees of an address: the answer, and the work that it costs. */
+/** What a caller without an account and a valid invitation learns about an address: the reply, and the work that it costs. */
 async function probe(email: string, app: Json, extra: Json): Promise<Json> {
   hasher.reset()
   const before = await countWrites(service)

@@ -1,4 +1,4 @@
-// What an SQLite database leaves on the disk holds hashes of passwords: for the user alone who runs the service.
+// The files of an SQLite database hold password hashes, so only the user who runs the service can read them.
 import { mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -37,7 +37,7 @@ beforeEach(() => {
   forget()
 })
 
-/** As a server that has just started: nothing is known of any provider. `timeoutMs` where one is to hang. */
+/** Forgets all providers, like a server that has just started. Set `timeoutMs` if a provider will hang. */
 function forget(timeoutMs?: number): void {
   const clients = new OpenIdClients({ allowHttp: true, mayBePrivate: () => true, clock: service.deps.clock, timeoutMs })
   service.deps.openIdClients = async () => clients
@@ -49,13 +49,13 @@ interface Returning extends Begun {
   back: URL
 }
 
-/** A login up to where the browser comes back. */
+/** Runs a login up to where the browser comes back. */
 async function goThere(code = 'acme', from = provider, subject = someone(from)): Promise<Returning> {
   const begun = await beginSso(service, code, app)
   return { ...begun, back: await from.logIn(begun.reply.headers.get('location')!, subject) }
 }
 
-/** A login whose provider brings nobody: what its client is told. */
+/** A login that fails at the provider. Returns what the client is told. */
 async function failedLogin(returning?: Returning): Promise<Json> {
   const { back, state } = returning ?? (await goThere())
   const before = await countRows(service, 'users')
@@ -63,12 +63,12 @@ async function failedLogin(returning?: Returning): Promise<Json> {
   expect(returned).toBe(state)
   expect(await countRows(service, 'users')).toBe(before)
   expect(answer).not.toHaveProperty('code')
-  // A try is a try: what failed cannot be brought again.
+  // A failed login is used up: it cannot be answered again.
   expectError(await comeBack(service, back), 'invalid_sso_state')
   return answer
 }
 
-/** The ID token with other claims, signed by whoever. */
+/** Changes the claims of the ID token and signs it with `key`. With null, it has no signature. */
 function withIdToken(change: (claims: Json) => Json, key: SigningKey | null = provider.key) {
   provider.tamper.token = (body) => ({ ...body, id_token: signToken(change(claimsOf(body.id_token)), key) })
 }
@@ -92,7 +92,7 @@ describe('an ID token', () => {
     withIdToken(change)
     expect(await failedLogin()).toEqual({
       error: 'server_error',
-      error_description: 'The answer of the provider is not valid',
+      error_description: 'The answer from the provider is not valid',
     })
     const [event] = (await auditEvents(service, { event: 'login.failed', app_id: app.id })).slice(-1)
     expect(event).toMatchObject({ reason: 'provider_refused', details: { provider: 'acme', error: 'server_error' } })
@@ -214,7 +214,7 @@ describe('a provider that', () => {
     'hangs at %s, or fails there, holds up its own login alone',
     async (endpoint) => {
       const returning = await goThere()
-      // One waits as long as a server does.
+      // One of the endpoints gets the real time-out of a server.
       if (endpoint !== 'token') forget(500)
       provider.hanging.add(endpoint)
       expect(await failedLogin(returning)).toEqual(unreachable)
@@ -328,10 +328,10 @@ describe('a browser that comes back', () => {
     expect([again.status, again.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8'])
     expect([again.headers.get('cache-control'), again.headers.get('vary')]).toEqual(['no-store', expect.stringMatching('Accept')])
     expect(again.headers.get('content-security-policy')).toMatch(/^default-src 'none'/)
-    for (const text of ['answered before', 'Begin the login again', 'r-1']) expect(again.body).toContain(text)
-    // The one fault that names what the caller wrote.
+    for (const text of ['answered before', 'Start the login again', 'r-1']) expect(again.body).toContain(text)
+    // The only error that repeats what the caller wrote.
     const hostile = await open('/api/v1/auth/sso/acme/start?%3Cscript%3E=%00')
-    expect([hostile.status, hostile.body]).toEqual([400, expect.stringContaining('&#60;script&#62;: holds a NUL')])
+    expect([hostile.status, hostile.body]).toEqual([400, expect.stringContaining('&#60;script&#62;: contains a NUL')])
     expect(hostile.body).not.toContain('<script')
     const bare = await open('/api/v1/auth/sso/acme/start')
     expect([bare.status, bare.body]).toEqual([400, expect.stringContaining('code_challenge: is required')])

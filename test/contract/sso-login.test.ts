@@ -485,7 +485,7 @@ describe('a start', () => {
     expect(await countRows(limited, 'sso_logins')).toBe(2)
     limited.advance(61)
     expect((await beginSso(limited, 'acme', app)).reply.status).toBe(302)
-    // So is the exchange, with all that needs no bearer.
+    // The exchange is limited too, like everything that needs no bearer.
     for (let call = 0; call < 2; call += 1) await exchange(limited, { code: 'x', verifier: 'x' })
     expectError(await exchange(limited, { code: 'x', verifier: 'x' }), 'rate_limited')
   })

@@ -1,4 +1,4 @@
-// What links an account with a provider, or unlinks it, is told to the account's address.
+// When an account is linked to a provider, or unlinked, a mail to the account's address says so.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL] })
 })
 
-/** A login at the provider by whom it knows by that verified e-mail. */
+/** Logs in with the provider's account for this verified e-mail. Adds the account if there is none. */
 async function logIn(email: string, headers: Record<string, string> = {}): Promise<Reply> {
   const known = [...provider.accounts].find(([, claims]) => claims.email === email)
   const subject = known?.[0] ?? provider.addAccount({ email, email_verified: true })
@@ -39,7 +39,7 @@ async function takeNotice(email: string, subject: RegExp): Promise<Mail> {
   return mail
 }
 
-/** In one line: where it was broken is no matter. */
+/** The text in one line, because it does not matter where lines break. */
 const inOneLine = ({ text }: Mail) => text.replaceAll('\n', ' ')
 
 test('a link of an account with a provider is told once, with when, from where and by which program', async () => {
@@ -68,9 +68,7 @@ test('who takes an account over is told what it lost and what was added', async 
   const { user } = await buildUser(service, app)
   expect((await logIn(user.email)).body.user.id).toBe(user.id)
   const lost = await takeNotice(user.email, /^Your e-mail address was confirmed$/)
-  expect(inOneLine(lost)).toContain(
-    'its sign-ins by providers, its names, its memberships of organizations and its sessions were removed',
-  )
+  expect(inOneLine(lost)).toContain('its linked providers, its names, its organization memberships and its sessions were removed')
   await takeNotice(user.email, /^A way to sign in was added$/)
 })
 

@@ -1,4 +1,4 @@
-// Login providers are asked for what an admin wrote, and refer to addresses of their own choosing: what of it is dialled.
+// An admin sets the address of a login provider, and the provider names further addresses. Which of them does the service dial?
 import { createServer, type Socket } from 'node:net'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { productionSettings } from '../support/app-fixtures.ts'
@@ -8,7 +8,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { answerOf, beginSso, buildSsoProvider, callbackOf, comeBack, REDIRECT_URL, startProvider } from '../support/provider.ts'
 import { buildApp, buildService, someEmail } from '../support/service.ts'
 
-/** Something on this machine that is none of the world's business; how often it was dialled. */
+/** A private server on this machine, and how often it was dialled. */
 const inside = fixture(async () => {
   const calls = { port: 0, dialled: 0 }
   const server = createServer((socket: Socket) => {

@@ -21,12 +21,12 @@ import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDataba
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
-  /** Looks on, and stands in the way, without going through a server. */
+  /** Reads and locks rows without going through a server. */
   let db: ReturnType<typeof createKnex>
   let provider: TestProvider
   let admin: string
   let app: Json
-  /** Registers in a pool of its own, and reads the one of the other app. */
+  /** Registers users in its own pool, and also reads the pool of the other app. */
   let wiki: Json
   beforeAll(async () => {
     const database = await createDatabase('postgres', inject('templates'))
@@ -58,7 +58,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     wiki = await create({ code: 'wiki', registration_namespace: 'wiki', read_namespaces: ['default'] })
   })
 
-  /** Keeps a user's row as a transaction of another server does; the function that this returns lets it go. */
+  /** Locks a user's row, as a transaction of another server does. Returns a function that releases it. */
   async function holdUserRow(id: string): Promise<() => Promise<void>> {
     const held = await db.transaction()
     await held('users').where({ id }).forUpdate().first('id')
@@ -67,7 +67,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   }
 
-  /** Resolves once so many statements wait for a lock. */
+  /** Resolves once `count` statements wait for a lock. */
   async function lockWaiters(count: number): Promise<void> {
     const waiting = () => db('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'")
     await expect.poll(async () => (await waiting()).length).toBe(count)
@@ -75,7 +75,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
 
   const someone = () => provider.addAccount({ email: someEmail(), email_verified: true })
 
-  /** Begun on the first server, answered on the second. */
+  /** A login that begins on the first server and comes back to the second. */
   async function arriveAcross(subject: string, { code = 'acme', through = app } = {}): Promise<Arrived> {
     const begun = await beginSso(servers[0], code, through)
     const back = await provider.logIn(begun.reply.headers.get('location')!, subject)
@@ -133,7 +133,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     return (await servers[0].call('POST', '/auth/register', { body })).body
   }
 
-  /** A link, begun on the first server and answered on the second. */
+  /** A link that begins on the first server and comes back to the second. */
   async function arriveToLink(token: string, subject: string): Promise<Arrived> {
     const verifier = randomBytes(32).toString('base64url')
     const code_challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -189,11 +189,11 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const registration = { body: { email, password: PASSWORD, app_code: app.code } }
     const { user: holder } = (await servers[0].call('POST', '/auth/register', registration)).body
     const now = Date.now()
-    // Nobody is made an admin on an account that nobody has proven.
+    // A user can become an admin only if the account is proven.
     await db('users').where({ id: holder.id }).update({ email_verified_at: now, first_verified_at: now })
     const roles = `/admin/users/${holder.id}/roles`
     const arrived = await arriveAcross(provider.addAccount({ email, email_verified: true }))
-    // Both wait for the user's row, the role first: at the exchange's first look the user holds base_user alone.
+    // Both wait for the user's row, the role first. When the exchange first looks, the user holds only base_user.
     const release = await holdUserRow(holder.id)
     const given = servers[0].call('POST', roles, { token: admin, body: { role_code: 'super_admin' } })
     await lockWaiters(1)

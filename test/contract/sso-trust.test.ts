@@ -225,7 +225,7 @@ test('an app that asks for verified addresses takes the word of a trusted provid
   const subject = provider.addAccount({ email, email_verified: false })
   const refused = await logIn(app, subject)
   expectError(refused, 'email_unverified')
-  // The user is there, without a grant: what the app provisions waits for the first entry.
+  // The user exists, but has no grant: the app provisions at the first entry.
   const { body } = await service.admin('GET', `/admin/users?email=${email}`)
   expect(body.items).toHaveLength(1)
   expect(await countRows(service, 'user_apps', { user_id: body.items[0].id })).toBe(0)
@@ -233,7 +233,7 @@ test('an app that asks for verified addresses takes the word of a trusted provid
   await markVerified(service, body.items[0].id)
   expect((await logIn(app, subject)).status).toBe(200)
 
-  // A user with a password whose address the provider vouches for: the account is claimed, and open.
+  // A user with a password whose address the provider vouches for: the account is claimed, and its owner gets in.
   const squatted = (await service.register(someEmail(), app.code)).body
   expect(squatted.access).toBe('unverified')
   expect((await logIn(app, verified(squatted.user.email))).status).toBe(200)

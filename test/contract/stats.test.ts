@@ -1,4 +1,5 @@
-// What an operator looks at while something is wrong: logins by outcome, who fails, what is locked, what waits, who lacks the secret.
+// What an operator looks at while something is wrong: logins by outcome, who fails, what is locked, what waits, and who lacks the
+// current secret.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
@@ -20,7 +21,7 @@ const stats = async (since?: number): Promise<Json> => {
   return body
 }
 
-/** The time from now on, in which nothing has happened yet. */
+/** Starts a period in which nothing has happened yet. Returns its start. */
 async function begin(): Promise<number> {
   await service.admin('GET', '/admin/settings')
   service.advance(1)
@@ -84,7 +85,7 @@ test('they are counted by time, from the moment on that was asked for', async ()
     expect(found[index].from).toBeLessThanOrEqual(moment)
     expect(found[index].to).toBeGreaterThanOrEqual(moment)
   }
-  // An hour, unless another time is asked for.
+  // The last hour, unless the caller asks for another time.
   const usual = await stats()
   expect(Date.parse(usual.at) - Date.parse(usual.logins.since)).toBe(3_600_000)
 })
@@ -127,7 +128,7 @@ test('however many logins there are, the newest 2,000 of either outcome are coun
   const since = await begin()
   const from = service.deps.clock()
   const many = 2_010
-  // An id is never below an earlier one of this process, whatever the clocks of earlier tests said.
+  // `newId` never returns an id below an earlier one of this process, even if the clock of an earlier test was ahead.
   const event = (name: string, index: number) => {
     const at = from + index * 10
     const reason = name === 'login.failed' ? 'made_up' : null
@@ -141,7 +142,7 @@ test('however many logins there are, the newest 2,000 of either outcome are coun
   const found = await stats(since)
   expect(found.logins.since).toBe(new Date(since).toISOString())
   expect(found.logins.counted_since).toBe(new Date(from + 90).toISOString())
-  // Both from the same moment on, so that they can be compared.
+  // Both are counted from the same moment on, so they can be compared.
   expect(outcomes(found)).toEqual({ success: 2_001, made_up: 1 })
   expect([total(found, 'succeeded'), total(found, 'failed')]).toEqual([2_001, 1])
   expect(found.failing_addresses).toMatchObject([{ ip: '192.0.2.9', failures: 1 }])
@@ -189,7 +190,7 @@ test('webhooks whose deliveries were given up are counted, by when they were fir
   const last_failed_at = new Date(ended).toISOString()
   const row = (webhook: string, failed: number) => ({ app_code: announced.code, webhook, failed, last_failed_at })
   expect((await stats(since)).failed_webhooks).toEqual([row('crm', 3), row('chat', 1)])
-  // Nothing can be sent again of a user who was erased.
+  // Messages about an erased user cannot be sent again.
   await service.admin('DELETE', `/admin/users/${registered[0]!.id}?erase=true`)
   expect((await stats(since)).failed_webhooks).toEqual([row('crm', 2)])
   service.advance(1)
@@ -227,7 +228,7 @@ test('apps whose consumers lack the current secret are named, until those were n
 })
 
 test.each([
-  ['yesterday', 'must be ISO 8601: 2026-01-31T12:00:00Z, with an offset, or a date alone'],
+  ['yesterday', 'must be ISO 8601: 2026-01-31T12:00:00Z, a time with an offset, or a date'],
   ['2100-01-01', 'must be in the past'],
   ['2020-01-01', 'must be at most 7 days ago'],
 ])('since %s is refused by its name', async (since, message) => {

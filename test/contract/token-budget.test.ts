@@ -1,4 +1,4 @@
-// What makes the tokens of an app long is told to whoever does it, and nothing is refused.
+// An admin who makes the tokens of an app long is warned, but not refused.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { unique } from '../support/client.ts'
 import { buildRole, registerPermissions } from '../support/factories.ts'

@@ -1,4 +1,5 @@
-// What a token opens after something has happened to its user, app, grant, roles or membership: at each door what the gate would say now.
+// What a token opens after something has happened to its user, app, grant, roles or membership:
+// at each door, what the gate would say now.
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { assertionOf } from '../support/consumer.ts'
@@ -12,7 +13,7 @@ const service = serviceFixture({ AUTH_RATE_LIMIT_USER: 'off' }, { frozen: true }
 const other = appFixture(service)
 const role = fixture(async () => ({ code: await buildRole(service, 'global') }))
 
-/** What has happened since a login; which token somebody brings then, and which backend asks about it. */
+/** What has happened since a login, which token the caller then sends, and which backend asks about it. */
 const choices = {
   app: ['active', 'active', 'active', 'active', 'inactive'],
   pool: ['home', 'home', 'tag', 'tag', 'left'],
@@ -36,7 +37,7 @@ const choices = {
 } as const
 type Situation = { [K in keyof typeof choices]: (typeof choices)[K][number] }
 
-/** The same in each run: a linear congruential generator picks them. */
+/** The same situations in each run, picked by a linear congruential generator. */
 function situations(count: number): Situation[] {
   let state = 20_261_122
   const pick = <T>(values: readonly T[]): T => {
@@ -45,7 +46,7 @@ function situations(count: number): Situation[] {
   }
   const drawn = () =>
     Object.fromEntries(Object.entries(choices).map(([name, values]) => [name, pick<string>(values)])) as Situation
-  // Only who holds system_admin comes in without a grant, and only an active app's backend may ask.
+  // Only a user with system_admin comes in without a grant, and only a backend of an active app may ask.
   return Array.from({ length: count }, drawn).map((situation) => ({
     ...situation,
     access: situation.access === 'none' && !situation.roles.startsWith('system_admin') ? 'active' : situation.access,
@@ -53,19 +54,19 @@ function situations(count: number): Situation[] {
   }))
 }
 
-// --- What the contract says, from its words alone ---
+// --- The contract, from its wording only ---
 
-/** What raises a floor ends the sessions under it, whatever is given back afterwards. */
+/** Raising a floor ends the sessions below it, even if what was taken is given back. */
 const hasEnded = ({ account, access, session }: Situation): boolean =>
   account !== 'active' ||
   ['revoked', 'given again'].includes(access) ||
   ['logged out', 'logged out everywhere', 'password changed'].includes(session)
 
-/** The user has less by now than the token says: until it is renewed it opens what it did, or nothing. */
+/** The user now has less than the token says. Until it is renewed, it opens what it did before, or nothing. */
 const hasShrunk = ({ app, pool, roles, membership }: Situation): boolean =>
   app === 'inactive' || pool === 'left' || roles.endsWith('no longer') || ['changed', 'lost'].includes(membership)
 
-/** A token ends with its grant, but for who needs none. */
+/** A token ends with its grant, unless the user needs none. */
 const hasExpired = ({ access, roles }: Situation): boolean => access === 'expired' && !roles.startsWith('system_admin')
 
 /** The gate: app, pools, membership, grant. A system_admin needs no grant, but is kept out by one that was revoked. */
@@ -81,7 +82,7 @@ function expectedAtRefresh(situation: Situation): string {
   return hasEnded(situation) ? 'invalid_refresh_token' : expectedAtGate(situation)
 }
 
-/** A login knows of no session, and finds nobody outside of the pools. */
+/** A login does not depend on the session, and finds only users in the app's pools. */
 function expectedAtLogin(situation: Situation): string {
   const { app, pool, account } = situation
   if (app === 'active' && (pool === 'left' || account === 'deleted')) return 'invalid_credentials'
@@ -97,20 +98,20 @@ function expectedAsBearer(situation: Situation): string[] {
   return hasShrunk(situation) ? ['open', 'token_revoked'] : ['open']
 }
 
-/** Whether a backend is told of a token that still opens doors: not past the end of a grant that its user needs by now. */
+/** Whether the asker gets to see a token that still opens doors: not after the end of a grant that its user now needs. */
 function isTold({ asker, membership, access, roles }: Situation): boolean {
   const hasGrant = access !== 'expired' || roles === 'system_admin'
   return asker !== 'service account of another app' && membership !== 'lost' && hasGrant
 }
 
-/** By the database, whatever a token says. */
+/** The roles in the database, whatever a token says. */
 function expectedRoles({ membership, roles }: Situation, another: string): string[] {
   if (membership !== 'none') return [membership === 'changed' ? 'org_admin' : 'org_member']
   if (roles === 'system_admin') return ['base_user', 'system_admin']
   return roles === 'another' ? ['base_user', another].sort() : ['base_user']
 }
 
-// --- What is there ---
+// --- Setup ---
 
 interface Case {
   situation: Situation
@@ -128,7 +129,7 @@ const ask = async (method: string, path: string, body?: Json): Promise<Json> => 
   return reply.body
 }
 
-/** Somebody who has logged in, and then what has happened since. */
+/** Logs a user in, then lets the situation happen. */
 async function arrange(situation: Situation): Promise<Case> {
   const app = await buildApp(service, { registration_namespace: `pool-${randomUUID()}`, read_namespaces: ['readers'] })
   const { user } = await buildUser(service, app)
@@ -156,7 +157,7 @@ async function arrange(situation: Situation): Promise<Case> {
   }
 }
 
-/** Everything but what the clock does; the tokens that the client has then. */
+/** Does everything in the situation except what takes time. Returns the tokens that the client then has. */
 async function happen(
   situation: Situation,
   { app, user, organization, grant, elsewhere, login }: Json & { organization: Organization | undefined },
@@ -183,7 +184,7 @@ async function happen(
   return tokens
 }
 
-/** The token that somebody brings who holds the shared secret, as every consumer does. */
+/** The token to send: the user's own, or a forged one. Every consumer holds the shared secret, so it could sign most of these. */
 async function tokenOf({ token }: Situation, own: string, app: Json): Promise<string> {
   const claims = claimsOf(own)
   switch (token) {

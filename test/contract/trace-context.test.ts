@@ -1,4 +1,4 @@
-// Where a request stands in the trace of its caller, as the lines of the log tell it.
+// Where a request stands in the trace of its caller, as the log lines show it.
 import { randomBytes } from 'node:crypto'
 import { beforeAll, expect, inject, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startInstance({ DATABASE_URL: databaseUrl, ...bootstrapAdmin }, onFileEnd)
 })
 
-/** The lines of one request, by its id; once its own is there, which comes after the answer. */
+/** The log lines of one request. Waits for the line about the request itself, which comes after the reply. */
 async function linesOf(requestId: string): Promise<Json[]> {
   const own = (): Json[] =>
     server
@@ -32,7 +32,7 @@ async function linesOf(requestId: string): Promise<Json[]> {
   return own()
 }
 
-/** The lines of a request with these headers besides its id. */
+/** Sends a request with these headers. Returns its log lines. */
 async function linesWith(headers: Record<string, string>, path = '/api/v1/health'): Promise<Json[]> {
   const requestId = randomBytes(8).toString('hex')
   await callHttp(server.url + path, 'GET', { headers: { ...headers, 'x-request-id': requestId } })

@@ -1,4 +1,4 @@
-// A request with two credentials: a proxy may have judged the one, and the service would take the other.
+// A request with two credentials: a proxy may have checked one, and the service would use the other.
 import { expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'

@@ -111,7 +111,7 @@ describe('set-up and activation', () => {
   ] as [unknown, string][])('a code of %j is refused', async ([code, fault]) => {
     const { access_token: token } = await buildUser(service, app)
     const replies = [await activate(token, code)]
-    // Without one, the login itself may be proof enough.
+    // Without a code, the login itself may be proof enough.
     if (code !== undefined) replies.push(await disable(token, { password: PASSWORD, code }))
     for (const reply of replies) {
       expectError(reply, 'validation_failed')
@@ -182,7 +182,7 @@ describe('set-up and activation', () => {
         expect(rows).not.toContain(code.replace('-', ''))
       }
     }
-    // A box that somebody copies into the row of another user.
+    // A box that is copied into the row of another user does not open.
     const [box] = await service.deps.db('second_factors').where({ user_id: one.user.id }).pluck('totp_box')
     await service.deps.db('second_factors').where({ user_id: other.user.id }).update({ totp_box: box })
     expect(() => service.deps.secretBox.open(box, `second_factors:${other.user.id}`)).toThrow()
@@ -212,7 +212,7 @@ describe('a login', () => {
     for (const code of [undefined, phone.code(), phone.wrongCode(), phone.recoveryCodes[0]]) {
       expectError(await loginWithCode(service, user, app, code, 'not this password'), 'invalid_credentials')
     }
-    // No code was looked at.
+    // No code was checked, so none was used up.
     expect((await loginWithCode(service, user, app, phone.code())).status).toBe(200)
   })
 
@@ -372,7 +372,7 @@ describe('the limits', () => {
     expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([counted, 2])
     for (let i = 0; i < 2; i += 1) expectError(await loginWithCode(on, user, open, phone.wrongCode()), 'invalid_two_factor_code')
     expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([{ passwords: 1, codes: 3 }, 4])
-    // Locked: neither the challenge nor the right code is told any more.
+    // Locked: the reply no longer shows the challenge, or that a code is right.
     expectError(await loginWithCode(on, user, open), 'account_locked')
     expectError(await loginWithCode(on, user, open, phone.code()), 'rate_limited')
     on.advance(900)
@@ -428,7 +428,7 @@ describe('the limits', () => {
       expect(await lockedFor()).toBe('1800')
       await on.admin('POST', `/admin/users/${user.id}/unlock`)
       for (let i = 0; i < 2; i += 1) await guess()
-      // Weeks later the two still count.
+      // Weeks later, the two wrong codes still count.
       on.advance(20 * 86_400)
       await removeExpired(on.deps)
       expectError(await guess(), 'invalid_two_factor_code')
@@ -454,7 +454,7 @@ describe('the limits', () => {
         () => on.call('POST', '/auth/2fa/disable', { token, body: { password: PASSWORD, code: phone.code() } }),
       ]
       for (const enter of tries) expectError(await enter(), 'account_locked')
-      // A password that is wrong is still told so, and counts apart.
+      // A wrong password is still reported as such, and counted separately.
       expectError(await loginWithCode(on, user, open, phone.code(), 'not this password'), 'invalid_credentials')
       expect(await failuresOf(on, user)).toEqual({ passwords: 1, codes: 3 })
       await on.admin('DELETE', `/admin/users/${user.id}/2fa`)
@@ -529,7 +529,7 @@ describe('disabling', () => {
     const failed = await auditEvents(service, { event: 'reauthentication.failed', user_id: user.id })
     expect(failed.map(({ reason }) => reason)).toEqual(['invalid_two_factor_code', 'wrong_password'])
 
-    // Set up anew, it is another seed, with other recovery codes.
+    // Setting it up again creates another seed and other recovery codes.
     const again = await enableTwoFactor(service, token)
     expect(again.secret).not.toBe(phone.secret)
     expectError(await loginWithCode(service, user, app, phone.recoveryCodes[0]), 'invalid_two_factor_code')

@@ -1,4 +1,5 @@
-// Somebody registers the address of somebody else and waits: what such an account can be given, and what its owner finds of it.
+// A stranger registers the address of someone else and waits: what such an account can be given,
+// and what the owner of the address finds.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
@@ -13,7 +14,7 @@ import { ADMIN_EMAIL, anyLine, buildApp, buildUser, type Json, PASSWORD, type Re
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const IMPORTED = 'the password of the import'
-/** Of IMPORTED. */
+/** The hash of IMPORTED. */
 let hash: string
 const { service, mailbox } = mailingFixture({}, { frozen: true })
 const app = appFixture(service)
@@ -49,12 +50,12 @@ interface Planted {
   organization: Json
 }
 
-/** An account that a stranger registered, with all that one can put into it. */
+/** An account that a stranger registered, with everything that a stranger can put into it. */
 async function plant(): Promise<Planted> {
   const tokens = await buildUser(service, app, { organization_name: 'Trap', first_name: 'Eve', last_name: 'Stranger' })
   const { user, organization } = tokens
   const authenticator = await enableTwoFactor(service, tokens.access_token)
-  // Only a verified address invites today; earlier versions let others do so.
+  // Inviting needs a verified address. Earlier versions let others invite, so such invitations may exist.
   await markVerified(service, user.id)
   const invited = await service.call('POST', `/organizations/${organization.id}/invitations`, {
     token: tokens.access_token,
@@ -71,7 +72,7 @@ async function plant(): Promise<Planted> {
   return { user, tokens, authenticator, openLink, invitation: invited.body.token, organization }
 }
 
-/** Nothing of what the stranger put in is left, and nothing of it lets anybody in. */
+/** Asserts that nothing of what the stranger put in is left or lets anyone in. */
 async function expectStripped({ user, tokens, authenticator, openLink, invitation, organization }: Planted): Promise<void> {
   const { access_token: token, refresh_token } = tokens
   expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
@@ -98,7 +99,7 @@ async function expectStripped({ user, tokens, authenticator, openLink, invitatio
   expect(await countRows(service, 'mail_tokens', { user_id: user.id, spent_at: null })).toBe(0)
 }
 
-/** Nothing was taken away: the first token, the password and the second factor are as they were. */
+/** Asserts that nothing was taken away: the first token, the password and the second factor are as they were. */
 async function expectUntouched(user: Json, token: string, authenticator: Authenticator, password = PASSWORD): Promise<void> {
   expect((await service.call('GET', '/auth/me', { token })).body.two_factor).toBe(true)
   service.advance(30)
@@ -326,7 +327,7 @@ describe('system_admin and super_admin', () => {
       const [given, entered] = await Promise.all([give(user.id, 'super_admin'), consume(link)])
       expect(entered.status).toBe(200)
       if (given.status !== 201) expectError(given, 'account_unverified')
-      // Either way the stranger is out: a role is only given to what was claimed before.
+      // Either way the stranger is out: a role is given only after the account was claimed.
       expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
       expectError(await service.login(user.email, app.code), 'invalid_credentials')
     }

@@ -71,7 +71,7 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
   for (let count = 0; count < 4; count += 1) await service.login(user.email, app.code, { password: 'wrong password' })
   await service.admin('POST', `${path}/unlock`)
   await service.admin('PATCH', path, { body: { email: newEmail, first_name: renamed } })
-  // Nobody has the old address by now.
+  // No user has the old address any more.
   await service.login(user.email, app.code, { password: 'wrong password' })
   await service.admin('PATCH', `${path}/namespaces`, { body: { add: ['erased-pool'] } })
   const outbox = {
@@ -100,7 +100,7 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
     status: 'deleted',
     created_at: user.created_at,
   })
-  // Nothing was lost but that: user.deleted and user.erased came besides, and what lists the events that were blanked.
+  // No event was lost. The new ones are user.deleted, user.erased, and those that list the blanked events.
   const listing = await countRows(service, 'audit_events', { event: 'audit.erased' })
   expect(listing).toBeGreaterThan(0)
   expect(await countRows(service, 'audit_events')).toBe(events + 2 + listing)
@@ -126,7 +126,7 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
   expect(await countRows(service, 'outbox', { user_id: user.id, status: 'pending' })).toBe(0)
   const { payload } = await service.deps.db('outbox').where({ id: outbox.sent }).first('payload')
   expect(JSON.parse(payload)).toMatchObject({ id: 'evt', user: { id: user.id, email: '', first_name: null }, registration: {} })
-  // An invitation that nobody accepted has not become one that anybody can.
+  // Blanking the address of a pending invitation has not opened it to everyone.
   const other = await buildUser(service, app)
   expectError(
     await service.call('POST', '/auth/invitations/accept', { token: other.access_token, body: { token: pending.token } }),
@@ -170,7 +170,7 @@ test('whoever has the address now keeps all that is theirs', async () => {
   const failed = await auditEvents(service, { user_id: again.body.user.id, event: 'login.failed' })
   expect(failed).toMatchObject([{ details: { email: user.email } }])
   expect(await countRows(service, 'outbox', { id: mail, status: 'pending', destination: user.email })).toBe(1)
-  // The new user's own: the mail of the registration, and what was sent.
+  // What belongs to the new user stays: the mail of the registration, and what was sent.
   for (const own of [
     { name: 'verify_email', status: 'pending' },
     { id: sent, status: 'delivered' },

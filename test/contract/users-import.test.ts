@@ -200,7 +200,7 @@ describe('bad lines', () => {
     const expected = lines.flatMap(([, code], index) => (code ? [{ line: index + 1, code, message: expect.any(String) }] : []))
     expect(body).toEqual({ imported: 2, updated: 0, unchanged: 0, failed: expected.length, errors: expected })
     expect(JSON.stringify(body)).not.toMatch(/canary|\$2[aby]\$\d\d\$|correct horse/)
-    expect(body.errors.find((error: Json) => error.line === 17).message).toBe('apps.0: names no app')
+    expect(body.errors.find((error: Json) => error.line === 17).message).toBe('apps.0: unknown app')
     for (const email of [good, last]) expect(await find(email)).toHaveLength(1)
   })
 
@@ -280,7 +280,7 @@ describe('a dry run', () => {
     expect(await stand()).toEqual(before)
     expect(counts(rehearsed)).toEqual({ imported: 800, updated: 300, unchanged: 100, failed: 55 })
     const real = await send(lines, '?dry_run=false')
-    // A message names the user who is met, and that one is not there yet in a rehearsal.
+    // Without the messages: they name the user that a line collides with, who does not exist yet in a rehearsal.
     const plain = ({ body }: Reply) => ({ ...body, errors: body.errors.map(({ line, code }: Json) => ({ line, code })) })
     expect(plain(real)).toEqual(plain(rehearsed))
     expect(counts(await send(lines, '?dry_run=true'))).toEqual(counts(await send(lines)))
@@ -300,7 +300,7 @@ describe('at once', () => {
     ])
     const imports = replies.slice(0, 5)
     const registered = replies.slice(5).filter(({ status }) => status === 201).length
-    // A registration that came first made an account that nobody has proven.
+    // A registration that came first created an unproven account.
     const faults = imports.flatMap(({ body }) => body.errors.map(({ code }: Json) => code))
     expect(new Set(faults)).toEqual(new Set(registered > 0 ? ['account_unverified'] : []))
     for (const { status, body } of imports) expect([status, body.failed <= registered]).toEqual([200, true])

@@ -1,4 +1,4 @@
-// The last system_admin who can enter an app that administers is kept.
+// The last system_admin who can enter an admin app cannot be removed.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   first = (await service.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0].id
 })
 
-/** Another system_admin, with a token; made by whoever has `token`. */
+/** Another system_admin, with a token. Created with `token`, if it is given. */
 async function buildAdmin(token?: string): Promise<{ id: string; token: string; email: string }> {
   const email = `admin-${randomUUID()}@example.com`
   const call = token === undefined ? service.admin : service.call
@@ -93,7 +93,7 @@ test.each([
     const [a, b] = [await buildAdmin(keeper.token), await buildAdmin(keeper.token)]
     await waysOut.demoting!(service.call, keeper.id, a.token)
     const replies = await Promise.all([waysOut[one]!(service.call, b.id, a.token), waysOut[two]!(service.call, a.id, b.token)])
-    // Whoever comes second is refused: as the last one, or as somebody who is no admin any more.
+    // The second call is refused: it would remove the last admin, or its caller is no longer an admin.
     for (const { status } of replies) expect([200, 204, 401, 403, 409]).toContain(status)
     const left = await activeAdmins()
     expect(left).toHaveLength(1)
@@ -150,7 +150,7 @@ async function buildConsole(): Promise<{ on: TestService; app: Json; id: string 
 
 test('whatever leaves no system_admin who can enter an app of AUTH_ADMIN_APP_CODES is 409 and changes nothing', async () => {
   const { on, app, id } = await buildConsole()
-  // A system_admin of another pool cannot enter that app, and so counts for nothing.
+  // A system_admin of another pool cannot enter that app, and so does not count.
   const outsider = { email: someEmail(), password: PASSWORD, namespace: somePool(), roles: ['system_admin'] }
   expect((await on.admin('POST', '/admin/users', { body: outsider })).status).toBe(201)
   const grant = `/admin/users/${id}/apps/${app.id}`

@@ -7,7 +7,7 @@ import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someE
 import { totpAt } from '../support/totp.ts'
 
 const service = serviceFixture({ AUTH_PASSWORD_BLOCKLIST: 'on' })
-/** Lets everybody in. */
+/** Grants access to every user. */
 const app = appFixture(service)
 
 const create = (body: Json) => service.admin('POST', '/admin/users', { body })
@@ -33,7 +33,9 @@ async function expectDead(tokens: Json): Promise<void> {
   expect((await refresh(tokens.refresh_token)).status).toBe(401)
 }
 
-/** Whether the sessions of these tokens are marked as ended; one that began in a race is dead by its floor alone. */
+/**
+ * Asserts that the sessions of these tokens are marked as ended. A session that began in a race is not: only its floor ends it.
+ */
 async function expectEnded(...all: Json[]): Promise<void> {
   for (const { access_token } of all)
     expect(await countRows(service, 'sessions', { id: claimsOf(access_token).sid, ended_at: null })).toBe(0)
@@ -161,7 +163,7 @@ describe('create', () => {
       ),
     )
     for (const { status } of replies) expect([201, 409]).toContain(status)
-    // Two of three pools each: any two of these users would meet.
+    // Each of these users would be in two of three pools, so any two would collide.
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1)
     expect(await countRows(service, 'users', { email })).toBe(1)
   })
@@ -390,7 +392,7 @@ describe('delete', () => {
     const events = await audited(first.user.id)
     expect(events.at(-1)).toEqual({ event: 'user.deleted', actor_type: 'user', details: { before, after: null } })
     expect(await countRows(service, 'revocations', { user_id: first.user.id })).toBe(1)
-    // Nobody's use of them.
+    // The deleted user no longer counts as a use of them.
     expect((await service.admin('DELETE', `/admin/apps/${other.id}`)).status).toBe(204)
     expect((await service.admin('DELETE', `/admin/organizations/${organizationId}`)).status).toBe(204)
   })

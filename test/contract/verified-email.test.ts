@@ -1,4 +1,4 @@
-// Apps that let in those alone who have shown that the mailbox of their address is theirs.
+// Apps that admit only users who have proven their mailbox.
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
@@ -22,7 +22,7 @@ const ask = async (path: string, email: string, through = asking): Promise<Mail>
 }
 const show = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
 
-/** Somebody who registers, and the mail that comes of it. */
+/** Registers a user, and takes the mail that this causes. */
 async function register(through: Json = asking, extra: Json = {}): Promise<{ reply: Reply; user: Json; mail: Mail }> {
   const email = someEmail()
   const reply = await service.register(email, through.code, extra)
@@ -262,7 +262,7 @@ test('where registrations found no organizations, one that asks for it is refuse
     expectError(await service.register(someEmail(), app.code, { organization_name: 'Mine', mode }), 'organization_sign_up_closed')
   expect(await countWrites(service)).toEqual(before)
   expect((await service.register(someEmail(), app.code, { organization_name: ' ' })).status).toBe(201)
-  // Whoever is invited founds none, and so may say a name.
+  // An invited user founds no organization, so a name does no harm.
   const organization = await buildOrganization(service)
   const token = await buildInvitation(service, { organizationId: organization.id })
   const invited = await service.register(someEmail(), app.code, { organization_name: 'Mine', invite_token: token })

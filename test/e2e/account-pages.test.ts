@@ -1,5 +1,5 @@
-// The service's own pages in a real Chromium, from the links of real mails: as most see them, in the dark, on a narrow screen, and by
-// keyboard alone.
+// The service's own pages in a real Chromium, opened from the links in real mails: normally, in dark mode, on
+// a narrow screen, and with only the keyboard.
 import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +14,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 
 const NEW_PASSWORD = 'a new horse battery staple'
-/** A folder to look at what the tests saw; nothing is kept without it. */
+/** The folder for screenshots. Without it none are saved. */
 const shots = process.env.SCREENSHOTS
 const browser = openBrowser()
 let mailbox: Mailbox
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await admin('POST', '/admin/apps', app)
 })
 
-/** What a link leads on to: an app of another origin, which says what it was told. */
+/** The app on another origin that a link leads to. Its page shows the referrer that it received. */
 async function startApp(): Promise<string> {
   const app: Server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html')
@@ -67,12 +67,12 @@ async function ask(what: string, email: string, extra: Json = {}): Promise<Mail>
   return mailbox.take(email)
 }
 
-/** Opens the link of a mail; the service listens where it could, which the link cannot know. */
+/** Opens the link of a mail, with the service's actual port, which the link does not contain. */
 async function open(mail: Mail, options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
   const page = await browser.newPage(options)
   const complaints: string[] = []
   page.on('console', (message) => {
-    // A status of 4xx is a refusal that the page shows.
+    // The browser logs answers with 4xx, but those are refusals that the page shows.
     if (!/Failed to load resource/.test(message.text())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => void complaints.push(error.message))
@@ -94,7 +94,7 @@ const rgb = (color: string) =>
     .slice(0, 3)
     .map(Number) as [number, number, number]
 
-/** By WCAG 2.2. */
+/** The contrast ratio as defined by WCAG 2.2. */
 function contrast(one: string, other: string): number {
   const luminance = (color: string) => {
     const [red, green, blue] = rgb(color).map((part) => {
@@ -114,7 +114,7 @@ interface Painted {
   border: string
 }
 
-/** The colours that every text of a page, and every field, is painted with. */
+/** The colours of every text and every field of a page. */
 const paintOf = (page: Page): Promise<Painted[]> =>
   page.evaluate(`[...document.querySelectorAll('main *')].flatMap((element) => {
     const isField = element.matches('input:not([type=hidden])')
@@ -142,7 +142,7 @@ async function expectReadable(page: Page, scheme: 'light' | 'dark'): Promise<voi
   else expect(bright).toBeLessThan(60)
 }
 
-/** Focuses by Tab alone what has this name, and sees that the focus can be seen. */
+/** Presses Tab until the element with this name has the focus, and checks that the focus is visible. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 10; presses += 1) {
     await page.keyboard.press('Tab')
@@ -189,7 +189,7 @@ test('by keyboard alone a password is set anew: a slip is told and told where, a
   await tabTo(page, 'New password again')
   await keyboard.type('a slip')
   await keyboard.press('Enter')
-  await page.getByRole('alert').getByText('New password again is not the same as the first').waitFor()
+  await page.getByRole('alert').getByText('New password again does not match the first one').waitFor()
   await shoot(page, 'reset-refused')
   await expectReadable(page, 'light')
   expect(await page.evaluate('[document.activeElement.id, document.activeElement.value]')).toEqual(['password_again', ''])
@@ -250,7 +250,7 @@ describe('an invitation', () => {
     ['in the light', { colorScheme: 'light' }],
     ['in the dark', { colorScheme: 'dark' }],
     ['at 320 pixels', { colorScheme: 'light', viewport: { width: 320, height: 568 } }],
-    // A window of 640 pixels, enlarged to 200 %.
+    // A window of 640 pixels, zoomed to 200 %.
     ['at 200 %', { colorScheme: 'light', viewport: { width: 320, height: 400 }, deviceScaleFactor: 2 }],
   ] as const)('%s is accepted with a new account, and all of it can be seen and read', async (name, options) => {
     const email = `${randomUUID()}@example.com`
@@ -262,7 +262,7 @@ describe('an invitation', () => {
     await page.getByRole('alert').getByText('Password must have at least 8 characters').waitFor()
     await shoot(page, `invitation ${name}`.replaceAll(/\W+/g, '-'))
     await expectReadable(page, options.colorScheme)
-    // Nothing is to be scrolled sideways.
+    // The page must not scroll sideways.
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByLabel('First name').fill('Ada')

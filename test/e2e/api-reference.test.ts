@@ -1,4 +1,4 @@
-// `/docs` as people see it: in a real Chromium, on a desk and on a phone, in the light and in the dark.
+// `/docs` as people see it: in a real Chromium, at desktop and phone size, in light and dark mode.
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { BASE_PATH, listRoutes, openApiDocument } from '../../packages/server/src/app.ts'
@@ -27,7 +27,7 @@ interface Look {
   colorScheme?: 'light' | 'dark'
 }
 
-/** The page with all routes on it. A violation of its policy is an error on the console, and so a fault. */
+/** Opens the page and waits until it shows all routes. A violation of its policy is a console error and counts as a fault. */
 async function open(look: Look, hash = ''): Promise<{ page: Page; faults: string[]; asked: string[] }> {
   const { width, height, colorScheme = 'light' } = look
   const page = await browser.newPage({ viewport: { width, height }, colorScheme })
@@ -48,7 +48,7 @@ const groundOf = (page: Page) => page.evaluate<string>('getComputedStyle(documen
 const overflowOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 const desk = { width: 1280, height: 900 }
 
-/** What is read of an element here: the types of a browser are none of this project's. */
+/** The members of an element that this file reads. The project does not include browser types. */
 interface PageElement {
   readonly textContent: string
   querySelector(selector: string): PageElement | null
@@ -88,7 +88,7 @@ test('a route that a link leads to is open, with its fields, its caller and the 
   const fields = await body.locator('.json-schema-2020-12__title').allTextContents()
   const { CreateApp } = openApiDocument().components!.schemas as Record<string, { properties: object }>
   expect(fields).toEqual(expect.arrayContaining([...Object.keys(CreateApp!.properties), 'url']))
-  // No other members.
+  // Other members are not allowed.
   expect(await body.textContent()).toMatch(/Additional properties\s*forbidden/i)
   expect(faults).toEqual([])
 })

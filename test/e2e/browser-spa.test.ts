@@ -59,10 +59,10 @@ async function start(): Promise<void> {
   url = await serve(server.url)
 }
 
-/** The page in front of a service; its address. */
+/** Serves the page for a service and returns its address. */
 const serve = (authUrl: string) => serveSpa({ authUrl, appCode, apiUrl }, (stop) => void stops.push(stop))
 
-/** The backend that the page asks. */
+/** Starts the backend that the page calls, and returns its address. */
 async function startApi(): Promise<string> {
   const environment = { SERVICE_AUTH_URL: server.url, SERVICE_APP_CODE: appCode, JWT_ACCESS_SECRET: ACCESS_SECRET, PORT: '0' }
   const { output, shows } = startProgram(process.execPath, [join(examples, 'koa-api', 'server.ts')], environment)
@@ -70,7 +70,7 @@ async function startApi(): Promise<string> {
   return /listening on (\S+)/.exec(output())![1]!
 }
 
-/** It is killed when the file has ended. */
+/** Starts a program, which is killed after the last test of the file. */
 function startProgram(program: string, words: readonly string[], environment: Record<string, string> = {}) {
   const child = spawn(program, words, {
     cwd: root,
@@ -109,7 +109,7 @@ async function openTab(context: BrowserContext): Promise<Page> {
   return page
 }
 
-/** Of the fields with that label the one that is shown. */
+/** The visible field with this label. */
 const field = (page: Page, label: string) => page.getByLabel(label).filter({ visible: true })
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name })
 
@@ -127,7 +127,7 @@ async function isSignedOut(page: Page): Promise<void> {
   await heading(page, 'Sign in').waitFor()
 }
 
-/** A browser of the account's own with tabs that are signed in, each in a process of its own. */
+/** Opens signed-in tabs of an account in one browser profile, each in a separate process. */
 async function openSignedInTabs(
   account: Account,
   count: number,
@@ -208,7 +208,10 @@ test('who registers is signed in, stays so across a reload, and is in every tab'
   await heading(await openTab(context), 'Hello, Ada').waitFor()
 })
 
-/** Minutes pass; all tabs find their token expired and ask for another before one is answered. Resolves when each has got on. */
+/**
+ * Moves the tabs' clock until their tokens have expired, and lets all of them ask for a new one before any request is answered.
+ * Resolves when each tab has called the API.
+ */
 async function raceToRefresh(
   { context, tabs }: { context: BrowserContext; tabs: readonly Page[] },
   account: Account,
@@ -225,7 +228,7 @@ async function raceToRefresh(
     if (isHeld) held.push(() => route.continue())
     else return route.continue()
   })
-  // Not before: a page that is still loading asks by itself.
+  // Only after the route is set, because a page that is still loading refreshes on its own.
   await advance(tabs, minutes)
   for (const tab of tabs) await tab.getByRole('button', { name: 'Ask the API' }).click()
   await expect.poll(() => held.length, { interval: 10 }).toBe(requests)
@@ -246,7 +249,7 @@ test('tabs whose token expires at the same moment refresh once, and none burns t
   }
 })
 
-/** Makes a tab see what others store, and hear of it, later than their messages and their locks, as happens between processes. */
+/** Delays what a tab sees of other tabs' storage beyond their messages and locks, as happens between processes. */
 const seeStorageLate = `{
   const { getItem, setItem, removeItem } = Storage.prototype
   const seen = new Map()
@@ -289,7 +292,7 @@ test('tabs that see late what another has stored refresh once all the same', asy
   const refreshes = countRefreshes(context)
   for (const round of [1, 2]) {
     await raceToRefresh({ context, tabs }, account, 15 * round, 1)
-    // The answer that it waits for is to be the one of its round.
+    // Reload, so that the next round does not find the answer of this one.
     for (const tab of tabs) await tab.reload()
     for (const tab of tabs) await isSignedIn(tab, account)
     expect(refreshes).toEqual(Array.from({ length: round }, () => 200))
@@ -405,14 +408,14 @@ test('a login with a second factor needs nothing but a keyboard', async () => {
   const account = await buildAccount()
   const token = (await server.login(account.email, appCode)).body.access_token
   const { secret } = (await server.call('POST', '/auth/2fa/setup', { token })).body
-  // Of the step before, so that the present one is unspent.
+  // Use the code of the previous step, so that the current one is unspent.
   const code = (steps: number) => totpAt(secret, Date.now() + steps * 30_000)
   expect((await server.call('POST', '/auth/2fa/activate', { token, body: { code: code(-1) } })).status).toBe(200)
 
   const page = await openTab(await browser.newContext())
   const { keyboard } = page
   await isSignedOut(page)
-  // The page has put the focus where one begins to type.
+  // The page has focused the first field.
   await keyboard.type(account.email)
   await keyboard.press('Tab')
   await keyboard.type(PASSWORD)
@@ -459,7 +462,7 @@ test('the token is not carried along by a redirect to another origin', async () 
   for (const { authorization } of seen) expect(authorization).toBeUndefined()
 })
 
-/** Listens until the file has ended; its address. */
+/** Listens until the last test of the file has ended, and returns the address. */
 async function listen(handle: Parameters<typeof createServer>[1]): Promise<string> {
   const listening: Server = createServer(handle)
   await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))

@@ -1,4 +1,5 @@
-// The pages of `authctl dashboard` in a real Chromium: in the light and in the dark, on a desk and at 320 pixels, judged by axe.
+// The pages of `authctl dashboard` in a real Chromium: in light and dark mode, at desktop
+// size and 320 pixels wide, checked with axe.
 import { join } from 'node:path'
 import axe, { type AxeResults } from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -6,14 +7,14 @@ import { expect, test } from 'vitest'
 import { gatehouseFixture, register } from '../cli/sandbox.ts'
 import { openBrowser } from '../support/browser.ts'
 
-/** A folder to look at what the tests saw; nothing is kept without it. */
+/** The folder for screenshots. Without it none are saved. */
 const shots = process.env.SCREENSHOTS
 const browser = openBrowser()
 const { service, signedInOnce } = gatehouseFixture({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: 'off' })
 const person = { email: 'eve.with.a.long.name@example.com', password: 'correct horse battery', app_code: 'shop' }
 let userId: string | undefined
 
-/** The address of a dashboard on a service where something goes on. */
+/** Starts a dashboard for a service with some activity, and returns its address. */
 async function serve(): Promise<string> {
   const here = await signedInOnce()
   if (userId === undefined) {
@@ -38,9 +39,9 @@ async function serve(): Promise<string> {
 interface Seen {
   page: Page
   url: string
-  /** What the browser complains about; a violation of the policy of the page is one. */
+  /** The browser's complaints, including violations of the page's policy. */
   complaints: string[]
-  /** The origins that it asked. */
+  /** The origins that the page sent requests to. */
   origins: Set<string>
 }
 
@@ -50,7 +51,7 @@ async function open(options: BrowserContextOptions = {}): Promise<Seen> {
   const complaints: string[] = []
   const origins = new Set<string>()
   page.on('console', (message) => {
-    // A status of 4xx is a refusal that the page shows.
+    // The browser logs answers with 4xx, but those are refusals that the page shows.
     if (!/Failed to load resource/.test(message.text())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => void complaints.push(error.message))
@@ -62,7 +63,7 @@ async function open(options: BrowserContextOptions = {}): Promise<Seen> {
 const shoot = (page: Page, name: string) =>
   shots === undefined ? undefined : page.screenshot({ path: join(shots, `dashboard-${name}.png`), fullPage: true })
 
-/** By every rule of axe, the best practices too. */
+/** The violations of all axe rules, including the best practices. */
 async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')

@@ -1,4 +1,4 @@
-// A newcomer's first minutes: `npm start`, then every command that README and docs/quickstarts.md show, typed as it stands there.
+// A newcomer's first minutes: `npm start`, then every command in README and docs/quickstarts.md, typed exactly as written.
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
-/** What README tells a newcomer to type. */
+/** The commands in README. */
 const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
 
 interface Program {
@@ -146,7 +146,7 @@ test('npm start -- --tour does nothing at the service of another clone that auth
   const service = start('scripts/start.ts', ['--tour'], settings)
   await service.shows('Ctrl-C ends it.')
   stranger.close()
-  expect(service.output()).toContain(`The walk is left out: not signed in at http://127.0.0.1:${settings.PORT}`)
+  expect(service.output()).toContain(`The tour was skipped: not signed in at http://127.0.0.1:${settings.PORT}`)
   expect(service.output()).toContain(`authctl -- login --base-url http://127.0.0.1:${settings.PORT} --email`)
   expect(asked).toEqual([])
   service.signal('SIGINT')
@@ -159,7 +159,7 @@ test('a port that is taken is said in one line, and nothing is left running', as
   const { code, output } = await run('scripts/start.ts', [])
   blocker.close()
   expect(code).toBe(1)
-  expect(output.trim().split('\n')).toEqual([expect.stringMatching(/port \d+ of 127\.0\.0\.1 is taken; .*set PORT to another/)])
+  expect(output.trim().split('\n')).toEqual([expect.stringMatching(/port \d+ on 127\.0\.0\.1 is taken; .*set another PORT/)])
 })
 
 test('the commands that run the service for real do what README says', async () => {
@@ -189,10 +189,10 @@ test.each([
   await expect(fetch(`${url}/api/v1/health`)).rejects.toThrow()
 })
 
-/** How this machine reaches the network. */
+/** Environment variables for the network access of this machine. */
 const networkSetting = /^(https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_file|ssl_cert_dir)$/i
 
-/** As for somebody who has just come: an empty home, the tools of the machine and none of this checkout. What was downloaded before is not again. */
+/** A newcomer's environment: an empty home, and the machine's tools without those of this checkout. Download caches are kept. */
 function newcomer(home: string, port: number): Record<string, string> {
   const settings = join(homedir(), '.npmrc')
   if (existsSync(settings)) copyFileSync(settings, join(home, '.npmrc'))
@@ -216,7 +216,7 @@ const [, onboarding = '', installation = '', starting = ''] = [
 ].map(([, block]) => block!)
 const [, backend = ''] = /## Koa\n\n```js\n([\s\S]*?)```/.exec(quickstarts) ?? []
 
-/** What a terminal shows while these commands run, and their exit code. */
+/** Runs commands in a terminal. Returns what it shows and the exit code. */
 function typeOnTerminal(lines: string, cwd: string, env: Record<string, string>): Promise<{ screen: string; exit: number }> {
   return new Promise((resolve) => {
     const terminal = spawnOnTerminal('sh', ['-ec', lines], { cwd, env: { TERM: 'xterm-256color', ...env }, cols: 120, rows: 50 })
@@ -228,7 +228,7 @@ function typeOnTerminal(lines: string, cwd: string, env: Record<string, string>)
   })
 }
 
-/** Types docs/quickstarts.md from its second step on, beside an `npm start` in the clone. */
+/** Follows docs/quickstarts.md from its second step on, while `npm start` runs in the clone. */
 async function followQuickstart(clone: string, env: Record<string, string>): Promise<void> {
   const { screen, exit } = await typeOnTerminal(onboarding + installation, clone, env)
   expect({ exit, screen }).toMatchObject({ exit: 0 })
@@ -275,7 +275,7 @@ test('npm start in a fresh clone, where nothing is installed or built, gets to t
     await followQuickstart(clone, newcomer(home, port))
     expect((await fetch(`http://127.0.0.1:${port}/api/v1/health`)).status).toBe(200)
   } finally {
-    // To all of them at once, as a terminal does it.
+    // Signals the whole process group, as a terminal does.
     process.kill(-npm.pid!, 'SIGINT')
     await typed.ended
     rmSync(home, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// What README shows holds; `npm-start.test.ts` types its commands.
+// Checks that what README shows is true. `npm-start.test.ts` types its commands.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-// Third-party login of examples/browser-spa in a real Chromium: the page, a server, and a provider with pages of its own.
+// Third-party login of examples/browser-spa in a real Chromium: the page, a server, and a provider with its own pages.
 import { createHash, randomUUID } from 'node:crypto'
 import type { BrowserContext, Page, Response } from 'playwright-core'
 import { afterEach, beforeAll, expect, test } from 'vitest'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const database = await createDatabase('sqlite')
   onFileEnd(() => database.drop())
   mailbox = await startMailbox({}, onFileEnd)
-  // Where the provider sends a browser back to is said before the server listens.
+  // The provider needs the callback address before the server listens.
   const port = await freePort()
   provider = await startProvider([`http://127.0.0.1:${port}/api/v1/auth/sso/acme/callback`], onFileEnd, { pages: true })
   server = await startInstance(
@@ -56,11 +56,11 @@ afterEach(() => {
 
 interface Account {
   email: string
-  /** What the provider calls its holder. */
+  /** The id of the user at the provider. */
   subject: string
 }
 
-/** Somebody whom the provider knows. */
+/** Creates an account at the provider. */
 function someone(email = `${randomUUID()}@example.com`): Account {
   return { email, subject: provider.addAccount({ email, email_verified: true }) }
 }
@@ -70,7 +70,7 @@ interface Member extends Account {
   token: string
 }
 
-/** Somebody who has a password here, and has read the first mail. */
+/** Creates an account that also has a password and a verified address here. */
 async function buildMember(): Promise<Member> {
   const account = someone()
   const { email } = account
@@ -80,7 +80,7 @@ async function buildMember(): Promise<Member> {
   return { ...account, id: body.user.id, token: body.access_token }
 }
 
-/** What a browser asked of the service, in order: what it went to and came back from, and what it exchanged. */
+/** The requests of a login, in order: its starts, callbacks and returns to the page, and the exchanges of codes. */
 interface Trace {
   starts: URL[]
   callbacks: URL[]
@@ -90,7 +90,7 @@ interface Trace {
 
 async function openContext(): Promise<{ context: BrowserContext; trace: Trace }> {
   const context = await browser.newContext()
-  // The provider's pages would load a font from elsewhere.
+  // The provider's pages would load a font from the internet.
   await context.route(/^https:/, (route) => route.abort())
   const trace: Trace = { starts: [], callbacks: [], returns: [], exchanges: [] }
   context.on('request', (request) => noteNavigation(trace, new URL(request.url())))
@@ -117,7 +117,7 @@ async function openTab(context: BrowserContext): Promise<Page> {
   return page
 }
 
-/** Each in a process of its own. */
+/** Opens two tabs, each in a separate process. */
 async function openTwoTabs(context: BrowserContext): Promise<Page[]> {
   const tabs = await Promise.all([openTab(context), openTab(context)])
   expect(new Set(await Promise.all(tabs.map(processOf))).size).toBe(2)
@@ -127,13 +127,13 @@ async function openTwoTabs(context: BrowserContext): Promise<Page[]> {
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
-/** To the provider's page. */
+/** Leaves for the provider's page. */
 async function leave(page: Page): Promise<void> {
   await press(page, 'Continue with Acme')
   await heading(page, 'Sign-in').waitFor()
 }
 
-/** What a person does at the provider. */
+/** Logs in on the provider's page. */
 async function logInThere(page: Page, { subject }: Account): Promise<void> {
   await page.getByPlaceholder('Enter any login').fill(subject)
   await page.getByPlaceholder('and password').fill('a password of the provider')
@@ -174,7 +174,7 @@ test('a first login goes out to the provider and comes back signed in, with a cl
     code_challenge: expect.stringMatching(/^[\w-]{43}$/),
     state: expect.stringMatching(/^[\w-]{43}$/),
   })
-  // What the browser was sent to the provider with is not what it was sent to the service with.
+  // The state that the service sends to the provider is not the state that the page sent to the service.
   expect(trace.callbacks[0]!.searchParams.get('state')).not.toBe(started!.searchParams.get('state'))
   await page.reload()
   await isSignedIn(page, account)
@@ -184,14 +184,14 @@ test('a first login goes out to the provider and comes back signed in, with a cl
   await press(page, 'Unlink Acme')
   await page.getByRole('alert').getByText('This is your only way in').waitFor()
 
-  // The provider knows its user by now, and asks nothing.
+  // The provider already knows the user and does not ask again.
   await press(page, 'Sign out')
   await isSignedOut(page)
   await press(page, 'Continue with Acme')
   await isSignedIn(page, account)
 })
 
-/** Whether each exchange brought the verifier of a login of its own. */
+/** Checks that each exchange used the verifier of its own login. */
 function expectOwnVerifiers({ starts, exchanges }: Trace, count: number): void {
   const challenges = starts.map(({ searchParams }) => searchParams.get('code_challenge'))
   const answered = exchanges.map(({ verifier }) => createHash('sha256').update(verifier).digest('base64url'))
@@ -206,13 +206,13 @@ test('two tabs that began at once each end their own login, and one logout signs
   const tabs = await openTwoTabs(context)
   const [first, second] = tabs as [Page, Page]
   await Promise.all(tabs.map(leave))
-  // Who began first comes back last, when the other one is signed in; the provider asks for consent once.
+  // The tab that started first returns last, after the other one is signed in. The provider asks for consent only once.
   await logInThere(second, account)
   await press(second, 'Continue')
   await isSignedIn(second, account)
   await logInThere(first, account)
   await isSignedIn(first, account)
-  // The other tab had signed this one in already: its own login may still be on the way.
+  // The other tab had already signed this one in, so its own login may still be in progress.
   await expect.poll(() => trace.exchanges.length, { interval: 10, timeout: patienceMs }).toBe(2)
   expectOwnVerifiers(trace, 2)
 
@@ -284,7 +284,7 @@ test('an answer that is brought again, by the back button or from the history, d
   const [callback, back] = [trace.callbacks.at(-1)!, trace.returns.at(-1)!]
   await page.goto(callback.href)
   await page.getByRole('heading', { name: 'was answered before' }).waitFor()
-  await page.getByText('Begin the login again').waitFor()
+  await page.getByText('Start the login again').waitFor()
   for (const tab of [page, await context.newPage()]) {
     await tab.goto(back.href)
     await isSignedIn(tab, account)
@@ -299,7 +299,7 @@ test('an answer that is brought again, by the back button or from the history, d
 
 test('a link with the answer to somebody else’s login signs nobody in', async () => {
   const attacker = await openContext()
-  // The answer is kept for the victim, its code unspent.
+  // Keep the returned code unspent, for the victim.
   await attacker.context.route(/[?]code=/, (route) => (route.request().url().startsWith(url) ? route.abort() : route.continue()))
   await goThroughProvider(await openTab(attacker.context), someone())
   await expect.poll(() => attacker.trace.returns.length, { interval: 10, timeout: patienceMs }).toBe(1)
@@ -317,7 +317,7 @@ test('a first login of a user who is there already links the two, and asks for t
   const member = await buildMember()
   const { token } = member
   const { secret } = (await server.call('POST', '/auth/2fa/setup', { token })).body
-  // Of the step before, so that the present one is unspent.
+  // Use the code of the previous step, so that the current one is unspent.
   const code = (steps: number) => totpAt(secret, Date.now() + steps * 30_000)
   expect((await server.call('POST', '/auth/2fa/activate', { token, body: { code: code(-1) } })).status).toBe(200)
 
@@ -366,7 +366,7 @@ test('the whole way needs nothing but a keyboard', async () => {
   await tabTo('Continue')
   await keyboard.press('Enter')
   await isSignedIn(page, account)
-  // The focus is where the page goes on.
+  // The focus is on the heading of the new page.
   expect(await page.evaluate('document.activeElement.id')).toBe('account-heading')
   await tabTo('Sign out')
   await keyboard.press('Space')

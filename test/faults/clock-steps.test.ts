@@ -1,4 +1,5 @@
-// The server's clock jumps, as when a machine wakes or its time is set. What holds, and what has to wait for the clock to come back.
+// The server's clock jumps, as when a machine wakes up or its time is set. Tests what still works, and what
+// has to wait until the clock gets there again.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured } from '../support/fault.ts'
@@ -30,14 +31,14 @@ const refresh = (service: TestService, refresh_token: string) =>
 const grantingApp = (service: TestService, settings: object = {}) =>
   buildApp(service, { auto_grant_on_signup: true, ...settings })
 
-/** A refresh that has to succeed: the new pair. */
+/** Refreshes a pair, which must succeed, and returns the new pair. */
 async function refreshed(service: TestService, pair: Json): Promise<Json> {
   const { status, body } = await refresh(service, pair.refresh_token)
   expect(status).toBe(200)
   return body
 }
 
-/** Waits until the webhooks stand so, oldest first. */
+/** Waits until the webhooks in the outbox match `expected`, oldest first. */
 async function expectOutbox(service: TestService, expected: Json[]): Promise<void> {
   await expect
     .poll(() => service.deps.db('outbox').where({ kind: 'webhook' }).orderBy('id'), { interval: 15 })
@@ -56,7 +57,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await service.call('POST', '/auth/logout', { body: { refresh_token: loggedOut.refresh_token } })).status).toBe(204)
 
     service.advance(hour)
-    // As after any hour: the access token is over, the session is not.
+    // As after any hour, the access token has expired and the session has not.
     expect((await me(service, pair.access_token)).body.code).toBe('token_expired')
     pair = await refreshed(service, pair)
     expect((await me(service, pair.access_token)).status).toBe(200)
@@ -65,7 +66,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     const ahead = pair
 
     service.advance(-hour)
-    // A token from the future is no good, as the contract of tokens has it; its session is.
+    // A token from the future is invalid by the token contract, but its session is valid.
     expect((await me(service, ahead.access_token)).body.code).toBe('token_invalid')
     pair = await refreshed(service, pair)
     expect((await me(service, pair.access_token)).status).toBe(200)
@@ -73,7 +74,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await me(service, (await refreshed(service, registeredAhead)).access_token)).status).toBe(200)
     expect((await refresh(service, loggedOut.refresh_token)).body.code).toBe('invalid_refresh_token')
     expect((await service.login(user.user.email, app.code)).status).toBe(200)
-    // A token used twice ends the session, on whichever side of the step.
+    // Using a refresh token twice ends the session, on either side of the jump.
     expect((await refresh(service, spent)).body.code).toBe('refresh_token_reused')
     expect((await refresh(service, pair.refresh_token)).body.code).toBe('invalid_refresh_token')
     expect((await me(service, pair.access_token)).body.code).toBe('token_revoked')
@@ -89,7 +90,8 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     for (const step of [0, hour, -hour]) {
       service.advance(step)
       ids.push((await buildUser(service, app)).user.id)
-      // An attempt under way when the clock jumps over its lease would be made twice, under one id.
+      // Wait for delivery: if the clock jumped past the lease of an attempt in progress,
+      // it would be made twice, under the same id.
       await expectOutbox(
         service,
         ids.map(() => ({ status: 'delivered' })),
@@ -110,7 +112,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     await buildUser(service, app)
     await expectOutbox(service, [{ status: 'pending', attempts: 1 }])
     service.advance(-hour)
-    // What is due later delays nothing that is due now.
+    // A message that is due later does not delay one that is due now.
     await buildUser(service, app)
     await expectOutbox(service, [{ status: 'pending' }, { status: 'delivered' }])
     service.advance(hour + 2)

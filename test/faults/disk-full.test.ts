@@ -1,4 +1,4 @@
-// A database that cannot be written is 503; what is read is still read, and with room all goes on as if nothing had been.
+// If the database cannot be written, writes get 503 and reads still work. Once there is room again, everything works as before.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ interface Disk {
   free(): void
 }
 
-/** A file system in memory that the server alone sees, and that is gone with it. */
+/** Starts a server on a small in-memory file system that only the server sees, and that disappears with it. */
 async function startOnSmallDisk(): Promise<Disk> {
   const folder = makeFolder()
   const mount = `mount -t tmpfs -o size=24m tmpfs ${folder} && exec "$@"`
@@ -34,7 +34,7 @@ async function startOnSmallDisk(): Promise<Disk> {
   }
 }
 
-/** Writes so many bytes more, or as many of them as there is room for. */
+/** Appends `size` bytes, or as many of them as there is room for. */
 function append(file: string, size: number): void {
   try {
     writeFileSync(file, Buffer.alloc(size), { flag: 'a' })
@@ -43,7 +43,7 @@ function append(file: string, size: number): void {
   }
 }
 
-/** The files of the server may not grow: the kernel refuses its writes beyond the size they have now. */
+/** Starts a server whose files cannot grow when the disk is full: the kernel refuses its writes beyond their current size. */
 async function startWithFileSizes(): Promise<Disk> {
   const folder = makeFolder()
   const file = join(folder, 'gatehouse.db')
@@ -80,7 +80,7 @@ async function fillAndFree({ server, fill, free }: Disk): Promise<string> {
   for (let round = 0; round < rounds; round += 1) {
     expect((await register(server, emailOf(round, 0))).status).toBe(201)
     fill()
-    // The log of the database may have room for some transactions left.
+    // The log of the database may still have room for some transactions.
     const confirmed = [0]
     let next = 1
     for (let refused = 0; refused < triesWhileFull; next += 1) {
@@ -95,7 +95,7 @@ async function fillAndFree({ server, fill, free }: Disk): Promise<string> {
     count.refused += triesWhileFull
     free()
     for (let index = 0; index < next; index += 1) {
-      // Who was confirmed is there whole; who was told 503 is not there at all.
+      // Every confirmed user exists completely. No user exists whose registration got 503.
       const repeated = await register(server, emailOf(round, index))
       const status = confirmed.includes(index) ? 409 : 201
       expect({ index, status: repeated.status }).toEqual({ index, status })
@@ -125,7 +125,7 @@ test('a Postgres that says its disk is full is told as 503, and the next request
   onTestFinished(() => db.destroy())
   const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
   await server.call('POST', '/admin/apps', { token, body: { code: 'shop', name: 'Shop' } })
-  // The error that Postgres raises when it cannot extend a file.
+  // Postgres raises this error when it cannot extend a file.
   const raise = `begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end`
   await db.raw(`create function full_disk() returns trigger language plpgsql as $$ ${raise} $$`)
   await db.raw('create trigger full_disk before insert on users for each row execute function full_disk()')

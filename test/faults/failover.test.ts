@@ -1,4 +1,5 @@
-// The primary dies, or is cut off, and its standby takes over: under Patroni, found by its hosts and through HAProxy.
+// The primary dies or is cut off, and its standby takes over under Patroni. One server connects with both
+// hosts in its URL, the other through HAProxy.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAuth } from '@gatehouse/sdk'
@@ -18,15 +19,15 @@ import { startPatientClock } from '../support/patient-clock.ts'
 import { type PatroniCluster, type PatroniNode, providePatroni, startPatroni } from '../support/patroni.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
-/** `kill`: a power cut of the primary's machine. `partition`: it lives on, cut off from etcd and its standby, but not from the servers. */
+/** `kill`: the primary's machine loses power. `partition`: it runs on, cut off from etcd and its standby, but not the servers. */
 type Loss = 'kill' | 'partition'
 const losses = Array.from({ length: 10 }, (_, round): Loss => (round % 2 === 0 ? 'kill' : 'partition'))
 const usersPerServer = 3
-/** Within this time of the promotion all is as before. */
+/** After the promotion, everything must work again within this time. */
 const backMs = 5_000
-/** Commits that reach no standby, before a primary is killed. */
+/** How long commits do not reach the standby before the primary is killed. */
 const unrepeatedMs = 400
-/** For the first run on a machine, which fetches the packages. */
+/** Long enough for the first run on a machine, which fetches the packages. */
 const startTimeoutMs = 300_000
 
 interface Answer {
@@ -38,12 +39,12 @@ interface Answer {
   at: number
 }
 
-/** What callers were told is done. */
+/** What the servers reported as done. */
 interface Acknowledged {
   registered: string[]
   granted: string[]
   revoked: { id: string; token: string }[]
-  /** Who goes on: the last pair of tokens. */
+  /** The users who keep their session, with their last pair of tokens. */
   kept: { id: string; pair: Json }[]
 }
 
@@ -63,7 +64,7 @@ beforeEach(({ skip }) => {
   if (obstacle !== undefined) skip(obstacle)
 })
 
-/** Users who register, refresh, get a grant and lose another, and repeat what was answered with 503. */
+/** Runs users who register, refresh, get one grant and lose another. They repeat requests that were answered with 503. */
 function startLoad(subjects: readonly Subject[], apps: { shop: Json; tools: Json }, adminToken: string) {
   const answers: Answer[] = []
   const unexpected: string[] = []
@@ -79,7 +80,10 @@ function startLoad(subjects: readonly Subject[], apps: { shop: Json; tools: Json
       answers.push({ server: name, what: `${method} ${path}`, status, code: body?.code, sentAt, at: clock() })
       return reply
     }
-    /** Repeats while there is no primary. After a 503 the first try may have done it: `orElse` are the answers that say so. */
+    /**
+     * Repeats a request while the answer is 503. An earlier try may have succeeded
+     * nevertheless; `orElse` lists the answers that say so.
+     */
     const insist = async (method: string, path: string, options: CallOptions, expected: number[], orElse: number[] = []) => {
       for (let isRepeated = false; ; isRepeated = true) {
         const reply = await call(method, path, options)
@@ -143,7 +147,7 @@ interface Outage {
   loss: Loss
   from: number
   promotedAt: number
-  /** By server: when it did its first write after the promotion. */
+  /** For each server, the time from the promotion to its first write. */
   backAfter: number[]
 }
 
@@ -180,7 +184,7 @@ test('the primary is lost under load: nothing that was acknowledged is, no good 
 
   const { answers, acknowledged } = load
   expect(load.unexpected).toEqual([])
-  // No primary, no answer: but only then.
+  // A 503 is allowed only around an outage.
   const unavailable = answers.filter(({ status }) => status === 503)
   expect(unavailable.length).toBeGreaterThan(0)
   const isDuring = ({ sentAt, at }: Answer) => outages.some(({ from, promotedAt }) => at >= from && sentAt <= promotedAt + backMs)
@@ -227,7 +231,7 @@ test('the primary is lost under load: nothing that was acknowledged is, no good 
 
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** Takes the primary away until its standby has taken over and all servers write again, and brings it back as a standby. */
+/** Takes the primary away until the standby has taken over and all servers write again, and then brings it back as a standby. */
 async function lose(
   loss: Loss,
   cluster: PatroniCluster,
@@ -237,7 +241,7 @@ async function lose(
   const { primary, standby } = await cluster.healthy()
   const from = clock()
   if (loss === 'kill') {
-    // Some commits wait for the standby at this moment.
+    // Make sure that some commits are waiting for the standby when the primary is killed.
     primary.holdReplication(true)
     await sleep(unrepeatedMs)
     primary.kill()
@@ -254,7 +258,7 @@ async function lose(
   expect(unexpected).toEqual([])
   const backAfter = subjects.map(({ name }) => firstWrite(name)!.at - promotedAt)
   if (loss === 'kill') {
-    // It comes back where etcd cannot be reached, and then to the rest.
+    // First it comes back without a connection to etcd and the other node.
     primary.partition(true)
     primary.start()
     await sleep(2_000)
@@ -265,7 +269,7 @@ async function lose(
   return { loss, from, promotedAt, backAfter }
 }
 
-/** How much of what was acknowledged the primary does not have. */
+/** Counts what was acknowledged but is missing on the primary. */
 async function findLost({ url }: PatroniNode, { registered, granted, revoked }: Acknowledged, apps: { shop: Json; tools: Json }) {
   const missing = async (ids: readonly string[], found: string) => {
     const list = ids.map((id) => `('${id}'::uuid)`).join()

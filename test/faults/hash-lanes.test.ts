@@ -1,4 +1,4 @@
-// The hashes of the lanes are those of bcryptjs, for any password.
+// For any password, the lanes compute the same hash as bcryptjs.
 import { randomBytes, randomInt } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { formatBcrypt } from '../../packages/server/src/adapters/bcrypt/bcrypt-text.ts'
@@ -16,7 +16,7 @@ function somePassword(): string {
   return String.fromCodePoint(
     ...Array.from({ length: randomInt(81) }, () => {
       const point = randomInt(1, widest)
-      // Halves of a surrogate pair are no characters.
+      // Halves of a surrogate pair are not characters.
       return point >= 0xd800 && point < 0xe000 ? 0x20 : point
     }),
   )

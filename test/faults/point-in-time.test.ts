@@ -1,5 +1,6 @@
-// The two ways back that docs/restoring.md names for Postgres, with the programs of Postgres themselves: a dump, and a base backup with
-// the archived write-ahead log, brought back to a moment. PostgreSQL 15 of Debian, since the tests' own has the server alone.
+// The two ways to restore Postgres in docs/restoring.md, with Postgres's own programs: a dump, and a base
+// backup with the archived write-ahead log, restored to a point in time. Uses Debian's PostgreSQL 15, since
+// the tests' usual one contains only the server.
 import { spawnSync } from 'node:child_process'
 import { chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -24,12 +25,12 @@ try {
   reason = (error as Error).message
 }
 
-/** A Postgres with an archive, and the programs that come with it. */
+/** Starts a Postgres that archives its log, with the programs that come with it. */
 async function startArchiving() {
   const folder = makeFastFolder('gatehouse-archive-')
   const asRoot = process.getuid?.() === 0
   const ids = asRoot ? { uid: NOBODY, gid: NOBODY } : {}
-  // The account nobody may be unable to read a checkout in someone's home.
+  // The account `nobody` may be unable to read a checkout in a home directory.
   const root = asRoot ? join(folder, 'programs') : unpacked
   if (asRoot) {
     cpSync(unpacked, root, { recursive: true, verbatimSymlinks: true })
@@ -73,7 +74,7 @@ async function startArchiving() {
     folder,
     start,
     stop,
-    /** Puts a base backup in the place of the database, to be brought back to a moment. */
+    /** Replaces the database by a base backup, which the next start restores to a point in time. */
     putBack(backup: string, moment: string): void {
       data = backup
       const recovery = `restore_command = 'cp ${archive}/%f %p'\nrecovery_target_time = '${moment}'\nrecovery_target_action = promote\n`
@@ -88,7 +89,7 @@ interface Held {
   refresh_token: string
 }
 
-/** A service, and what its users do. */
+/** Starts a service with an app, and returns what its users need. */
 async function startService(url: string) {
   const settings = { DATABASE_URL: url, ...bootstrapAdmin }
   const server = await startInstance(settings)
@@ -129,7 +130,7 @@ test.skipIf(reason !== '')(
     await server.call('DELETE', `/admin/users/${ada.user.id}/apps/notes`, { token })
     const ask = async (statement: string) => (await askPostgres(postgres.url('postgres'), statement)) ?? ''
     const moment = await ask('select clock_timestamp()::text')
-    // What must not come back: a user of after the moment, and that somebody deleted the others.
+    // Neither this later user nor the later deletion of Bob may exist after the restore.
     const eve = await register('eve')
     await server.call('DELETE', `/admin/users/${bob.user.id}?erase=true`, { token })
     const last = await ask('select pg_walfile_name(pg_switch_wal())')
@@ -141,7 +142,7 @@ test.skipIf(reason !== '')(
     postgres.start()
     await until(async () => (await ask('select pg_is_in_recovery()')) === 'false', 'the end of the recovery')
     const restored = await expectWholeAfterRestore(settings, [ada, bob, eve])
-    // The base backup is from before bob came and ada lost the app: both are there by the log alone.
+    // Bob registered and Ada lost the app after the base backup, so both can only come from the log.
     expect([await mayLogin(restored, 'bob'), await mayLogin(restored, 'ada'), await mayLogin(restored, 'eve')]).toEqual([
       200, 403, 401,
     ])

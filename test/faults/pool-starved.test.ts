@@ -1,4 +1,4 @@
-// Without a free connection the service says 503 in time, and it asks Postgres for no more than its share.
+// Without a free connection the service answers 503 in time, and it runs no more statements on Postgres than it has connections.
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce } from '../support/chance.ts'
@@ -18,13 +18,13 @@ async function startStarved() {
   onTestFinished(() => database.drop())
   const server = await startServer({ DATABASE_URL: database.url, DB_POOL_MAX: String(poolMax), ...bootstrapAdmin })
   const operator = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
-  // Also when a test that failed left the table locked: a pool is closed once all of its connections are back.
+  // Not awaited: a failed test may leave the table locked, and a pool closes only once all of its connections are back.
   onTestFinished(() => void operator.destroy())
   const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
   return { server, operator, token }
 }
 
-/** Statements of the service that Postgres has under way, or waiting. */
+/** Counts the service's statements that are running or waiting in Postgres. */
 async function countAtWork(operator: ReturnType<typeof createKnex>): Promise<number> {
   const [row] = await operator('pg_stat_activity')
     .where({ application_name: 'gatehouse', state: 'active', datname: operator.raw('current_database()') })
@@ -51,7 +51,7 @@ test('a table that somebody keeps locked: 503 within 5 s, nothing left at work i
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
     slowest.push(Math.max(...answers.map(({ ms }) => ms)))
     expect((await server.call('GET', '/health')).status).toBe(200)
-    // A statement that was given up a moment ago may be on its way out.
+    // A statement that was given up a moment ago may still be ending.
     await expect.poll(() => countAtWork(operator), { interval: 20 }).toBeLessThanOrEqual(poolMax)
     atWork.push(await countAtWork(operator))
   }

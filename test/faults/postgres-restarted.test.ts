@@ -1,4 +1,4 @@
-// While its database is away the service says 503, never that a good token is bad, and it is back by itself.
+// While its database is down the service answers 503 and never rejects a good token. It recovers without help.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,9 +11,9 @@ import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const rounds = sized(2, 20)
 const clients = 8
-/** Within this time of the database's return the service is back too. */
+/** After the database is back, the service must work again within this time. */
 const backMs = 5_000
-/** The longest that a caller waits for a 503. */
+/** The longest time that a caller may wait for a 503. */
 const answerMs = 5_000
 
 interface Answer {
@@ -24,7 +24,7 @@ interface Answer {
   at: number
 }
 
-/** Users who go on whatever they are told: a look at themselves, a refresh, a login; each repeats what was answered with 503. */
+/** Runs users who keep calling "who am I", refresh and login, and repeat what was answered with 503. */
 function startUsers(server: ServerProcess) {
   const answers: Answer[] = []
   const clock = startPatientClock()
@@ -65,7 +65,7 @@ function startUsers(server: ServerProcess) {
   }
 }
 
-/** The tests' Postgres forgets its last commits in a crash, to be fast; this one keeps its word. */
+/** Turns on synchronous commits. To be fast, the tests' Postgres normally loses its last commits in a crash. */
 async function keepCommits(databaseUrl: string): Promise<void> {
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })
   try {

@@ -1,5 +1,5 @@
-// Nothing that the service sends is waited for. Receivers and mail servers that take a connection and never answer cost nobody
-// else anything.
+// No request waits for what the service sends. Receivers and mail servers that accept a connection and
+// never answer do not slow down anything else.
 import { randomUUID } from 'node:crypto'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,10 +16,10 @@ import { type ServerProcess, startServer } from '../support/server-process.ts'
 const batches = sized(8, 60)
 const batchSize = 10
 const deliveryMs = 5_000
-/** As many attempts at one destination are under way at a time. */
+/** The maximum number of simultaneous attempts for one destination. */
 const attemptsAtOnce = 64
 
-/** Takes connections and never says a word. */
+/** Starts a server that accepts connections and never answers. */
 async function startSilence(): Promise<{ port: number; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -36,7 +36,7 @@ async function startSilence(): Promise<{ port: number; sockets: Set<Socket> }> {
   return { port: (server.address() as AddressInfo).port, sockets }
 }
 
-/** The times that registrations at an app take, in milliseconds. */
+/** Registers users at an app and returns the times in milliseconds. */
 async function registerAll(server: ServerProcess, app: string): Promise<number[]> {
   const times: number[] = []
   for (let batch = 0; batch < batches; batch += 1) {
@@ -87,9 +87,9 @@ test('receivers and a mail server that hang: registrations go on, and other webh
 
   const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
   onTestFinished(() => db.destroy())
-  // Nothing is lost: each registration at the deaf app has its event, delivered to nobody yet, and each user a mail that waits.
+  // Nothing is lost: each registration at the deaf app has an undelivered event, and each user has a pending mail.
   const count = async (where: Record<string, string>) => Number((await db('outbox').where(where).count({ n: '*' }))[0]!.n)
-  // The receiver hears of it a moment before its answer is noted.
+  // The receiver gets the event a moment before its answer is recorded.
   await expect.poll(() => count({ kind: 'webhook', status: 'delivered' }), { interval: 10 }).toBe(1)
   expect(await count({ kind: 'webhook' })).toBe(batches * batchSize + 1)
   expect(await count({ kind: 'mail', status: 'delivered' })).toBe(0)

@@ -1,4 +1,4 @@
-// A client whose refresh was cut off by the death of the server comes back with the same token and goes on.
+// A client whose refresh was cut off because the server died repeats it with the same token and carries on.
 import { afterEach, describe, expect, test } from 'vitest'
 import { ADMIN_EMAIL, bootstrapAdmin } from '../support/client.ts'
 import { createDatabase, type DatabaseKind, type TestDatabase } from '../support/database.ts'
@@ -14,7 +14,7 @@ afterEach(async () => {
   database = undefined
 })
 
-/** The same delays in every run; they spread over what a batch of refreshes takes. */
+/** Delays that are the same in every run and are spread over the time that a batch of refreshes takes. */
 function delayOf(round: number): number {
   return ((round * 7919 + 13) % 31) + 2
 }
@@ -47,7 +47,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
 
       server = await startServer(settings)
       for (const [client, answer] of answers.entries()) {
-        // Whoever got an answer goes on with it; whoever got none repeats.
+        // A client that got an answer continues with it. Any other client repeats its refresh.
         const next = answer?.status === 200 ? answer : await refresh(server, tokens[client]!)
         expect({ round, client, status: next.status, code: next.body?.code }).toEqual({
           round,

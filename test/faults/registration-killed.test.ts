@@ -1,4 +1,4 @@
-// A registration is one transaction. Whenever the server dies, its user is there whole or not at all.
+// A registration is one transaction. Whenever the server dies, its user exists completely or not at all.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { chance } from '../support/chance.ts'
@@ -20,13 +20,13 @@ const register = (server: ServerProcess, email: string) =>
 
 async function createShop(server: ServerProcess): Promise<void> {
   const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
-  // Nobody listens there: what a registration has to tell stays in the outbox.
+  // Nothing listens there, so the events of registrations stay in the outbox.
   const webhooks = [{ name: 'crm', url: 'http://127.0.0.1:9/' }]
   const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true, webhooks }
   expect((await server.call('POST', '/admin/apps', { token, body })).status).toBe(201)
 }
 
-/** One round: many register at once, and the server is killed a little after the first of them was answered. */
+/** Runs one round: many users register at once, and the server is killed shortly after the first answer. */
 async function registerUntilKilled(server: ServerProcess, emails: readonly string[], delayMs: number) {
   const replies = emails.map((email) => register(server, email).catch((): Reply | undefined => undefined))
   await Promise.race([...replies, server.ended])
@@ -73,7 +73,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     for (let round = 0; round < rounds; round += 1) {
       const emails = Array.from({ length: clients }, (_, client) => `user-${round}-${client}@example.com`)
       const replies = await registerUntilKilled(server, emails, dice.next() * sized(10, 80))
-      // By the time the next one listens, Postgres has finished what the dead one had asked it for.
+      // By the time the next server listens, Postgres has finished the statements of the dead one.
       server = await startServer(settings)
       const there = await expectWholeUsers(database.url, emails)
       for (const [client, reply] of replies.entries()) {
@@ -82,7 +82,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
         if (reply) expect(there).toContain(email)
         count[reply ? 'confirmed' : 'unanswered'] += 1
         if (!reply && there.has(email)) count.kept += 1
-        // Who is there logs in; who is not registers as if nothing had been.
+        // A user who exists can log in. A user who does not exist can register.
         const next = there.has(email) ? await server.login(email, 'shop') : await register(server, email)
         expect({ email, status: next.status }).toEqual({ email, status: there.has(email) ? 200 : 201 })
         expect(next.body.access_token).toBeDefined()

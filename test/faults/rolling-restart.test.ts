@@ -1,4 +1,4 @@
-// Servers behind a balancer are restarted in turn, under load, and no request fails.
+// Servers behind a balancer are restarted in turn under load, and no request fails.
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -15,7 +15,7 @@ const clients = 10
 
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 
-/** Users who log in, look and refresh through `url`, one request after the other each, until told to stop. */
+/** Runs users who log in, call "who am I" and refresh through `url`, each with one request at a time, until `stop`. */
 function startUsers(url: string, app: string) {
   const failed: string[] = []
   const times: number[] = []
@@ -50,13 +50,13 @@ function startUsers(url: string, app: string) {
 interface Way {
   asksReady: boolean
   rounds?: number
-  /** The first servers, each replaced by one of now; without it they are of now too. */
+  /** Starts the first servers, which are later replaced by current ones. By default these are current servers too. */
   startFirst?: (settings: Record<string, string>) => Promise<ServerProcess>
-  /** What the database is before they start. */
+  /** Prepares the database before the first servers start. */
   prepare?: (databaseUrl: string) => Promise<void>
 }
 
-/** Restarts two servers in turn behind a balancer while users are at work. */
+/** Restarts two servers in turn behind a balancer while users send requests. */
 async function restartInTurn(
   settings: Record<string, string>,
   { asksReady, rounds = usualRounds, startFirst = startServer, prepare = async () => {} }: Way,
@@ -91,7 +91,7 @@ async function restartInTurn(
   for (const server of servers) expect((await server.stop()).code).toBe(0)
   expect(balancer.faults).toEqual([])
   expect(users.failed).toEqual([])
-  // What was repeated, no server had begun with.
+  // No server had started on a request that was repeated, so no request id is logged twice.
   const taken = all.flatMap((server) => server.lines()).filter((line) => line.includes('"msg":"request"'))
   const ids = taken
     .map((line) => JSON.parse(line))

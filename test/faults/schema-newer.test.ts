@@ -19,8 +19,8 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
 
     const { code, stdout, stderr } = await runGatehouse(['serve'], settings)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^gatehouse: the database schema is newer than this server \(it holds 9999-tomorrow\)[^\n]*\n$/)
-    // In a rolling upgrade all servers but the first are older than the schema for a while.
+    expect(stderr).toMatch(/^gatehouse: the database schema is newer than this server \(it has 9999-tomorrow\)[^\n]*\n$/)
+    // During a rolling upgrade, all servers except the first are older than the schema for a while.
     expect((await server.call('GET', '/ready')).status).toBe(200)
     expect((await server.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
     expect((await server.stop()).code).toBe(0)

@@ -1,4 +1,4 @@
-// The seals of the audit are written by whoever gets to it. Whenever servers die, the chain goes on where it was.
+// Any server may write the seals of the audit. Whenever servers die, the next one continues the chain where it ended.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
@@ -9,12 +9,12 @@ import { measured, sized } from '../support/fault.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const rounds = sized(2, 20)
-/** So many events that sealing them takes longer than a server lives. */
+/** Enough events that sealing them takes longer than a server lives in this test. */
 const eventsARound = sized(4_000, 20_000)
 
 type Db = ReturnType<typeof createKnex>
 
-/** Events as a server of the version before the seals wrote them. */
+/** Inserts events as a server without seals wrote them. */
 async function addEvents(db: Db): Promise<void> {
   for (let written = 0; written < eventsARound; written += 500) {
     const at = Date.now()
@@ -41,7 +41,7 @@ async function verify(server: ServerProcess): Promise<{ checked: number; adopted
 }
 
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
-  // SQLite has one server.
+  // With SQLite there can be only one server.
   const servers = kind === 'sqlite' ? 1 : 2
 
   test('kill -9 in the middle of sealing, with an upgrade of many events, leaves one whole chain', {

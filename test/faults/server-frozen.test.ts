@@ -1,4 +1,4 @@
-// A server that froze in the middle of a transaction holds up no other for ever: Postgres itself ends what the server does not go on with.
+// A server that freezes in the middle of a transaction does not block others for ever: Postgres ends the abandoned transaction.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -10,12 +10,12 @@ import { type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD, type Reply } from '../support/service.ts'
 
-/** DB_STATEMENT_TIMEOUT_MS as it is by default. */
+/** The default of DB_STATEMENT_TIMEOUT_MS. */
 const limitMs = 3_000
 const waitsForTable = { wait_event_type: 'Lock', wait_event: 'relation' }
-/** For what comes after the limit, on a busy machine. */
+/** Extra time after the limit, for a busy machine. */
 const graceMs = 8_000
-/** For the first run on a machine, which fetches PgBouncer. */
+/** Long enough for the first run on a machine, which fetches PgBouncer. */
 const startTimeoutMs = 120_000
 
 describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connectedTo) => {
@@ -35,7 +35,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     if (obstacle !== undefined) skip(obstacle)
   })
 
-  /** Two servers, an app and its user, and an operator who talks to Postgres itself. */
+  /** Starts two servers with an app and its user, and a direct connection to Postgres for the operator. */
   async function start() {
     const database = await createDatabase('postgres')
     onTestFinished(() => database.drop())
@@ -58,7 +58,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     return { freezing, other, operator, email, token, revoke }
   }
 
-  /** The sessions of the servers in Postgres that are in this condition. */
+  /** Counts the servers' sessions in Postgres that meet this condition. */
   async function count(operator: ReturnType<typeof createKnex>, condition: object): Promise<number> {
     const [row] = await operator('pg_stat_activity')
       .where({ datname: operator.raw('current_database()'), ...condition })
@@ -87,9 +87,9 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     const { held, unanswered } = await freezeInRevoke(subject)
     await held.commit()
     const clock = startPatientClock()
-    // The statement is done, and the server does not know. It holds the lock that every revocation takes.
+    // The statement has finished, but the frozen server does not know. It holds the lock that every revocation takes.
     await expect.poll(() => count(operator, { state: 'idle in transaction' }), { interval: 20 }).toBe(1)
-    // Postgres refuses who waits for a lock longer than nine tenths of the limit.
+    // Postgres refuses a statement that waits for a lock longer than nine tenths of the limit.
     expect((await revoke(other)).status).toBe(200)
     const ms = clock()
     expect((await other.login(email, 'shop')).status).toBeLessThan(500)

@@ -1,4 +1,5 @@
-// Clients that send a byte now and then hold a connection and nothing else, and not for long: headers 10 seconds, whole requests 30.
+// Clients that send only a byte now and then occupy a connection and nothing else. The server cuts them off: after 10 seconds for
+// headers, and after 30 for whole requests.
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,15 +12,15 @@ import { startServer } from '../support/server-process.ts'
 
 const clientsOfEachKind = sized(100, 1_000)
 const dripMs = 250
-/** The time that a request has, and a few seconds in which the server looks for what has outlived it. */
+/** The time limit, plus a few seconds until the server next looks for expired connections. */
 const headersEndMs = 10_000 + 5_000
 const requestEndMs = 30_000 + 5_000
-/** Memory that one of them may cost, with buffers of the kernel left out. */
+/** Memory that one client may cost, without kernel buffers. */
 const kibPerClient = 100
 
 interface Dripper {
   kind: keyof typeof heads
-  /** What it was told, once the server has let go of it. */
+  /** What it has received from the server. */
   answer: string
   endedAfterMs: number | undefined
 }

@@ -1,4 +1,4 @@
-// Hours of use leave nothing behind: at about 70 % of what the server can do, memory and descriptors stay where they are.
+// Hours of use do not leak anything: at about 70 % of full load, memory and file descriptors do not grow.
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -10,13 +10,13 @@ import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-fi
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const soakSeconds = sized(8, 600)
-/** V8, Postgres's client and the C library take what they need within minutes, and then no more. */
+/** V8, the Postgres client and the C library reach their memory size within minutes. */
 const warmUpSeconds = sized(4, 300)
 const fullLoadSeconds = sized(2, 20)
 const share = 0.7
 const users = 20
 const looksPerSecond = 4
-/** What a heap may still grow by after so short a warm-up; in the long form, by the slope of a whole hour. */
+/** The growth that is allowed after the short warm-up; in the long form, the growth per hour by the slope. */
 const mostGrowthMiB = sized(60, 20)
 const moreFiles = 30
 
@@ -37,7 +37,7 @@ async function prepare(server: ServerProcess): Promise<User[]> {
   )
 }
 
-/** What a user does next: mostly looks, now and then a refresh, a login, a wrong password or a newcomer. */
+/** Performs a user's next action: mostly "who am I", sometimes a refresh, a login, a wrong password or a new registration. */
 async function act(server: ServerProcess, user: User, draw: number): Promise<void> {
   const { credentials } = user
   const post = async (path: string, body: object, expected: number) => {
@@ -47,7 +47,7 @@ async function act(server: ServerProcess, user: User, draw: number): Promise<voi
   }
   if (draw < 0.7) {
     const { status } = await server.call('GET', '/auth/me', { token: user.pair.access_token })
-    // A token that ended in the middle of a long soak is renewed as any client does it.
+    // A token may expire during a long soak. Renew it as any client would.
     if (status === 401) user.pair = await post('/auth/refresh', { refresh_token: user.pair.refresh_token }, 200)
     else expect(status).toBe(200)
   } else if (draw < 0.85) user.pair = await post('/auth/refresh', { refresh_token: user.pair.refresh_token }, 200)
@@ -58,8 +58,8 @@ async function act(server: ServerProcess, user: User, draw: number): Promise<voi
 }
 
 /**
- * Requests for so many seconds, one after the other for each user: as many as go (no `perSecond`), or at that pace, whether or not
- * the server keeps up. Returns their times in milliseconds.
+ * Sends requests for `seconds`, one at a time per user: `perSecond` in total, or as many as possible
+ * without it. Returns their times in milliseconds.
  */
 async function useFor(server: ServerProcess, people: readonly User[], seconds: number, perSecond?: number): Promise<number[]> {
   const started = performance.now()
@@ -79,7 +79,7 @@ async function useFor(server: ServerProcess, people: readonly User[], seconds: n
   return times
 }
 
-/** Looks at the process now and then until stopped. */
+/** Samples the memory and files of a process until `stop`. */
 function watch(pid: number) {
   const seen: { second: number; mib: number; files: number }[] = []
   const started = performance.now()
@@ -93,7 +93,7 @@ function watch(pid: number) {
   }
 }
 
-/** Growth by the second, by least squares. */
+/** The growth per second, by least squares. */
 function slope(points: readonly { second: number; mib: number }[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map(({ second }) => second)), mean(points.map(({ mib }) => mib))]
@@ -110,7 +110,7 @@ test.runIf(tellsOfProcesses)(
     const database = await createDatabase('postgres')
     onTestFinished(() => database.drop())
     const server = await startServer({
-      // As `deploy/` starts it.
+      // `deploy/` starts the server with the same setting.
       MALLOC_ARENA_MAX: '1',
       DATABASE_URL: database.url,
       ...bootstrapAdmin,

@@ -1,4 +1,4 @@
-// At least once. What was committed is delivered under its id, whenever the server dies or stops.
+// Delivery is at least once: every committed event is delivered under its id, whenever the server dies or stops.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -28,7 +28,7 @@ async function startOn(kind: DatabaseKind) {
   return { start, createApp, databaseUrl: database.url }
 }
 
-/** Looks into the database as nobody else does: which events it holds, and ends the leases of the dead. */
+/** Opens the database directly, to read its events and to end the leases of dead servers. */
 async function withDatabase<T>(databaseUrl: string, use: (db: ReturnType<typeof createKnex>) => Promise<T>): Promise<T> {
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })
   try {
@@ -62,13 +62,13 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
         }
       }
       const load = Promise.all(Array.from({ length: clients }, client))
-      // At its n-th arrival in this round, some before it are still without an answer.
+      // Kill the server at the n-th delivery of this round, while some earlier ones have no answer yet.
       untilKill = 1 + Math.floor(dice.next() * 12)
       kill = () => server.signal('SIGKILL')
       await server.ended
       isOver = true
       await load
-      // Nobody has to wait a minute here: what the dead server had claimed falls due as if its lease had ended.
+      // Instead of waiting a minute for the leases of the dead server to end, make its messages due now.
       await withDatabase(databaseUrl, (db) => db('outbox').where({ status: 'pending' }).update({ next_attempt_at: 0 }))
       server = await start()
     }
@@ -82,7 +82,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     const told = () => new Map(receiver.requests.map((request) => [request.headers['webhook-id'], userOf(request)]))
     await expect.poll(() => told().size, { interval: 20 }).toBe(entries.length)
     expect(told()).toEqual(new Map(entries.map(({ id, user_id }) => [id, user_id])))
-    // What was under way when it died came again under its id; else nothing was tried here.
+    // Deliveries in progress at a kill were repeated under their id. Without any, this test would have tested nothing.
     expect(receiver.requests.length).toBeGreaterThan(entries.length)
     measured(
       context,
@@ -128,7 +128,7 @@ test('SIGTERM does not wait longer for a receiver that hangs than an attempt may
   expect(await server.stop()).toEqual({ code: 0, signal: null })
   measured(context, `exit 0 after ${((performance.now() - started) / 1_000).toFixed(1)} s`)
   const [line] = server.lines().filter((line) => line.includes('"not sent"'))
-  expect(JSON.parse(line!)).toMatchObject({ kind: 'webhook', attempt: 1, error: 'no whole answer within 5 s' })
+  expect(JSON.parse(line!)).toMatchObject({ kind: 'webhook', attempt: 1, error: 'no complete response within 5 s' })
   expect(line).not.toContain(receiver.url)
 })
 

@@ -1,4 +1,4 @@
-// The tests that examples bring along, run as their reader would: beside the packed SDK.
+// Runs the tests of the examples as their readers would: with the packed SDK.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Starts each example of a backend as a program beside a service of the tests, and shows it tokens.
+// Starts each example backend as a program, with a service of the tests, and sends it tokens.
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createTestAuth } from '@gatehouse/sdk/testing'
@@ -24,7 +24,7 @@ describe.each([
     const example = spawn(command, [program], {
       env: { PATH: process.env.PATH, PORT: '0', PYTHONDONTWRITEBYTECODE: '1', ...env },
       signal: stop.signal,
-      // Python tells there of each refused token.
+      // The Python example logs each refused token to stderr.
       stdio: ['ignore', 'pipe', command === node ? 'inherit' : 'ignore'],
     })
     example.on('error', () => {})

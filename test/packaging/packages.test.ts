@@ -1,4 +1,4 @@
-// What the registry would get of each package, and show of it.
+// Checks what the registry would receive and show for each package.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'

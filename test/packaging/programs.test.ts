@@ -1,4 +1,4 @@
-// The server and authctl as they are deployed: packed, with the npm packages that they name and nothing of the workspace.
+// The server and authctl as they are deployed: packed, with the npm packages that they depend on and nothing from the workspace.
 import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -74,7 +74,7 @@ test('authctl verifies a token by the rules of the SDK', () => {
 test('npx runs authctl by the name of its package', () => {
   const project = join(folder, 'project')
   const bin = join(project, 'node_modules', '.bin', 'authctl')
-  // As npm installs it.
+  // Lay out the package as npm installs it.
   mkdirSync(join(project, 'node_modules', '@gatehouse'), { recursive: true })
   mkdirSync(dirname(bin))
   symlinkSync(join(folder, 'cli'), join(project, 'node_modules', '@gatehouse', 'cli'))
@@ -101,7 +101,7 @@ test('npx @gatehouse/cli runs authctl in an empty folder, from a registry that h
   mkdirSync(empty, { recursive: true })
   const npx = async (...words: string[]) => {
     const options = { cwd: empty, env: { PATH: process.env.PATH, HOME: home, npm_config_registry: url }, timeout: 120_000 }
-    // Not in one go: the registry is in this process.
+    // Not synchronously, because the registry runs in this process.
     const child = execFile('npx', ['--yes', '@gatehouse/cli', ...words], options)
     const ended = once(child, 'close')
     const [printed, complaints] = await Promise.all([text(child.stdout!), text(child.stderr!)])

@@ -1,4 +1,4 @@
-// Every quickstart, typed as it stands in docs/, beside the packed SDK. `npm-start.test.ts` types the steps before it.
+// Runs every quickstart exactly as written in docs/, with the packed SDK. `npm-start.test.ts` runs the steps before it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -71,7 +71,7 @@ test('the page shows no command but those of the four steps and of Python, all o
   expect(blocks[4]).toBe(python[2])
 })
 
-/** Starts a quickstart, and asks it as its users and as everybody else. */
+/** Starts a quickstart, and sends it requests with a good token, with bad tokens and without one. */
 async function expectGuarded(file: string, args: readonly string[]): Promise<void> {
   const port = await freePort()
   const program = spawn(file, args, {

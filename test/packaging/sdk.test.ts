@@ -26,7 +26,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { npmPack } from '../support/npm-pack.ts'
 import { selfSigned } from '../support/self-signed.ts'
 
-// The SDK as a consumer gets it: packed, and installed from the tarball, with nothing of the workspace around it.
+// The SDK as a consumer gets it: packed and installed from the tarball, outside the workspace.
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
@@ -39,7 +39,7 @@ beforeAll(() => {
   installed = join(folder, 'node_modules', '@gatehouse', 'sdk')
   const tarball = npmPack('sdk', folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
-  // It has no dependencies, so that no registry is asked.
+  // The SDK has no dependencies, so the installation works offline.
   execFileSync('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
     cwd: folder,
     stdio: 'pipe',
@@ -68,7 +68,7 @@ function run(file: string, source: string, node = process.execPath): string {
   return execFileSync(node, [join(folder, file)], { env: environment(), encoding: 'utf8', timeout: 120_000 }).trim()
 }
 
-/** By default nobody listens at the service's address. */
+/** The environment of a consumer. By default nothing listens at the address of the service. */
 function environment(authUrl = 'http://127.0.0.1:9') {
   const service = { SERVICE_AUTH_URL: authUrl, JWT_ACCESS_SECRET: secret, SERVICE_APP_CODE: 'billing' }
   return { ...process.env, ...service, TOKEN: signToken() }
@@ -77,7 +77,10 @@ function environment(authUrl = 'http://127.0.0.1:9') {
 const lax = ['--noEmit', '--target', 'es2022', '--ignoreConfig']
 const strict = ['--strict', '--exactOptionalPropertyTypes', ...lax]
 
-/** What the strict compiler says about files of a consumer, one line per fault; by default he has no types but those of the package. */
+/**
+ * Compiles files of a consumer and returns the errors, one per line. By default it is
+ * strict and has only the types of the package.
+ */
 function compile(
   files: Record<string, string>,
   options: readonly string[] = ['--module', 'nodenext', '--lib', 'es2022'],
@@ -88,7 +91,7 @@ function compile(
   return run.stdout.split('\n').filter((line) => line.includes('error TS'))
 }
 
-/** The faults that the compiler finds in lines added to a program that compiles: those of each line, and those elsewhere. */
+/** Appends lines to a program that compiles, and returns the compiler's errors: for each of the lines, and elsewhere. */
 function compileWith(
   program: string,
   lines: readonly string[],
@@ -123,7 +126,7 @@ test('no framework and no OpenTelemetry is installed for those who use none, and
 })
 
 test('nothing in it is imported from anywhere, so that bundlers for every platform can take it', () => {
-  // The types of a framework, what a framework itself must give, and what serves tests on Node.
+  // Allowed: a framework's types, what only the framework itself can provide, and Node modules for the testing entry point.
   const allowed: [RegExp, RegExp][] = [
     [/^hono[.]d[.]c?ts$/, /^hono$/],
     [/^nest[.]/, /^@nestjs\/(common|core)$/],
@@ -181,7 +184,7 @@ test('a CommonJS program verifies a token', () => {
   expect(run('program.cjs', imports + use)).toBe('u-1 true default function')
 })
 
-// All of the SDK's tests run on these with `npm run test:nodes`, which fetches them.
+// `npm run test:nodes` fetches these versions of Node and runs all of the SDK's tests on them.
 const runtime = join(root, '.runtime')
 const nodes = (existsSync(runtime) ? readdirSync(runtime) : [])
   .filter((name) => /^node-\d/.test(name))
@@ -251,7 +254,7 @@ test.each(['stream', 'poll', 'first poll'])(
   },
 )
 
-// Over HTTP/2 all that an app asks goes by one connection, that of the feed.
+// Over HTTP/2, all requests of an app share one connection with the feed.
 test.each(['HTTP/1.1', 'HTTP/2'])(
   'a program that asks the service gets its answer while the feed runs, over %s',
   async (protocol) => {
@@ -263,7 +266,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
         return void response.write(': open\n\n')
       }
       response.writeHead(200, { 'content-type': 'application/json' })
-      // Later than the feed's first page, after which the stream is opened.
+      // Answer later than the feed's first page, after which the stream is opened.
       if (url!.endsWith('/introspect')) setTimeout(() => response.end('{"active":true}'), 100)
       else response.end('{"items":[],"cursor":1}')
     }
@@ -283,7 +286,7 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
     console.log(JSON.stringify(await api.introspect(process.env.TOKEN)))
   `
     writeFileSync(join(folder, 'asks.mjs'), source)
-    // At once, which is while the feed asks for its first page, and when its stream is open.
+    // Ask immediately, while the feed requests its first page, and later, when its stream is open.
     for (const PAUSE of ['0', '0', '0', '10', '10', '300']) {
       const env = environment(protocol === 'HTTP/2' ? `https://localhost:${port}` : `http://127.0.0.1:${port}`)
       const child = spawn(process.execPath, [join(folder, 'asks.mjs')], {
@@ -302,9 +305,9 @@ test.each(['HTTP/1.1', 'HTTP/2'])(
   },
 )
 
-/** Bytes of an entry point with all that it imports, minified and compressed, but for the files that are left out. */
+/** The size in bytes of an entry point with all of its imports except `external`, minified and compressed. */
 async function sizeOf(entry: string, external: string[]): Promise<number> {
-  // The bundler that builds the package.
+  // Use the bundler that builds the package.
   const { build } = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
   const entryPoints = [join(installed, 'dist', entry)]
   const options = { bundle: true, minify: true, format: 'esm', target: 'node20', write: false, external }
@@ -312,7 +315,7 @@ async function sizeOf(entry: string, external: string[]): Promise<number> {
   return gzipSync(outputFiles[0].contents, { level: 9 }).length
 }
 
-/** The files of the ESM build that are loaded when they are asked for, as they are imported. */
+/** The files that the ESM build imports dynamically, as written in the imports. */
 function loadedLater(): string[] {
   const dist = join(installed, 'dist')
   const modules = readdirSync(dist).filter((name) => name.endsWith('.js'))
@@ -324,7 +327,7 @@ test('the core stays small: verification, feed and registration, minified and co
   const [loadedOnNode, inOneFile] = [await sizeOf('index.js', loadedLater()), await sizeOf('index.js', [])]
   console.log(`the core: ${loadedOnNode} bytes for a program on Node, ${inOneFile} with what is loaded later`)
   expect(loadedOnNode).toBeLessThan(10_000)
-  // Besides: WebCrypto, the calls of `auth.api`, the check at the start and OpenTelemetry, each loaded when it is needed.
+  // Includes WebCrypto, the calls of `auth.api`, the check at the start and OpenTelemetry, each of which is loaded on demand.
   expect(inOneFile).toBeLessThan(13_500)
 })
 
@@ -374,7 +377,7 @@ test('verification, feed and registration load nothing that the core does not ho
   expect(printed.trim()).toBe('1 u-1 revocation.connected ERR_MODULE_NOT_FOUND')
 })
 
-// Where Node's modules are not to be had, WebCrypto serves, and is loaded then.
+// If Node's modules are not available, the SDK loads WebCrypto.
 const late = `
   process.env.SERVICE_AUTH_URL = ''
   const introspected = createAuth().api.introspect('x').catch(({ message }) => message)
@@ -486,7 +489,7 @@ describe('what must not compile does not', () => {
   })
 })
 
-// Written as the users of each framework write it, against the framework's own types.
+// Code as users of each framework write it, against the framework's own types.
 const guarded = `
   import { createAuth, definePermissions, type PermissionName } from '@gatehouse/sdk'
   import * as forKoa from '@gatehouse/sdk/koa'

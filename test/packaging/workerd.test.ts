@@ -1,5 +1,5 @@
-// The SDK in workerd, the runtime of Cloudflare Workers, as one module: with and without what workerd has of Node. The packed one is
-// tried by `npm run test:platforms`.
+// The SDK in workerd, the runtime of Cloudflare Workers, bundled into one module: with and without workerd's Node compatibility.
+// `npm run test:platforms` tests the packed SDK.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

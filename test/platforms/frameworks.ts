@@ -1,4 +1,4 @@
-// A backend of each framework on the packed SDK, on each Node: who gets in, who does not, and who no longer.
+// Runs a backend of each framework with the packed SDK on each Node version, and sends it good, bad and revoked tokens.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ type Gate = ReturnType<typeof createTestAuth>
 
 interface Backend {
   name: string
-  /** What Node is to run. */
+  /** The arguments for Node. */
   words(work: Workplace, port: number): string[]
   path?: string
 }
@@ -39,7 +39,7 @@ const backends: Backend[] = [
 
 export function frameworkTrials(work: Workplace, nodes: readonly NodeProgram[]): Trial[] {
   writeFileSync(join(work.folder, 'nest.mjs'), stripDecorators(readFileSync(join(work.folder, 'nest.ts'), 'utf8')))
-  // Its tests build it, without its settings, for the Nodes that start it.
+  // These tests also build the app, without its settings, for the Node versions that start it.
   const nextApp: Trial = {
     row: 'the tests of examples/next-app',
     column: `Node ${process.versions.node}`,
@@ -55,7 +55,7 @@ export function frameworkTrials(work: Workplace, nodes: readonly NodeProgram[]):
   ]
 }
 
-/** What it needs to find itself, and nothing of an app. */
+/** The minimal environment, without settings of an app. */
 const bareEnvironment = ({ folder }: Workplace) => ({
   PATH: process.env.PATH,
   HOME: folder,
@@ -87,7 +87,7 @@ async function tryBackend(work: Workplace, program: string, { words, path = '/' 
   }
 }
 
-/** The first address that it prints. */
+/** Waits for the first address that the program prints. */
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = ''
   return new Promise((resolve, reject) => {
@@ -123,7 +123,7 @@ async function showTokens(url: string, gate: Gate): Promise<void> {
   await expectStatus('no token', 401)
   for (const { name, token, code } of gate.badTokens()) {
     const headers = { authorization: `Bearer ${token}` }
-    // Of revocations a backend hears a moment after its start.
+    // A backend learns of revocations shortly after its start.
     if (code === 'TOKEN_REVOKED') await becomes401(name, headers)
     await expectStatus(name, 401, headers)
   }

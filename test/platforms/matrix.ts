@@ -1,20 +1,20 @@
-// What was tried, in rows and columns.
+// Runs trials and shows their outcomes as a table.
 
 export interface Trial {
   row: string
   column: string
-  /** Throws what is wrong. Gives words where there was nothing to try. */
+  /** Throws an error that says what is wrong. Returns a text for the cell if there was nothing to try. */
   run(): Promise<string | undefined>
 }
 
 export interface Matrix {
   title: string
-  /** As Markdown. */
+  /** A Markdown table. */
   table: string
   faults: string[]
 }
 
-/** Runs the trials one after the other, so that a fault of one is not the haste of another. */
+/** Runs the trials one after another, so that the load of one cannot make another fail. */
 export async function tryAll(title: string, trials: readonly Trial[]): Promise<Matrix> {
   const cells = new Map<string, string>()
   const faults: string[] = []

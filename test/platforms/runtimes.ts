@@ -1,4 +1,4 @@
-// Tokens, webhooks and every entry point that stands alone, in each runtime, as a module and as CommonJS.
+// Tries tokens, webhooks and every entry point that needs no framework, in each runtime, as a module and as CommonJS.
 import { execFileSync } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface NodeProgram {
   program: string
 }
 
-/** Those that need nothing of a framework. */
+/** Entry points that do not need a framework. */
 const alone = [
   'admin',
   'browser',
@@ -32,7 +32,7 @@ const alone = [
 interface Given {
   secret: string
   appCode: string
-  /** Each with the code that refuses it, or none. */
+  /** Tokens with the error code that refuses each, or null for good tokens. */
   tokens: { name: string; token: string; code: string | null }[]
   webhook: { headers: Record<string, string>; body: string; secret: string }
 }
@@ -58,7 +58,7 @@ function signWebhook(): Given['webhook'] {
   return { headers, body, secret: `whsec_${key.toString('base64')}` }
 }
 
-/** The body of a function of `given` and `{ createAuth, verifyWebhook, inspectToken }` that says what is wrong. */
+/** The body of a function that takes `given` and `{ createAuth, verifyWebhook, inspectToken }` and returns what is wrong. */
 const judge = `
   const faults = []
   const auth = createAuth({ secret: given.secret, appCode: given.appCode, revocation: { mode: 'off' } })
@@ -137,7 +137,7 @@ function versionOf(program: string): string {
   return /\d+\.\d+\.\d+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))![0]
 }
 
-/** Of a Worker there are modules alone. */
+/** Workers support only modules, not CommonJS. */
 function workerTrials({ folder }: Workplace, given: Given): Trial[] {
   const source = `
     import { createAuth } from '@gatehouse/sdk'

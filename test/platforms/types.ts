@@ -1,4 +1,4 @@
-// The types of every entry point, in a strict project of each way of resolving imports.
+// Checks the types of every entry point in strict projects, one for each way to resolve imports.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,11 +12,11 @@ interface Resolution {
   name: string
   file: string
   options: readonly string[]
-  /** Entry points whose framework has no types for it. */
+  /** Entry points whose framework has no types for this resolution. */
   without?: readonly string[]
 }
 
-/** Nest 12 is ESM with `exports`. */
+/** `nest` is left out of two of them, because Nest 12 is ESM with `exports`. */
 const resolutions: Resolution[] = [
   {
     name: 'node10',
@@ -67,7 +67,7 @@ export function typeTrials(work: Workplace): Trial[] {
   })
 }
 
-/** Each entry point on a line of its own, with something of it that must have a type that says something. */
+/** A line of code for each entry point, which uses a member whose type must be specific. */
 const uses: Record<string, string> = {
   '': `import { createAuth } from '@gatehouse/sdk'; export const a0: boolean = createAuth().verifySync('').has('a:b')`,
   admin: `import { createAdmin } from '@gatehouse/sdk/admin'; export const a1 = async (): Promise<string | undefined> => (await createAdmin().GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: '' } } })).data?.name`,

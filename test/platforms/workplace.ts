@@ -1,4 +1,4 @@
-// A folder in which the SDK is installed as npm packs it, below the packages that it is tried with.
+// A folder with the packed SDK installed, below the packages that it is tried with.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 
 export interface Workplace {
   folder: string
-  /** A file of one of the packages of `package.json` here. */
+  /** The path of a file in one of the packages of `package.json` here. */
   peer(path: string): string
   remove(): void
 }
@@ -36,14 +36,17 @@ function peerFile(path: string): string {
   return join(here, 'node_modules', path)
 }
 
-/** The path of a program that came as a package, which may have lost its mode on the way. */
+/**
+ * Makes a program from a package executable, since packing may have lost its mode.
+ * Returns its path, or undefined if it is missing.
+ */
 export function executable(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   chmodSync(path, 0o755)
   return path
 }
 
-/** TypeScript without its types, with decorators as Nest has them. */
+/** Strips the types from TypeScript and compiles decorators as Nest needs them. */
 export function stripDecorators(source: string): string {
   const { transformSync } = createRequire(createRequire(import.meta.url).resolve('tsup'))('esbuild')
   const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } }

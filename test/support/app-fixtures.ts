@@ -1,4 +1,4 @@
-/** The settings with which production mode starts; bcrypt at the lowest cost that it takes. */
+/** Settings that production mode starts with. The bcrypt cost is the lowest that it accepts. */
 export const productionSettings = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://login.example.com',

@@ -1,4 +1,4 @@
-// One statement on any Postgres, a standby too, past all that the server does with its connections.
+// Runs one statement on any Postgres, including a standby, without the server's connection handling.
 import { createRequire } from 'node:module'
 
 interface Client {

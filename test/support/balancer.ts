@@ -1,6 +1,6 @@
-// A balancer that passes requests on in turn, over connections that are kept. It sends nothing to a server whose /ready is not 200,
-// where it asks for it, and repeats only what no server has begun to answer over a connection made for it: refused, or reset. Whatever
-// else goes wrong is told as 502.
+// A load balancer: sends requests to the servers in turn, over keep-alive connections. With `asksReady` it skips servers whose
+// /ready is not 200. It retries a request on another server only if a new connection was refused or reset before an answer began.
+// Every other failure is answered with 502.
 import { randomUUID } from 'node:crypto'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,17 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { callHttp } from './client.ts'
 
-/** Shorter than any server of ours keeps a connection that nothing comes over. */
+/** Shorter than the time after which our servers close an idle connection. */
 const keepMs = 250
 const askMs = 50
 
 export interface Balancer {
   url: string
-  /** What was told as 502, and why. */
+  /** The requests that were answered with 502, and why. */
   faults: string[]
-  /** What was sent to another server after a connection was refused or reset, and why. */
+  /** The requests that were retried on another server after a connection was refused or reset, and why. */
   repeated: string[]
-  /** Whether a server gets no requests. */
+  /** Whether the balancer currently skips this server. */
   isOut(server: string): boolean
 }
 
@@ -59,7 +59,7 @@ export async function startBalancer(servers: readonly string[], { asksReady = fa
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, faults, repeated, isOut }
 }
 
-/** Asks each server for /ready until the test ends; whether it was not 200 at last. */
+/** Polls /ready of each server until the test ends. The result says whether a server's last answer was anything but 200. */
 function watch(servers: readonly string[]): Balancer['isOut'] {
   const out = new Set<string>()
   let isOver = false
@@ -86,7 +86,7 @@ interface Fault extends NodeJS.ErrnoException {
   connection?: 'kept' | 'new'
 }
 
-/** Asks a server and hands its answer on; tells what kept it from answering. */
+/** Forwards a request to a server and its answer to the client. Resolves with the error if that failed. */
 function pass(
   origin: string,
   agent: Agent,

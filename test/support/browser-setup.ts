@@ -1,4 +1,5 @@
-// One Chromium for a run of the tests: the files that use it connect to it. It ends with this process, since it listens on its pipe.
+// One Chromium for the whole test run; each test file that needs it connects to it. It is controlled through a pipe of this
+// process, so it ends when this process ends.
 import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
 import { provideChromium } from './chromium.ts'
@@ -6,7 +7,7 @@ import { countBelow } from './run-figures.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where it listens, or why there is none. */
+    /** The endpoint of the browser, or why there is none. */
     browser: { endpoint: string } | { obstacle: string }
   }
 }
@@ -20,7 +21,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     return undefined
   }
   const { executablePath, env } = found
-  // On a small machine tabs would share a process, and with it what it knows of their storage.
+  // On a small machine tabs would share a process, and with it the process's view of their storage.
   const args = ['--renderer-process-limit=100']
   const server = await chromium.launchServer({ executablePath, args, env: { ...process.env, ...env }, host: '127.0.0.1' })
   project.provide('browser', { endpoint: server.wsEndpoint() })

@@ -2,17 +2,17 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { chromium } from 'playwright-core'
 import { beforeAll, beforeEach, inject, onTestFinished } from 'vitest'
 
-/** Of a click, a wait or a navigation: below the timeout of a test, so that what failed is named. */
+/** The limit for a click, a wait or a navigation. It is below a test's timeout, so that the error names the failed step. */
 const stepTimeoutMs = 60_000
 
 export interface TestBrowser {
-  /** A profile of its own, closed when the test ends; its tabs share storage and nothing is shared with another one. */
+  /** A separate browser profile, closed when the test ends. Only tabs of the same profile share storage. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** A tab in a profile of its own. */
+  /** A tab in a new profile. */
   newPage(options?: BrowserContextOptions): Promise<Page>
 }
 
-/** What tells the process of a page from those of others: V8 gives each an id by chance, and pages of one process share it. */
+/** An id of the process that a page runs in: the random id of its V8 isolate, which all pages of one process share. */
 export async function processOf(page: Page): Promise<string> {
   const session = await page.context().newCDPSession(page)
   const { id } = await session.send('Runtime.getIsolateId')
@@ -21,8 +21,8 @@ export async function processOf(page: Page): Promise<string> {
 }
 
 /**
- * The Chromium of this run: call it at the top of the file or in a `describe`. On a machine where none can be had, those tests are
- * skipped; `browser-setup.ts` says why.
+ * Connects to the Chromium of this run. Call it at the top of the file or in a `describe`. On a machine without a Chromium, those
+ * tests are skipped; `browser-setup.ts` says why.
  */
 export function openBrowser(): TestBrowser {
   const found = inject('browser')

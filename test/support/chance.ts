@@ -1,10 +1,10 @@
-// Chance that can be had again: the same seed gives the same delays.
+// Reproducible randomness: the same seed gives the same delays.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Chance {
   /** A number from 0 up to 1. */
   next(): number
-  /** Waits up to so many milliseconds, then runs. */
+  /** Waits a random time of up to `maxMs` milliseconds, then runs. */
   soon<T>(maxMs: number, run: () => Promise<T>): Promise<T>
 }
 

@@ -1,20 +1,21 @@
-// A Chromium for the tests, on a machine that has only Node and npm. One that is installed is taken; on Debian one is fetched.
+// Finds a Chromium for the tests: an installed one, or, on Debian, one that is fetched.
+// Works on a machine that has only Node and npm.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { librariesIn, unpackFromDebian } from './debian-packages.ts'
 
 const names = ['chromium', 'chromium-headless-shell', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome.exe']
 const macPath = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
-/** Without its recommendations: they are a desktop. */
+/** Installed without their recommended packages, which make up a desktop. */
 const debianPackages = ['chromium-headless-shell', 'fonts-dejavu-core']
 
 export interface Chromium {
   executablePath: string
-  /** What it needs in its environment to find the libraries and fonts it came with. */
+  /** Environment variables that it needs to find the libraries and fonts that it came with. */
   env: Record<string, string>
 }
 
-/** Throws, in one line that says how to get one, when there is none and none can be fetched here. */
+/** Throws a one-line error that says how to get one if none is installed and none can be fetched. */
 export async function provideChromium(): Promise<Chromium> {
   const named = process.env.CHROMIUM_PATH
   if (named !== undefined && !existsSync(named)) throw new Error(`CHROMIUM_PATH is ${named}, where nothing is`)

@@ -1,4 +1,5 @@
-// How tests speak to a server, wherever it runs. It imports nothing of the server: whoever starts one as a program need not load it.
+// How tests talk to a server, wherever it runs. It imports nothing from the server, so tests
+// that start it as a program need not load it.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -10,9 +11,9 @@ export const PASSWORD = 'correct horse battery staple'
 export const bootstrapAdmin = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 export const ACCESS_SECRET = 'a secret of the tests, at least 32 characters long'
 
-/** How long operators let a request wait for a connection, and a statement run: for tests of what happens then. */
+/** Realistic limits for how long a request waits for a connection and how long a statement runs, for tests that reach them. */
 export const realLimits = { DB_ACQUIRE_TIMEOUT_MS: '1800', DB_STATEMENT_TIMEOUT_MS: '3000' }
-/** Elsewhere both may come late, on a machine that is busy with something else. */
+/** All other tests wait longer, because either may be slow on a busy machine. */
 const patience = { DB_ACQUIRE_TIMEOUT_MS: '60000', DB_STATEMENT_TIMEOUT_MS: '60000' }
 
 /** The settings of every test service; bcrypt at its lowest cost, and no limit that a test did not ask for. */
@@ -28,7 +29,7 @@ export const testEnvironment = {
   LOG_LEVEL: 'silent',
 }
 
-/** Where a test service would look for secrets that it was not given. */
+/** Stands in for the secrets that a service stores for itself. Throws when a test left one out. */
 export const ownSecrets = {
   kept(): never {
     throw new Error('tests bring their own secrets')
@@ -52,10 +53,10 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** Where a hash waits that nobody else waits for. */
+/** The line that only hashes made by the tests themselves wait in. */
 export const anyLine = { key: 'tests', turns: 1 }
 
-/** Names that nothing has yet. */
+/** A name that is not taken yet. */
 export const unique = (prefix: string) => `${prefix}-${randomBytes(4).toString('hex')}`
 export const someEmail = (domain = 'example.com') => `user-${randomUUID()}@${domain}`
 export const somePool = (prefix = 'pool') => unique(prefix)
@@ -65,8 +66,8 @@ export function testDatabase(): DatabaseKind {
   return process.env.TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite'
 }
 
-// Half of what a request costs with fetch, client and server together. Only an agent with a time-out heeds how long the server keeps a
-// connection that is idle; another one may send a request over it at the moment when the server closes it.
+// Costs half as much per request as fetch, client and server together. Only an agent with a timeout respects how long the server
+// keeps an idle connection; without one, a request may be sent at the moment when the server closes the connection.
 const agent = new Agent({ keepAlive: true, timeout: 60_000 })
 
 /** One HTTP request to any server. */

@@ -1,4 +1,4 @@
-// A consumer backend as it speaks to the service, without the SDK: assertions, the feed by poll and by stream.
+// A consumer backend that talks to the service without the SDK: assertions, and the feed by polling and as a stream.
 import { hash, hkdfSync } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { CONSUMER_KEY_INFO, keyIdOf } from '@gatehouse/sdk/protocol'
@@ -7,11 +7,11 @@ import { ACCESS_SECRET, type Json } from './client.ts'
 import { forgeToken } from './forge-token.ts'
 
 export interface AssertionOptions {
-  /** What the consumer signs with. */
+  /** The secret that the consumer signs with. */
   secret?: string
   claims?: Record<string, unknown>
   header?: { alg?: 'HS256' | 'HS384' | 'HS512'; [name: string]: unknown }
-  /** Milliseconds; the consumer's clock. */
+  /** The consumer's clock, in milliseconds. */
   now?: number
 }
 
@@ -19,7 +19,7 @@ export function kidOf(secret: string): string {
   return keyIdOf(secret, hash)
 }
 
-/** The assertion of a consumer of an app, good for 30 seconds unless told. */
+/** The assertion of a consumer of an app. It is valid for 30 seconds unless `claims` says otherwise. */
 export function assertionOf(app: { code: string }, options: AssertionOptions = {}): string {
   const { secret = ACCESS_SECRET, claims = {}, header = {}, now = Date.now() } = options
   const key = Buffer.from(hkdfSync('sha256', secret, '', CONSUMER_KEY_INFO, 32))
@@ -38,11 +38,11 @@ export interface EventStream {
   status: number
   headers: IncomingMessage['headers']
   events: StreamEvent[]
-  /** Lines that begin with a colon. */
+  /** The lines that begin with a colon. */
   comments: string[]
-  /** The first event, come or to come, that fits. */
+  /** Resolves with the first event that fits, whether it has already arrived or not. */
   next(fits: (event: StreamEvent) => boolean, timeoutMs?: number): Promise<StreamEvent>
-  /** Resolves when the stream has ended: by the server in good order, or cut. */
+  /** Resolves when the stream is over: `end` if the server ended it properly, else `cut`. */
   ended: Promise<'end' | 'cut'>
   pause(): void
   resume(): void

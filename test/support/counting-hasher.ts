@@ -1,11 +1,11 @@
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
 import type { TestService } from './service.ts'
 
-/** The real hasher, with a count of the bcrypts that it does. */
+/** The real hasher, which also counts its bcrypt calls. */
 export class CountingHasher extends PasswordHasher {
   verified = 0
   hashed = 0
-  /** Called when a verification begins, which waits for it. */
+  /** Called at the start of each verification, which waits for it. */
   onVerify: () => unknown = () => {}
 
   override async verify(...args: Parameters<PasswordHasher['verify']>): Promise<boolean> {
@@ -25,7 +25,7 @@ export class CountingHasher extends PasswordHasher {
   }
 }
 
-/** Hands a service a hasher that counts. */
+/** Replaces the hasher of a service by one that counts. */
 export async function countBcrypts(service: TestService): Promise<CountingHasher> {
   const { config, passwords } = service.deps
   const counting = new CountingHasher({ cost: config.bcryptCost, threads: config.hashThreads })

@@ -1,4 +1,4 @@
-// A migrated, empty database of one's own, on either engine: migrated once into a template, copied for each caller.
+// Gives each caller a migrated, empty database on either engine. The template is migrated once and copied for each caller.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { constants, copyFileSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ declare module 'vitest' {
   }
 }
 
-// The server's own driver; the workspace root need not list it a second time.
+// Takes the server's driver, so that the workspace root need not list it as well.
 const pg = createRequire(new URL('../../packages/server/package.json', import.meta.url))('pg') as {
   Client: new (options: { connectionString: string }) => Client
 }
@@ -39,7 +39,7 @@ interface Client {
   unref(): void
 }
 
-/** A connection costs more than the statement that it is for, so each server's is kept. None of them keeps its process alive. */
+/** One open connection for each server, because connecting costs more than the statement. They do not keep the process alive. */
 const admins = new Map<string, Promise<Client>>()
 
 function connectAdmin(adminUrl: string): Promise<Client> {
@@ -84,7 +84,7 @@ async function migrateDatabase(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Removes the folder once this process has ended, be it by SIGKILL: until then the shell waits for the end of its stdin. */
+/** Removes the folder once this process has ended, even by SIGKILL: a shell waits until its stdin is closed. */
 function removeWithProcess(folder: string): () => Promise<void> {
   const remove = async () => rmSync(folder, { recursive: true, force: true })
   if (process.platform === 'win32') return remove
@@ -117,14 +117,14 @@ async function preparePostgres() {
     throw error
   }
   const stop = async () => {
-    // On a server that we did not start, nothing of ours may stay behind.
+    // Leave nothing behind on a server that we did not start.
     if (process.env.TEST_DATABASE_URL) await asAdmin(adminUrl, `DROP DATABASE ${database} WITH (FORCE)`)
     await server.stop()
   }
   return { postgres: { adminUrl, database }, stop }
 }
 
-/** Starts what the given engines need. Inside vitest `global-setup.ts` has done so already; a plain script calls it itself. */
+/** Starts what the given engines need. In vitest `global-setup.ts` calls this; a plain script has to call it itself. */
 export async function prepareTemplates(kinds: readonly DatabaseKind[]): Promise<{ templates: Templates; stop(): Promise<void> }> {
   const templates: Templates = {}
   const stops: (() => Promise<void>)[] = []
@@ -144,7 +144,7 @@ export async function prepareTemplates(kinds: readonly DatabaseKind[]): Promise<
   return { templates, stop }
 }
 
-/** 1 ms on SQLite, about 30 ms on PostgreSQL. `templates` is only needed outside vitest. */
+/** Takes 1 ms on SQLite and about 30 ms on PostgreSQL. `templates` is only needed outside vitest. */
 export async function createDatabase(kind: DatabaseKind, templates?: Templates): Promise<TestDatabase> {
   const { sqlite, postgres } = templates ?? (await import('vitest')).inject('templates')
   if (kind === 'sqlite') {
@@ -161,7 +161,7 @@ export async function createDatabase(kind: DatabaseKind, templates?: Templates):
   if (!postgres) throw new Error('No PostgreSQL template: run this test in the vitest project `postgres` or `programs`')
   const { adminUrl } = postgres
   const database = uniqueName('gatehouse')
-  // Where nothing is written through, files are copied sooner than pages are logged.
+  // Without fsync, copying the files is faster than logging their pages.
   await asAdmin(adminUrl, `CREATE DATABASE ${database} TEMPLATE ${postgres.database} STRATEGY FILE_COPY`)
   return {
     url: urlOfDatabase(adminUrl, database),
@@ -170,8 +170,8 @@ export async function createDatabase(kind: DatabaseKind, templates?: Templates):
 }
 
 /**
- * What a PostgreSQL database is now, to be put in its place again later, as a dump or a recovery to a point in time would. Whoever is
- * connected is cut off for a moment each time.
+ * Copies a PostgreSQL database so that `restore` can bring back this state later, as a dump or a point-in-time recovery would.
+ * Taking the copy and restoring it both end all connections to the database.
  */
 export async function snapshotPostgres({ url }: TestDatabase, templates: Templates): Promise<{ restore(): Promise<void> }> {
   const adminUrl = templates.postgres!.adminUrl

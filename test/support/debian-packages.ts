@@ -1,4 +1,5 @@
-// Programs that only Debian packages, unpacked into the git-ignored `.runtime/`, without root and without a change to the system.
+// Fetches programs that only Debian packages, and unpacks them into the git-ignored `.runtime/`,
+// without root and without changing the system.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,8 +10,9 @@ const run = promisify(execFile)
 const runtime = fileURLToPath(new URL('../../.runtime/', import.meta.url))
 
 /**
- * The folder that holds these packages and what they need, fetched when it is not there: as `/`, with `usr/` in it. Moved into place
- * whole, so that nobody meets half of it. Throws, in one line, where there is no Debian or nothing can be fetched.
+ * Returns the folder that holds these packages and their dependencies, laid out like `/`, with `usr/` in it. Fetches it if it is
+ * missing. It is moved into place as a whole, so another process never finds half of it. Throws a one-line error if this is not
+ * Debian or nothing can be fetched.
  */
 export async function unpackFromDebian(name: string, packages: readonly string[], size: string): Promise<string> {
   const unpacked = join(runtime, name)
@@ -25,7 +27,7 @@ export async function unpackFromDebian(name: string, packages: readonly string[]
     }
     renameSync(join(staging, 'root'), unpacked)
   } catch (error) {
-    // Another process that fetches at the same time may have been first.
+    // Another process may have fetched it in the meantime.
     if (existsSync(unpacked)) return unpacked
     const said = error as { stderr?: string; message: string }
     throw new Error(`${name} could not be fetched (${(said.stderr || said.message).trim().split('\n').at(-1)})`)
@@ -35,7 +37,7 @@ export async function unpackFromDebian(name: string, packages: readonly string[]
   return unpacked
 }
 
-/** The folders of shared libraries in it, as LD_LIBRARY_PATH takes them. */
+/** The folders of an unpacked tree that contain shared libraries, for LD_LIBRARY_PATH. */
 export function librariesIn(unpacked: string): string[] {
   const files = readdirSync(join(unpacked, 'usr', 'lib'), { recursive: true, withFileTypes: true })
   return [...new Set(files.filter(({ name }) => name.includes('.so')).map(({ parentPath }) => parentPath))]
@@ -43,11 +45,11 @@ export function librariesIn(unpacked: string): string[] {
 
 function isDebian(): boolean {
   const file = '/etc/os-release'
-  // Ubuntu's packages of these names may hold nothing but a pointer elsewhere.
+  // On Ubuntu, packages of these names may be empty and only point elsewhere.
   return process.platform === 'linux' && existsSync(file) && /^ID=debian$/m.test(readFileSync(file, 'utf8'))
 }
 
-/** With apt's lists and archives in the same folder. */
+/** Keeps apt's lists and archives in the same folder. */
 async function downloadPackages(folder: string, packages: readonly string[]): Promise<string[]> {
   for (const name of ['state/lists/partial', 'cache/archives/partial', 'root']) mkdirSync(join(folder, name), { recursive: true })
   const settings = [
@@ -55,7 +57,7 @@ async function downloadPackages(folder: string, packages: readonly string[]): Pr
     `Dir::Cache=${folder}/cache`,
     'Dir::State::status=/var/lib/dpkg/status',
     'Debug::NoLocking=true',
-    // As root, apt would download as an account that may not write here.
+    // When apt runs as root, it downloads under an account that may not write here.
     'APT::Sandbox::User=root',
   ].flatMap((setting) => ['--option', setting])
   await run('apt-get', [...settings, '--quiet=2', 'update'])

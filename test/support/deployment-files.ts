@@ -1,4 +1,4 @@
-// What an operator or a maintainer takes from the repository: read as the tools read it that it is for.
+// Reads the files that operators and maintainers use, parsed as the tools parse them.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import type { Json } from './client.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-// The command line's own; the tests need not list it a second time.
+// Takes the command line's YAML parser, so that the tests need not list it as well.
 const { parseAllDocuments } = createRequire(join(root, 'packages/cli/package.json'))('yaml') as {
   parseAllDocuments(text: string): { errors: Error[]; toJS(): unknown }[]
 }
@@ -16,7 +16,7 @@ export function readText(path: string): string {
   return readFileSync(join(root, path), 'utf8')
 }
 
-/** The documents of a YAML text; throws where it is none. */
+/** Returns the documents of a YAML text. Throws if the text is not YAML. */
 export function parseYaml(text: string): Json[] {
   return parseAllDocuments(text).map((document) => {
     const [fault] = document.errors
@@ -30,7 +30,7 @@ export function readYaml(path: string): Json {
   return document ?? {}
 }
 
-/** The page and the heading that a reference such as `docs/operating.md#logs` names, if they are there. */
+/** Whether the page and the heading of a reference such as `docs/operating.md#logs` exist. */
 export function isInDocs(reference: string): boolean {
   const [page = '', anchor] = reference.split('#')
   try {

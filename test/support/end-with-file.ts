@@ -1,4 +1,4 @@
-// A setup file, run anew for each test file, though modules are shared by all files of a worker.
+// A setup file: vitest runs it again for each test file, although the files of a worker share their modules.
 import { afterAll } from 'vitest'
 import { endFile } from './on-file-end.ts'
 

@@ -1,4 +1,5 @@
-// Loaded in every vitest worker: one whose vitest was killed would run its test to the end, and what that test started with it.
+// Loaded in every vitest worker. If vitest was killed, its workers would otherwise finish
+// their test, along with all that it started.
 const key = Symbol.for('gatehouse.ends-with-parent')
 const shared = globalThis as { [key]?: true }
 

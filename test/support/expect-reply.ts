@@ -4,7 +4,7 @@ import type { Reply } from './service.ts'
 
 const fieldErrorCodes = ['required', 'invalid_type', 'invalid_value', 'unknown_field', 'too_short', 'too_long', 'too_common']
 
-/** What every answer has, whatever it is. */
+/** Checks the headers that every answer has. */
 export function expectHeaders({ headers, status }: Reply): void {
   expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/)
   expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -14,7 +14,7 @@ export function expectHeaders({ headers, status }: Reply): void {
   if (status !== 204) expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
 }
 
-/** An error in its whole: status, code, exact members, headers. `label` says which of many requests it answered. */
+/** Checks a whole error: status, code, exact members, headers. `label` says which of many requests it answered. */
 export function expectError(reply: Reply, code: ErrorCode, label = ''): void {
   const { body, headers, status } = reply
   expect({ status, code: body.code, label }).toEqual({ status: errorCodes[code].status, code, label })
@@ -31,7 +31,7 @@ export function expectError(reply: Reply, code: ErrorCode, label = ''): void {
       expect(fieldErrorCodes).toContain(error.code)
     }
   }
-  // RFC 6750: the scheme alone for a request without a token, `invalid_token` for one that is no good.
+  // RFC 6750: only the scheme and realm for a request without a token, `invalid_token` for a bad token.
   const challenge = headers.get('www-authenticate')
   if (code === 'token_missing') expect(challenge).toBe('Bearer realm="gatehouse"')
   else if (code.startsWith('token_')) expect(challenge).toMatch(/^Bearer realm="gatehouse", error="invalid_token"/)

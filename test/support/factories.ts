@@ -1,9 +1,9 @@
-// What a test stands on, made by the routes that admins use.
+// Builds what tests need through the routes that admins use.
 
 import { markVerified } from './rows.ts'
 import { buildApp, buildUser, type Json, type TestService, unique } from './service.ts'
 
-/** Asks as a system_admin for what cannot fail here; the body of the answer. */
+/** Sends a request as a system_admin and returns the body of the answer. Throws if it is refused. */
 async function ask(service: TestService, method: string, path: string, body?: Json): Promise<Json> {
   const reply = await service.admin(method, `/admin${path}`, { body })
   if (reply.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(reply.body)}`)
@@ -30,7 +30,7 @@ export function addMember(
   return ask(service, 'PUT', `/organizations/${organizationId}/members/${userId}`, { role_codes })
 }
 
-/** A role that holds these permissions; its code. */
+/** Creates a role with these permissions and returns its code. */
 export async function buildRole(
   service: TestService,
   scope: 'global' | 'org',
@@ -42,7 +42,7 @@ export async function buildRole(
   return code
 }
 
-/** Assigns a global role. A platform role takes an account that is proven, so the user's address is verified for one. */
+/** Assigns a global role. Platform roles require a proven account, so the user's address is verified first for those. */
 export async function assignRole(service: TestService, userId: string, role_code: string): Promise<void> {
   if (['system_admin', 'super_admin'].includes(role_code)) await markVerified(service, userId)
   await ask(service, 'POST', `/users/${userId}/roles`, { role_code })
@@ -61,14 +61,14 @@ interface InvitationSettings {
   organizationId: string
   roles?: readonly string[]
   email?: string
-  /** The app that it names; an invitation by a system_admin grants it. */
+  /** The app that the invitation names. It is granted if the invitation is by a system_admin. */
   appCode?: string
   expiresInSeconds?: number
-  /** An org_admin, whose address is verified. */
+  /** An org_admin is created with a verified address. */
   by?: 'system_admin' | 'org_admin'
 }
 
-/** An invitation; its token. */
+/** Creates an invitation and returns its token. */
 export async function buildInvitation(
   service: TestService,
   { organizationId, roles = ['org_member'], email, appCode, expiresInSeconds, by = 'system_admin' }: InvitationSettings,

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import './fault.ts'
 
-/** Prints each fault test as a line of one Markdown table: what is promised, what was measured, whether it held, how to repeat it. */
+/** Prints the fault tests as a Markdown table: the promise, what was measured, whether it held, and how to repeat it. */
 export default class FaultTable implements Reporter {
   onInit(): void {
     console.log('| Promise | Figure | Held | Command |\n| --- | --- | --- | --- |')

@@ -14,12 +14,12 @@ export function sized<T>(short: T, long: T): T {
   return process.env[longFormVariable] === undefined ? short : long
 }
 
-/** Notes what was measured; the last word counts. */
+/** Records what was measured; a later call replaces the earlier one. */
 export function measured({ task }: TestContext, figure: string): void {
   task.meta.figure = figure
 }
 
-/** The value below which so much of them lies: 0.5 is the median, 1 the greatest. */
+/** The value that this share of the values lies below: 0.5 is the median, 1 the greatest. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -1,8 +1,8 @@
 import { beforeAll } from 'vitest'
 
 /**
- * What the tests of a file share: declared while they are collected, built before the first of them. It stands for what `build` makes and
- * can be used in tests and hooks, and in fixtures that are declared after it.
+ * Declares an object that the tests of a file share; it is built before the first of them. The result stands for what `build`
+ * returns. Use it in tests and hooks, and in fixtures that are declared later.
  */
 export function fixture<T extends object>(build: () => Promise<T>): T {
   let built: T

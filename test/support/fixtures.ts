@@ -20,7 +20,7 @@ export function serviceFixture(settings: Record<string, string> = {}, { frozen =
   })
 }
 
-/** A service that sends its mail to a mailbox of its own. */
+/** A service and the mailbox that its mail goes to. */
 export function mailingFixture(
   settings: Record<string, string> = {},
   { frozen = false }: ServiceOptions = {},
@@ -32,7 +32,7 @@ export function mailingFixture(
   }
 }
 
-/** An app with these settings; without any, it lets everybody in. */
+/** An app with these settings; without any, it grants access to everyone who signs up. */
 export function appFixture(service: TestService, settings: Record<string, unknown> = { auto_grant_on_signup: true }): Json {
   return fixture(() => buildApp(service, settings))
 }

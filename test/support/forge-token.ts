@@ -1,4 +1,5 @@
-// Tokens that the service would not make, signed with whatever a forger may have; without the library that the service uses.
+// Makes tokens that the service would not issue, signed with any key a forger may
+// have. It does not use the service's own library.
 import { createHmac } from 'node:crypto'
 import { ACCESS_SECRET } from './client.ts'
 
@@ -8,7 +9,7 @@ function encode(part: unknown): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url')
 }
 
-/** A JWT of these claims, signed with the secret that every consumer holds unless told. */
+/** A JWT with these claims, by default signed with the secret that every consumer holds. */
 export function forgeToken(
   claims: Record<string, unknown>,
   {

@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node'
 import { type DatabaseKind, prepareTemplates } from './database.ts'
 import { buildPrograms, type Programs } from './programs.ts'
 
-/** One per run and not per project: vitest loads this file anew for each project that names it, so module state would not do. */
+/** Shared by the whole run. It is not module state, because vitest loads this file again for each project that names it. */
 interface Preparations {
   byKind: Map<DatabaseKind, ReturnType<typeof prepareTemplates>>
   programs: Promise<Programs>

@@ -1,24 +1,27 @@
-/** `fast`, `full` or `chosen`, as `scripts/test.ts` was asked for; vitest on its own runs everything. */
+/** `fast`, `full` or `chosen`, set by `scripts/test.ts`. Unset, if vitest is called directly, everything runs. */
 export const laneVariable = 'TEST_LANE'
-/** Set where the run keeps what each file took. */
+/** Set if the run should save how long each file took. */
 export const weighVariable = 'TEST_WEIGH'
 
 export const isFastLane = process.env[laneVariable] === 'fast'
 
-/** How many of so many random cases a test takes. */
+/** How many of `count` random cases a test runs: a third of them in the fast lane. */
 export function samples(count: number): number {
   return isFastLane ? Math.ceil(count / 3) : count
 }
 
 let turn = 0
-/** The cases of a test that asks the same of many routes. The fast lane deals them out: each route gets a quarter, the next route another one. */
+/**
+ * The cases of a test that checks the same on many routes. In the fast lane each route
+ * gets a quarter of them, the next route another.
+ */
 export function dealt<T>(cases: readonly T[]): readonly T[] {
   if (!isFastLane) return cases
   turn += 1
   return cases.filter((_, index) => index % 4 === turn % 4)
 }
 
-/** For the last lines of a run. */
+/** The lane, as the last lines of a run name it. */
 export function describeLane(): string {
   const lane = process.env[laneVariable]
   return lane === 'fast' || lane === 'full' ? `${lane} lane` : 'these tests'

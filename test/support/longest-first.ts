@@ -1,5 +1,5 @@
-// In which order the files run: the longest first, by what they took when `npm test -- --full --weigh` last wrote it down. Else a long
-// one that begins last would keep one worker busy while the others have nothing left.
+// Runs the longest files first, by the times that `npm test -- --full --weigh` last wrote down. Otherwise a long file that starts
+// last would keep one worker busy while the others are done.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,8 +20,8 @@ export default class LongestFirst implements TestSequencer {
   }
 
   /**
-   * Workers are kept for files of one project, so these stay together. The project whose files are the shortest comes last, so that no
-   * worker is left with a long file while the others have nothing to do.
+   * A worker is reused for files of the same project, so these stay together. The project with the shortest files comes last, so
+   * that no worker is left with a long file while the others are done.
    */
   sort(specifications: TestSpecification[]): TestSpecification[] {
     const average = new Map<string, number>()
@@ -41,13 +41,13 @@ export default class LongestFirst implements TestSequencer {
     return specifications
   }
 
-  /** A file that was never weighed may be long. */
+  /** A file that has no recorded time may be long. */
   #weigh({ project, moduleId }: TestSpecification): number {
     return weights[project.name]?.[relative(this.#root, moduleId)] ?? 1_000
   }
 }
 
-/** Keeps what a run took; for a whole one. */
+/** Saves how long each file took. Call it only after a run of all files. */
 export function writeWeights(modules: readonly TestModule[]): void {
   const found: Weights = {}
   for (const module of modules) {

@@ -1,4 +1,4 @@
-// A mail server and what has arrived at it: real SMTP, read by a parser that is not the sender's.
+// A mail server and the mail that it received: real SMTP, read by a parser that the sender does not use.
 import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
@@ -10,7 +10,7 @@ const patienceMs = 60_000
 const lookMs = 10
 
 export interface Mail {
-  /** The recipient that SMTP was told. */
+  /** The recipient named in the SMTP envelope. */
   to: string
   from: string
   subject: string
@@ -18,10 +18,10 @@ export interface Mail {
   html: string
   /** Every line of the text that is a link. */
   links: string[]
-  /** The token of the first of them. */
+  /** The token of the first link. */
   token: string
   headers: Map<string, string>
-  /** As it came over the wire. */
+  /** The message as it came over the wire. */
   raw: string
 }
 
@@ -31,18 +31,18 @@ export interface Mailbox {
   /** All that has arrived, oldest first. */
   mails: Mail[]
   mailsTo(address: string): Mail[]
-  /** The mail to an address that comes next, or came and was not taken yet; each is taken once. `fits` narrows it to a subject. */
+  /** The first mail to an address that was not taken yet; waits if there is none. `fits` matches the subject. */
   take(address: string, fits?: RegExp): Promise<Mail>
-  /** What the server says to a recipient, and to a message, instead of taking it; undefined takes it. */
+  /** The SMTP replies that refuse a recipient or a message; if undefined, it is accepted. */
   refuse: { recipient?: string; message?: string }
-  /** The recipients that were named, taken or not. */
+  /** All recipients that were named, accepted or not. */
   named: string[]
-  /** Ends the server: connections are refused from now on. Open again on the same port with `open`. */
+  /** Stops the server: connections are refused until `open`, which uses the same port. */
   close(): Promise<void>
   open(): Promise<void>
 }
 
-/** Waits until something holds. */
+/** Polls until `look` returns something other than undefined or false. Throws if that takes too long. */
 export async function until<T>(look: () => T | undefined | false | Promise<T | undefined | false>, what = 'it'): Promise<T> {
   for (const end = performance.now() + patienceMs; ; ) {
     const found = await look()
@@ -52,7 +52,7 @@ export async function until<T>(look: () => T | undefined | false | Promise<T | u
   }
 }
 
-/** Starts a mail server; it ends with the test. Options are those of smtp-server, for TLS and logins. */
+/** Starts a mail server; it is stopped when the test ends. The options are those of smtp-server, for TLS and logins. */
 export async function startMailbox(options: SMTPServerOptions = {}, onEnd: OnEnd = onTestFinished): Promise<Mailbox> {
   let server: SMTPServer | undefined
   let port = 0
@@ -114,7 +114,7 @@ function createServer(mailbox: Mailbox, options: SMTPServerOptions): SMTPServer 
   })
 }
 
-/** `450 try later` as the error that smtp-server makes that reply of. */
+/** Turns a reply such as `450 try later` into the error for which smtp-server sends it. */
 function refusal(reply: string | undefined): Error | undefined {
   if (reply === undefined) return undefined
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) })

@@ -1,4 +1,4 @@
-// A service that sends its mail to a mail server of the tests.
+// A service that sends its mail to a mail server in the tests.
 import { onTestFinished } from 'vitest'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { mailChannel } from '../../packages/server/src/workers/send-mail.ts'
@@ -8,18 +8,18 @@ import { buildService, type TestService } from './service.ts'
 
 export * from './mail-server.ts'
 
-/** Starts the worker that sends, as `serve` does it; it stops with the test. */
+/** Starts the worker that sends, as `serve` does; it stops when the test ends. */
 export function startSending(service: TestService, onEnd: OnEnd = onTestFinished): void {
   const worker = startOutbox(service.deps, { mail: mailChannel, webhook: createWebhookChannel() })
   onEnd(() => worker.stop())
 }
 
-/** Lets the worker look now: a test that has moved the clock does not wait for its next look. */
+/** Makes the worker look at the outbox immediately, for tests that have moved the clock. */
 export function sendNow(service: TestService): void {
   service.deps.outboxBell.ring()
 }
 
-/** Waits until no mail is waiting to be sent: what has not arrived by then never will. */
+/** Waits until no mail is pending. A mail that has not arrived by then was not sent. */
 export async function allSent(service: TestService): Promise<void> {
   await until(async () => {
     const waiting = await service.deps.db('outbox').where({ kind: 'mail', status: 'pending' }).first('id')
@@ -27,7 +27,7 @@ export async function allSent(service: TestService): Promise<void> {
   }, 'an outbox without waiting mails')
 }
 
-/** A service that sends its mail to a mailbox of its own. */
+/** Starts a service and the mailbox that its mail goes to. */
 export async function buildMailingService(
   settings: Record<string, string> = {},
   onEnd: OnEnd = onTestFinished,

@@ -1,5 +1,5 @@
-// A database as it stands after years: users by the thousand or million with all that a real one has, written by a statement for each
-// table. Ids and times rise together, as they do when users come one after the other.
+// Fills a database as it would look after years: thousands or millions of users with everything that real users have, written
+// with one statement for each table. Ids and times rise together, as they do when users register one after the other.
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
@@ -13,15 +13,15 @@ const poolCount = 50
 
 export interface ManyUsers {
   users: number
-  /** What the rows refer to; made through the API or by hand before. */
+  /** These records must already exist, because the rows refer to them. */
   appIds: readonly [main: string, other: string]
   roleCode: string
   providerId: string
-  /** Of every user's password. */
+  /** The hash of every user's password. */
   passwordHash: string
 }
 
-/** The address of a user, counted from 1. */
+/** The address of a user. Users are counted from 1. */
 export function emailOf(user: number): string {
   return `user${user}@example.com`
 }
@@ -31,18 +31,18 @@ export function refreshTokenOf(user: number): string {
   return `grt_live${user}`
 }
 
-/** Some are suspended or deleted, live in another pool or have a second factor: all but these get tokens for their password. */
+/** Whether a user gets tokens for the password. Some are suspended or deleted, are in another pool or have a second factor. */
 export function canLogIn(user: number): boolean {
   return user % 50 > 1 && user % 10 !== 7 && user % 20 !== 0
 }
 
-/** One way to write what both databases have under other names. */
+/** SQL expressions that the two databases write differently. */
 interface Dialect {
   /** Rows with one column `i`, from 1. */
   numbers(count: number): string
-  /** A UUIDv7 of a moment and a number. */
+  /** A UUIDv7 made from a time in milliseconds and a number. */
   id(ms: string, number: string): string
-  /** What is stored of an opaque token. */
+  /** The digest that is stored for an opaque token. */
   digest(text: string): string
   uuid(literal: string): string
 }
@@ -65,12 +65,12 @@ const dialects: Record<DatabaseKind, Dialect> = {
 
 interface Rows {
   table: string
-  /** One row for each so many users. */
+  /** Every how many users there is a row; 1 by default. */
   each?: number
   columns: Record<string, string>
 }
 
-/** `u` is a row's user; the expressions are the same on both databases. */
+/** The SQL expression of each column, the same on both databases. `u` is the number of the row's user. */
 function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, passwordHash }: ManyUsers): Rows[] {
   const { id, digest, uuid } = dialects[kind]
   const now = Date.now()
@@ -249,10 +249,10 @@ async function runOnPostgres(databaseUrl: string, statements: readonly string[])
   const client = new (fromServer('pg').Client)({ connectionString: databaseUrl })
   await client.connect()
   try {
-    // What refers to what is right by construction; to check it takes longer than to write it.
+    // The foreign keys are correct by construction. Checking them would take longer than writing the rows.
     await client.query('set session_replication_role = replica')
     await client.query("set maintenance_work_mem = '512MB'")
-    // An index that is built at the end is built in a fraction of the time.
+    // Building an index at the end takes a fraction of the time.
     const { rows: indexes } = await client.query(
       `select indexname as name, indexdef as definition from pg_indexes where schemaname = 'public'
        and not exists (select from pg_constraint where conindid = format('%I.%I', schemaname, indexname)::regclass)
@@ -275,7 +275,7 @@ async function runOnSqlite(databaseUrl: string, statements: readonly string[]): 
   db.exec('begin')
   for (const statement of statements) {
     db.exec(statement)
-    // Connections of this process that are due to be closed are closed meanwhile.
+    // Lets the event loop close connections of this process that are due to be closed.
     await setImmediate()
   }
   db.exec('commit')

@@ -1,4 +1,4 @@
-// Packages as npm packs them, which is what its registry would get.
+// Packs packages with npm, as they would go to the registry.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ export type PackageName = (typeof packages)[number]
 
 export const packageFolder = (name: PackageName) => fileURLToPath(new URL(`../../packages/${name}`, import.meta.url))
 
-/** Packs a package into a folder; the path of its tarball. */
+/** Packs a package into a folder and returns the path of the tarball. */
 export function npmPack(name: PackageName, folder: string): string {
   mkdirSync(folder, { recursive: true })
   execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: packageFolder(name), stdio: 'pipe' })
@@ -17,7 +17,7 @@ export function npmPack(name: PackageName, folder: string): string {
   return join(folder, tarball!)
 }
 
-/** Unpacks a tarball into a folder, without what npm puts around it. */
+/** Unpacks a tarball into a folder, without the top folder that npm adds. */
 export function unpack(tarball: string, folder: string): void {
   mkdirSync(folder, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'])

@@ -1,4 +1,4 @@
-// An npm registry on this machine: what npx does with a package, without the one that everybody uses.
+// An npm registry on this machine, to test npx with a package without the public registry.
 import { execFileSync } from 'node:child_process'
 import { createReadStream, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -12,12 +12,12 @@ interface Manifest {
   dependencies?: Record<string, string>
 }
 
-/** Where a version of a package is unpacked. */
+/** The versions of a package, and the folder where each is unpacked. */
 type Versions = Map<string, { manifest: Manifest; folder: string }>
 
 /**
- * Serves a packed package, and what it depends on as it is installed below `installed`. `workplace` is an empty folder for its files.
- * Other packages are not there.
+ * Serves a packed package, and its dependencies as they are installed below `installed`. Other packages are not found.
+ * `workplace` is an empty folder for the files of the registry.
  */
 export async function startNpmRegistry(tarball: string, installed: string, workplace: string) {
   const unpacked = join(workplace, 'unpacked')
@@ -57,7 +57,7 @@ function addDependencies(packages: Map<string, Versions>, { dependencies = {} }:
   }
 }
 
-/** As Node finds it, from a folder upwards. */
+/** Finds a package as Node does, from a folder upwards. */
 function findInstalled(name: string, from: string): string {
   const folder = join(from, 'node_modules', name)
   if (existsSync(folder)) return realpathSync(folder)
@@ -72,7 +72,7 @@ function packument(url: string, name: string, versions: Versions) {
   return { name, 'dist-tags': { latest: [...versions.keys()].at(-1) }, versions: Object.fromEntries(all) }
 }
 
-/** The tarball of a folder, in which all stands below `package/`. */
+/** Packs a folder into a tarball, with every file below `package/`. */
 function pack(folder: string, workplace: string): string {
   const tarball = `${workplace}.tgz`
   if (existsSync(tarball)) return tarball

@@ -1,4 +1,5 @@
-// An OpenID Connect provider on loopback: oidc-provider, with accounts of the test's making, and with answers that a test can tamper with.
+// An OpenID Connect provider on loopback: oidc-provider, with accounts that the test
+// adds, and answers that a test can tamper with.
 import { generateKeyPairSync, type JsonWebKey, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,19 +31,19 @@ export interface TestProvider {
   /** Claims by subject. */
   accounts: Map<string, Json>
   key: SigningKey
-  /** Makes of an answer another one. */
+  /** Replaces the answer of an endpoint. */
   tamper: Partial<Record<Endpoint, (body: Json) => Json>>
-  /** Answers of this status instead. */
+  /** The endpoint answers with this status instead. */
   broken: Partial<Record<Endpoint, number>>
   /** These never answer. */
   hanging: Set<Endpoint>
-  /** How often each was asked. */
+  /** How many requests each endpoint received. */
   asked: Record<Endpoint, number>
-  /** An account; its subject. */
+  /** Adds an account and returns its subject. */
   addAccount(claims: Json): string
-  /** Signs with other keys from now on. */
+  /** Signs with a new key from now on. */
   rotateKeys(): void
-  /** What a browser does at the provider: logs in as `subject`, and comes back to the address that this returns. */
+  /** Logs in at the provider as `subject`, as a browser would. Returns the address that the provider redirects to. */
   logIn(authorizationUrl: string, subject: string): Promise<URL>
   /** Connections are refused from now on, until `open`. */
   close(): Promise<void>
@@ -54,7 +55,7 @@ export function newKey(): SigningKey {
   return { kid: randomBytes(6).toString('hex'), privateKey, publicJwk: publicKey.export({ format: 'jwk' }) }
 }
 
-/** A JWT of these claims; without a key one of `alg: none`. */
+/** A JWT with these claims. If the key is null, it has `alg: none`. */
 export function signToken(claims: Json, key: SigningKey | null): string {
   const header = key ? { alg: 'RS256', kid: key.kid, typ: 'JWT' } : { alg: 'none', typ: 'JWT' }
   const body = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
@@ -62,8 +63,8 @@ export function signToken(claims: Json, key: SigningKey | null): string {
 }
 
 /**
- * Starts a provider; `redirectUris` are the callbacks that it knows of its one client. With `pages` it logs a person in by its own
- * pages, any password will do, and asks for consent; without, `logIn` does it.
+ * Starts a provider; `redirectUris` are the callbacks of its only client. With `pages` it shows its own login page, which accepts
+ * any password, and asks for consent. Without, use `logIn`.
  */
 export async function openProvider(redirectUris: readonly string[], { pages = false } = {}): Promise<TestProvider> {
   let server: Server
@@ -106,7 +107,7 @@ export async function openProvider(redirectUris: readonly string[], { pages = fa
   return provider
 }
 
-/** What a provider remembers, gone with the process. */
+/** Storage for a provider in memory. */
 class MemoryAdapter {
   static readonly #rows = new Map<string, Json>()
   readonly #model: string
@@ -157,7 +158,7 @@ function createOidcProvider({ issuer, accounts, key }: TestProvider, redirectUri
   return provider
 }
 
-/** Logs in by `login_hint`, and takes consent as given. */
+/** Logs in the user of `login_hint`, without asking for consent. */
 function withoutPages(provider: () => Provider) {
   return {
     interactions: { url: () => '/interaction' },
@@ -207,7 +208,7 @@ function tamperWith(response: ServerResponse, change: (body: Json) => Json): voi
   }) as typeof response.end
 }
 
-/** Follows redirects within the provider, with its cookies, to the first that leads away. */
+/** Follows redirects within the provider, with its cookies, and returns the first address outside of it. */
 export async function followAsBrowser(issuer: string, start: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let url = new URL(start)

@@ -1,8 +1,8 @@
 const ends: (() => Promise<void>)[] = []
 
 /**
- * Runs `fn` after the last test of the file; what was given last goes first. For what a `beforeAll` opens: an `afterAll` that is
- * registered inside of one never runs.
+ * Runs `fn` after the last test of the file, in reverse order of registration. Use it for what a `beforeAll` opens: vitest never
+ * runs an `afterAll` that is registered inside a `beforeAll`.
  */
 export function onFileEnd(fn: () => Promise<void>): void {
   ends.push(fn)

@@ -1,11 +1,11 @@
-// What a client of an API loses from one OpenAPI document to the next. As much of JSON Schema is read as the generator writes; a keyword
-// that it does not know and that changed is told as a loss, so that nothing passes unread.
+// Finds what clients of an API lose between two OpenAPI documents. It understands the part of JSON Schema that our generator
+// writes. A change of any other keyword is reported as a loss, so that no change goes unnoticed.
 import type { Json } from './service.ts'
 
-/** Which way the data goes: what a client sends may become freer, what it reads may become stricter. */
+/** The direction of the data: rules for what a client sends may get looser, rules for what it reads may get stricter. */
 type Way = 'sent' | 'read'
 
-/** A line for each thing that is removed or narrowed, in the order of the document before. */
+/** Returns a line for each thing that is removed or narrowed, in the order of the older document. */
 export function lossesBetween(before: Json, after: Json): string[] {
   const losses = new Set<string>()
   for (const [path, methods] of Object.entries<Json>(before.paths)) {
@@ -62,7 +62,7 @@ export function lossesBetween(before: Json, after: Json): string[] {
     const [one, other] = [resolved(before, rawOne ?? {}), resolved(after, rawOther ?? {})]
     const [ones, others] = [variantsOf(one), variantsOf(other)]
     if (ones.length === 1 && others.length === 1) return lossesOfVariant(name, ones[0], others[0], way, within)
-    // What may be sent must be takeable still, and what may be read must have been readable before.
+    // Every variant that could be sent must still be accepted. Every variant that can be read must have been possible before.
     const [kept, among] = way === 'sent' ? [ones, others] : [others, ones]
     const isCovered = (variant: Json) =>
       among.some((each) => {
@@ -106,7 +106,7 @@ export function lossesBetween(before: Json, after: Json): string[] {
   }
 }
 
-/** Least and most of something: what a client may send only widens. */
+/** Compares limits, which may only become wider for what a client sends. */
 function compareLimits(one: Json, other: Json, way: Way, lose: (what: string) => void): void {
   if (way === 'read') return
   for (const least of ['minLength', 'minItems', 'minimum', 'exclusiveMinimum', 'minProperties'])
@@ -117,7 +117,7 @@ function compareLimits(one: Json, other: Json, way: Way, lose: (what: string) =>
     if (other[rule] !== undefined && other[rule] !== one[rule]) lose(`${rule} ${one[rule] ?? 'none'} became ${other[rule]}`)
 }
 
-/** Keywords that are compared by name, and those that say nothing of what is valid. */
+/** Keywords that are compared above, and keywords that do not affect what is valid. */
 const read = new Set([
   ...['type', 'enum', 'const', 'properties', 'required', 'items', 'additionalProperties', 'anyOf', 'oneOf', '$ref', 'pattern'],
   ...['minLength', 'minItems', 'minimum', 'exclusiveMinimum', 'minProperties', 'maxLength', 'maxItems', 'maximum'],

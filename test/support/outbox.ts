@@ -1,11 +1,11 @@
-// The outbox's worker beside a service in this process, so that its clock and its network can be handed in.
+// Runs the outbox worker in this process, next to a service, so that tests control its clock and its network.
 import { expect, onTestFinished } from 'vitest'
 import { resolveOnce } from '../../packages/server/src/adapters/guarded-dial.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import type { Json, TestService } from './service.ts'
 
-/** Takes no entry. */
+/** A channel that sends nothing. */
 export const idle: Channel = {
   atOnce: 0,
   atOncePerDestination: 0,
@@ -15,7 +15,7 @@ export const idle: Channel = {
 
 type Network = Parameters<typeof createWebhookChannel>[0]
 
-/** Sends the webhooks of a service until the test ends; an attempt may take 10 s, or what `network` says. */
+/** Sends the webhooks of a service until the test ends. An attempt may take 10 s unless `network` says otherwise. */
 export function sendWebhooks(
   service: TestService,
   network: Partial<Network> = {},
@@ -27,13 +27,13 @@ export function sendWebhooks(
   return worker
 }
 
-/** Moves the clock of the service and has its worker look. */
+/** Moves the clock of the service and makes its worker look at the outbox. */
 export function passTime(service: TestService, seconds: number): void {
   service.advance(seconds)
   service.deps.outboxBell.ring()
 }
 
-/** The deliveries of an app, oldest first, once all of them are as told. */
+/** Waits until the deliveries of an app, oldest first, match `expected`, and returns them. */
 export async function deliveriesOf(service: TestService, app: { id: string }, expected: Json[]): Promise<Json[]> {
   let items: Json[] = []
   await expect

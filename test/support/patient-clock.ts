@@ -1,5 +1,5 @@
-// A clock for the time limits that tests look at. On a busy machine a process waits for its turn, now and then for long, and what it
-// measures by the wall has that in it.
+// A clock for the time limits that tests check. On a busy machine a process sometimes waits long for
+// its turn, and wall time includes that wait.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 
@@ -9,9 +9,9 @@ let watchers = 0
 let isRunning = false
 
 /**
- * Milliseconds since now, in steps that begin only when the one before has ended: a stretch in which this process did not get to run
- * counts as one step, however long it was. On a machine with nothing else to do it is a few per cent behind the wall, so it is for
- * upper bounds alone.
+ * Counts milliseconds from now on, in steps that begin only when the previous one has ended: a period in which this
+ * process did not run counts as one step, however long it was. On an idle machine it lags a few per cent behind
+ * wall time, so use it only for upper bounds.
  */
 export function startPatientClock(): () => number {
   const from = steps

@@ -1,5 +1,5 @@
-// Two Postgres with streaming replication under Patroni, which asks etcd who is the primary, and HAProxy before them. All of it are
-// Debian packages, unpacked for the tests.
+// Two Postgres servers with streaming replication under Patroni, which asks etcd who is the primary, and HAProxy in front of
+// them. All of them come from Debian packages, unpacked for the tests.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chownSync,
@@ -28,7 +28,7 @@ const startTimeoutMs = 90_000
 
 export interface PatroniNode {
   name: string
-  /** Of its Postgres, past everything else. */
+  /** Leads directly to its Postgres. */
   url: string
   /** Ends it as a power cut does: Patroni, Postgres and all its processes at once. */
   kill(): void
@@ -45,7 +45,7 @@ export interface PatroniCluster {
   url: string
   /** Leads to the primary, through HAProxy. */
   balancedUrl: string
-  /** The primary, once the other one repeats what it writes, synchronously where it is to be so. */
+  /** Waits until the standby replicates what the primary writes, synchronously if the cluster is synchronous. */
   healthy(): Promise<{ primary: PatroniNode; standby: PatroniNode }>
   isPrimary(node: PatroniNode): Promise<boolean>
   /** Resolves when the node is the primary. */
@@ -55,18 +55,18 @@ export interface PatroniCluster {
 
 interface Programs {
   root: string
-  /** Of Postgres. */
+  /** The folder of the Postgres programs. */
   binaries: string
   env: Record<string, string>
   ids: { uid?: number; gid?: number }
 }
 
-/** Throws, in one line, where there are none and none can be fetched. */
+/** Throws a one-line error if the packages are missing and cannot be fetched. */
 export async function providePatroni(): Promise<string> {
   return unpackFromDebian('patroni', ['patroni', 'etcd-server', 'haproxy', 'postgresql-15'], '30 MB')
 }
 
-/** Waits until somebody else would see it. */
+/** Polls until the condition holds. Throws, with the logs, if that takes longer than `startTimeoutMs`. */
 async function until(holds: () => Promise<boolean>, what: string, logs: () => string): Promise<void> {
   const givenUpAt = Date.now() + startTimeoutMs
   while (!(await holds().catch(() => false))) {
@@ -96,7 +96,7 @@ function prepare(unpacked: string, folder: string): Programs {
   }
 }
 
-/** The account nobody may be unable to read a checkout in someone's home. */
+/** Copies the programs, because the account `nobody` may be unable to read a checkout in a home directory. */
 function copyPrograms(unpacked: string): string {
   const copied = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-patroni-'))
   cpSync(unpacked, copied, { recursive: true, verbatimSymlinks: true })
@@ -121,7 +121,7 @@ export async function startPatroni({ isSynchronous = true } = {}): Promise<Patro
       .filter((name) => name.endsWith('.log'))
       .map((name) => `--- ${name}\n${readFileSync(join(folder, name), 'utf8').split('\n').slice(-30).join('\n')}`)
       .join('\n')
-  /** Its output goes into a file, since a program whose reader is gone could hang. */
+  /** The output of a program goes to a file, since a program could hang if it writes to a pipe that nothing reads. */
   const start = (name: string, command: string, words: string[]): ChildProcess => {
     const line = ['-c', 'log=$1; shift; exec "$@" >>"$log" 2>&1 </dev/null', 'sh', join(folder, `${name}.log`), command, ...words]
     const child = spawn('sh', line, { ...programs.ids, cwd: folder, env: programs.env, detached: true, stdio: 'ignore' })
@@ -149,7 +149,7 @@ export async function startPatroni({ isSynchronous = true } = {}): Promise<Patro
     b.start()
     const balancerPort = await startHaproxy(start, folder, programs, nodes)
     const replicating = `select count(*) from pg_stat_replication where state = 'streaming'${isSynchronous ? " and sync_state = 'sync'" : ''}`
-    /** Whether Patroni would let it take over. */
+    /** Whether Patroni would let this node take over. */
     const isCandidate = async ({ restPort }: BuiltNode) =>
       (await callHttp(`http://127.0.0.1:${restPort}/${isSynchronous ? 'synchronous' : 'replica'}`, 'GET')).status === 200
     const cluster: PatroniCluster = {
@@ -180,8 +180,8 @@ export async function startPatroni({ isSynchronous = true } = {}): Promise<Patro
 }
 
 /**
- * Ends all processes and removes the folder once told so, or when this process ends, be it by SIGKILL: until then the shell waits for the
- * end of its stdin.
+ * Starts a shell that kills all processes and removes the folder once its stdin is closed: by `stop`,
+ * or when this process ends, even by SIGKILL.
  */
 function watchOver(folder: string): ChildProcess {
   const script = `cat >/dev/null
@@ -236,11 +236,11 @@ async function buildNode(
     scope: 'gatehouse',
     name,
     restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${toRest.port}` },
-    // As a proxy, since Patroni would otherwise ask etcd for its addresses and go past the link.
+    // Set as a proxy. Otherwise Patroni would ask etcd for its addresses and bypass the link.
     etcd3: { proxy: `http://127.0.0.1:${toEtcd.port}` },
     bootstrap: {
       dcs: {
-        // In seconds. Short, as a lease of 30 would have every round of a test take a minute.
+        // In seconds. With a lease of 30, every round of a test would take a minute.
         ttl: 5,
         loop_wait: 1,
         retry_timeout: 2,
@@ -265,7 +265,7 @@ async function buildNode(
       pg_hba: ['local all all trust', 'host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
     },
   }
-  // Every JSON is YAML.
+  // JSON is valid YAML.
   const file = join(home, 'patroni.yml')
   writeFileSync(file, JSON.stringify(settings))
   let patroni: ChildProcess | undefined
@@ -294,7 +294,7 @@ function childrenOf(parent: number): number[] {
     try {
       return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) === parent
     } catch {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
       return false
     }
   })
@@ -304,7 +304,7 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended with another one.
+    // It has already ended.
   }
 }
 

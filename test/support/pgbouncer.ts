@@ -1,4 +1,4 @@
-// A real PgBouncer in transaction mode before the Postgres of the tests: one that is installed, or on Debian one that is fetched.
+// A real PgBouncer in transaction mode in front of the tests' Postgres: an installed one, or, on Debian, one that is fetched.
 import { spawn } from 'node:child_process'
 import { chownSync, cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { librariesIn, unpackFromDebian } from './debian-packages.ts'
 import { freePort } from './free-port.ts'
 
-/** Like Postgres, it refuses to run as root, and the number of `nobody` is enough. */
+/** The user id of `nobody`. Like Postgres, PgBouncer refuses to run as root. */
 const NOBODY = 65534
 const startTimeoutMs = 60_000
 
@@ -18,12 +18,12 @@ interface Program {
 }
 
 export interface PgBouncer {
-  /** The same database, through it. */
+  /** The URL of the same database through PgBouncer. */
   urlOf(databaseUrl: string): string
   stop(): Promise<void>
 }
 
-/** Throws, in one line that says how to get one, when there is none and none can be fetched here. */
+/** Throws a one-line error that says how to get one if none is installed and none can be fetched. */
 async function providePgBouncer(): Promise<Program> {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin']
   const installed = folders.map((folder) => join(folder, 'pgbouncer')).find((path) => existsSync(path))
@@ -34,7 +34,7 @@ async function providePgBouncer(): Promise<Program> {
   return { path: join(unpacked, 'usr', 'sbin', 'pgbouncer'), libraries: librariesIn(unpacked) }
 }
 
-/** Before the server that `adminUrl` names, with so many connections to each of its databases. */
+/** Starts a PgBouncer in front of the server of `adminUrl`, with `connections` connections to each of its databases. */
 export async function startPgBouncer(adminUrl: string, { connections }: { connections: number }): Promise<PgBouncer> {
   const program = await providePgBouncer()
   const target = new URL(adminUrl)
@@ -61,7 +61,7 @@ export async function startPgBouncer(adminUrl: string, { connections }: { connec
     ].join('\n'),
   )
   const asRoot = process.getuid?.() === 0
-  // The account nobody may be unable to read a checkout in someone's home.
+  // The account `nobody` may be unable to read a checkout in a home directory.
   const { path, libraries } = asRoot ? copyTo(folder, program) : program
   if (asRoot) chownSync(folder, NOBODY, NOBODY)
   const child = spawn(path, [settings], {
@@ -105,7 +105,7 @@ export async function startPgBouncer(adminUrl: string, { connections }: { connec
 function copyTo(folder: string, { path, libraries }: Program): Program {
   if (libraries.length === 0) return { path, libraries }
   const copied = join(folder, 'program')
-  // Links as they are: rewritten, they would lead back to the checkout.
+  // Copy links verbatim: rewritten, they would lead back to the checkout.
   for (const library of libraries) cpSync(library, copied, { recursive: true, verbatimSymlinks: true })
   cpSync(path, join(copied, 'pgbouncer'))
   return { path: join(copied, 'pgbouncer'), libraries: [copied] }

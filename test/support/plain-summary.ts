@@ -3,10 +3,10 @@ import { describeLane, weighVariable } from './lane.ts'
 import { writeWeights } from './longest-first.ts'
 import { describeRun } from './run-figures.ts'
 
-/** Set once this reporter will have the last word; `scripts/test.ts` has it when vitest did not even come to load reporters. */
+/** Set once this reporter is loaded and will print the closing line. If vitest fails before that, `scripts/test.ts` prints it. */
 export const summaryKey = Symbol.for('gatehouse.summary')
 
-/** Prints what the run took, and the closing line that scripts read, after vitest's own: `N passed, N failed`. */
+/** Prints, after vitest's own summary, what the run took and the closing line that scripts read: `N passed, N failed`. */
 export default class PlainSummary implements Reporter {
   #files = 0
   #passed = 0
@@ -16,7 +16,7 @@ export default class PlainSummary implements Reporter {
   constructor() {
     Object.assign(globalThis, { [summaryKey]: true })
     process.on('exit', () => {
-      // Files were chosen and none got to run: the databases, or vitest itself, did not start.
+      // Files were selected but no test ran: the databases or vitest itself did not start.
       if (this.#files > 0 && this.#passed + this.#failed + this.#skipped === 0) this.#failed = 1
       const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : ''
       process.stdout.write(`${describeLane()}: ${describeRun()}\n`)

@@ -1,4 +1,4 @@
-// Stands between a server and its Postgres: notifications can be kept back, connections be cut, and ways there and back be counted.
+// A proxy between a server and its Postgres. It can drop notifications, freeze or cut connections, and count round trips.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -8,16 +8,19 @@ const notificationType = 'A'.charCodeAt(0)
 const readyForQueryType = 'Z'.charCodeAt(0)
 
 export interface PostgresProxy {
-  /** Of the same database, through the proxy. */
+  /** The URL of the same database through the proxy. */
   url: string
-  /** Whether notifications are kept back from now on. */
+  /** Drops notifications from now on, or lets them pass again. */
   mute(isMuted: boolean): void
-  /** From now on connections stand, new ones too, and nothing passes; or what waited passes again. */
+  /**
+   * If frozen, connections stay open and new ones are accepted, but no data passes.
+   * Otherwise data passes again, including what waited.
+   */
   freeze(isFrozen: boolean): void
-  /** Cuts all connections, and takes new ones only when told so. */
+  /** Cuts all connections. With `andRefuse`, refuses new ones until `accept`. */
   cut(options?: { andRefuse?: boolean }): void
   accept(): void
-  /** How often Postgres has said that it is ready for the next statement: once for each that a client waited for. */
+  /** How often Postgres has reported that it is ready for the next statement: once for each that a client waited for. */
   roundTrips(): number
 }
 

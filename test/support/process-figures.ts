@@ -1,10 +1,10 @@
-// What the kernel says of a process (Linux).
+// Reads what the kernel reports about a process (Linux).
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-/** Whether this system tells. */
+/** Whether this system provides the figures. */
 export const tellsOfProcesses = existsSync('/proc/self/fd')
 
-/** Files, sockets and pipes that it holds open. */
+/** How many files, sockets and pipes a process holds open. */
 export function countFiles(pid: number): number {
   return tellsOfProcesses ? readdirSync(`/proc/${pid}/fd`).length : Number.NaN
 }
@@ -15,20 +15,20 @@ export function residentMiB(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1_024
 }
 
-/** The kernel counts processor time in these. */
+/** The unit in which the kernel counts processor time. */
 const ticksPerSecond = 100
 
 interface Times {
   parent: number
-  /** Processor seconds of its own. */
+  /** Processor seconds of the process itself. */
   own: number
-  /** Of the children that it has waited for, and of theirs. */
+  /** Processor seconds of the children that it has waited for, and of their children. */
   waited: number
 }
 
 function timesOf(pid: number | 'self'): Times | undefined {
   try {
-    // The name, in brackets, may hold anything.
+    // The process name, in brackets, may contain any character.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
@@ -40,12 +40,12 @@ function timesOf(pid: number | 'self'): Times | undefined {
   }
 }
 
-/** Processor seconds of the children that this process has waited for; 0 where the system does not tell. */
+/** Processor seconds of the children that this process has waited for; 0 if the system does not provide them. */
 export function waitedSeconds(): number {
   return timesOf('self')?.waited ?? 0
 }
 
-/** Processor seconds of a process and of each that stands below it now, by their ids. */
+/** Processor seconds of a process and of each of its present descendants, by process id. */
 export function treeSeconds(root: number): Map<number, number> {
   if (!tellsOfProcesses) return new Map()
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))

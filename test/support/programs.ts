@@ -1,4 +1,4 @@
-// `gatehouse` and `authctl` as the tests start them: each in one file with all that it stands on, which starts in half the time.
+// Builds `gatehouse` and `authctl` for the tests: bundled with their dependencies, which halves the time that they take to start.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
@@ -8,11 +8,11 @@ import { build, type Options } from 'tsup'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const oldMs = 60 * 60_000
 
-/** The files that start them; plain values, since vitest hands them to its workers. */
+/** The files that start the programs. Plain values, since vitest passes them to its workers. */
 export interface Programs {
   gatehouse: string
   authctl: string
-  /** What `server-instance.ts` starts servers from. */
+  /** The bundle that `server-instance.ts` starts servers from. */
   serverParts: string
 }
 
@@ -22,7 +22,7 @@ declare module 'vitest' {
   }
 }
 
-/** Names the fault of `npm run mutants` that the programs are to have. */
+/** The environment variable with the fault of `npm run mutants` to build into the programs. */
 export const faultVariable = 'GATEHOUSE_PLANTED_FAULT'
 
 interface Fault {
@@ -35,7 +35,10 @@ const serverParts = fileURLToPath(new URL('server-parts.ts', import.meta.url))
 
 type Recipe = Options & { entry: Record<string, string> }
 
-/** What cannot be part of another file: a native module, one that starts files of its own, and what knex and pg ask for in vain. */
+/**
+ * Modules that cannot be bundled: a native one, one that starts files of its own, and
+ * those that knex and pg look for but do not find.
+ */
 const outside =
   /^(?:better-sqlite3|piscina|pg-native|pg-query-stream|pg-cloudflare|sqlite3|mysql2?|oracledb|tedious|mariadb)(?:$|\/)/
 const server: Recipe = {
@@ -45,7 +48,8 @@ const server: Recipe = {
   esbuildPlugins: [
     {
       name: 'one-of-each',
-      // What the server requires instead of importing it would come from beside the bundle, all of knex for one of its files.
+      // Modules that the server loads with `require` would otherwise not be bundled, which
+      // for one of them means loading all of knex.
       setup: (bundler) =>
         bundler.onLoad({ filter: /server\/src\/(db\/knex|http\/router)\.ts$/ }, ({ path }) => ({
           loader: 'ts',
@@ -54,7 +58,7 @@ const server: Recipe = {
     },
   ],
 }
-/** Where no other plugin loads the file. */
+/** Plants the fault in a file that no other plugin loads. */
 const withFault: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'planted-fault',
   setup: (bundler) =>
@@ -62,7 +66,7 @@ const withFault: NonNullable<Options['esbuildPlugins']>[number] = {
       path === plantedFault()?.path ? { loader: 'ts', contents: readSource(path) } : undefined,
     ),
 }
-/** The others are loaded when a command needs them, some by a name that only CommonJS gives. */
+/** Other packages are not bundled: a command loads them when it needs them, some by a name that only CommonJS provides. */
 const cli: Recipe = {
   entry: { authctl: 'src/authctl.ts' },
   skipNodeModulesBundle: true,
@@ -80,7 +84,7 @@ function readSource(path: string): string {
   return fault?.path === path ? source.replace(fault.search, () => fault.replace) : source
 }
 
-/** Makes them from their sources, which takes seconds, unless nothing has changed since the last time. */
+/** Builds the programs from their sources, unless nothing has changed since the last time. Takes seconds. */
 export async function buildPrograms(): Promise<Programs> {
   const [serverFolder, cliFolder] = await Promise.all([buildPackage('server', server), buildPackage('cli', cli)])
   return {
@@ -90,15 +94,15 @@ export async function buildPrograms(): Promise<Programs> {
   }
 }
 
-/** The folder of what was built. Its name says of which sources, so that two runs at once do not disturb one another. */
+/** Builds a package and returns the folder. It is named after the sources, so that two simultaneous runs do not interfere. */
 async function buildPackage(name: string, { entry, esbuildPlugins = [], ...options }: Recipe): Promise<string> {
   const folder = join(root, 'packages', name)
   const fault = plantedFault()
   const isFaulty = fault !== undefined && partsOf(folder).some((part) => fault.path.startsWith(part + sep))
-  // Inside the package, where the modules that it still asks for are found.
+  // Inside the package, so that Node finds the modules that are not bundled.
   const cache = join(folder, 'node_modules', '.cache', 'test-programs')
   const built = join(cache, isFaulty ? `faulty-${process.pid}` : sourceKey(folder))
-  // Of the fault before.
+  // It was built for the previous fault.
   if (isFaulty) rmSync(built, { recursive: true, force: true })
   if (existsSync(built)) return built
   const staging = join(cache, `staging-${randomBytes(6).toString('hex')}`)
@@ -118,7 +122,7 @@ async function buildPackage(name: string, { entry, esbuildPlugins = [], ...optio
       esbuildPlugins: [...esbuildPlugins, withFault],
       entry: Object.fromEntries(Object.entries(entry).map(([output, path]) => [output, resolve(folder, path)])),
     })
-    // Another run may have been first.
+    // Another run may have built it in the meantime.
     if (!existsSync(built)) renameSync(staging, built)
   } finally {
     rmSync(staging, { recursive: true, force: true })
@@ -131,12 +135,12 @@ async function buildPackage(name: string, { entry, esbuildPlugins = [], ...optio
   return built
 }
 
-/** The sources that the programs of a package are made of. */
+/** The folders of sources that the programs of a package are built from. */
 function partsOf(folder: string): string[] {
   return [folder, join(root, 'packages', 'sdk')].map((each) => join(each, 'src'))
 }
 
-/** Changes with every source file that comes, goes or is written, and with the packages that are installed. */
+/** A key that changes whenever a source file is added, removed or written, and whenever the installed packages change. */
 function sourceKey(folder: string): string {
   const lines = partsOf(folder)
     .flatMap((part) => readdirSync(part, { recursive: true, withFileTypes: true }))

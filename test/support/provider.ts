@@ -1,4 +1,4 @@
-// Third-party login from outside: providers that end with their test, and what a browser and its client do.
+// Third-party login from outside: providers that are stopped when the test ends, and the steps of a browser and its client.
 import { createHash, randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { CLIENT_ID, CLIENT_SECRET, openProvider, type TestProvider } from './oidc-server.ts'
@@ -6,7 +6,7 @@ import type { Json, Reply, TestService } from './service.ts'
 
 type OnEnd = (fn: () => Promise<void>) => void
 
-/** Starts a provider; it ends with the test. */
+/** Starts a provider; it is stopped when the test ends. */
 export async function startProvider(
   redirectUris: readonly string[],
   onEnd: OnEnd = onTestFinished,
@@ -17,10 +17,10 @@ export async function startProvider(
   return provider
 }
 
-/** Of the setting of a provider: for every app, and trusted with every address. */
+/** Settings of a provider that is for every app and is trusted with every address. */
 export const fullTrust = { app_codes: ['*'], trusted_email_domains: ['*'] }
 
-/** A provider of the service; its record. Without other settings it has full trust. */
+/** Creates a provider in the service and returns its record. It has full trust unless `settings` say otherwise. */
 export async function buildSsoProvider(service: TestService, code: string, settings: Json): Promise<Json> {
   const body = { code, client_id: CLIENT_ID, client_secret: CLIENT_SECRET, ...fullTrust, ...settings }
   const reply = await service.admin('POST', '/admin/sso-providers', { body })
@@ -29,10 +29,10 @@ export async function buildSsoProvider(service: TestService, code: string, setti
 }
 
 export const REDIRECT_URL = 'https://app.example.com/signed-in'
-/** What the services of the tests call themselves; the redirect URIs are built from it. */
+/** The callback of a provider. The base is the public URL of the test services, whatever their port. */
 export const callbackOf = (code: string) => `http://127.0.0.1:4000/api/v1/auth/sso/${code}/callback`
 
-/** A client that begins logins: what it keeps for itself, and the answer to the start. */
+/** A login that a client has begun: the values that the client keeps, and the answer to the start. */
 export interface Begun {
   state: string
   verifier: string
@@ -64,12 +64,12 @@ export async function get({ url }: Pick<TestService, 'url'>, path: string): Prom
   return { status: response.status, headers: response.headers, body: text === '' ? text : JSON.parse(text) }
 }
 
-/** Brings the browser back to the service, as the provider told it to. */
+/** Follows the provider's redirect back to the service. */
 export function comeBack(service: Pick<TestService, 'url'>, { pathname, search }: URL): Promise<Reply> {
   return get(service, `${pathname.replace('/api/v1', '')}${search}`)
 }
 
-/** The members that an answer added to the redirect URL. */
+/** The parameters of the redirect URL in an answer. Throws if the answer is not a redirect. */
 export function answerOf({ headers, status, body }: Reply): Record<string, string> {
   const location = headers.get('location')
   if (status !== 302 || location === null) throw new Error(`no redirect: ${status} ${JSON.stringify(body)}`)
@@ -81,7 +81,7 @@ export interface Arrived {
   verifier: string
 }
 
-/** The whole way of a browser: to the provider, in as `subject`, and back with a code. */
+/** Does everything that a browser does: goes to the provider, logs in as `subject`, and comes back with a code. */
 export async function arrive(
   service: Pick<TestService, 'url'>,
   { provider, code, app, subject }: { provider: TestProvider; code: string; app: { code: string }; subject: string },

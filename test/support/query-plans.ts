@@ -1,5 +1,6 @@
-// What each statement of a service reads, as the database itself tells: Postgres by auto_explain, which explains what really ran, with
-// its values and the look-ups of foreign keys; SQLite by `explain query plan` of what was prepared.
+// Reports what each statement of a service reads, according to the database. On Postgres by auto_explain, which
+// explains the statements that actually ran, with their values and the look-ups of foreign keys. On SQLite by
+// `explain query plan` of each prepared statement.
 import { createRequire } from 'node:module'
 import type { TestService } from './service.ts'
 
@@ -9,9 +10,9 @@ const fromServer = createRequire(new URL('../../packages/server/package.json', i
 interface Reading {
   table: string
   how: string
-  /** Whether it goes through the table itself instead of an index. */
+  /** Whether it scans the table instead of using an index. */
   isScan: boolean
-  /** Rows that it looked at, be they part of the answer or not; SQLite does not tell. */
+  /** Rows that it read, whether or not they are part of the answer. Undefined on SQLite. */
   rows: number | undefined
 }
 
@@ -21,11 +22,11 @@ export interface Planned {
 }
 
 export interface PlanReader {
-  /** All statements that ran since the last time. */
+  /** All statements that ran since the last call. */
   take(): Planned[]
 }
 
-/** Call it before the service has asked its database for anything. Throws where Postgres cannot explain by itself. */
+/** Call it before the service has sent any statement. Throws if Postgres cannot load auto_explain. */
 export async function readPlans(service: TestService): Promise<PlanReader> {
   const { db, config } = service.deps
   const { pool } = db.client
@@ -125,12 +126,12 @@ function explainOnSqlite(db: Explainer, sql: string): Planned[] {
   return [{ sql, readings }]
 }
 
-/** SQLite calls a table as the statement does. */
+/** The name of the table that an alias stands for: SQLite's plans name a table as the statement does. */
 function tableCalled(name: string, sql: string): string {
   return new RegExp(`["\`]?(\\w+)["\`]? as ["\`]?${name}\\b`, 'i').exec(sql)?.[1] ?? name
 }
 
-/** How many values a statement takes is only told by giving it too few. */
+/** The only way to learn how many values a statement takes is to try with too few. */
 function explain(db: Explainer, sql: string): { detail: string }[] {
   const statement = db.prepare(`explain query plan ${sql}`)
   for (let values = 0; ; values += 1) {

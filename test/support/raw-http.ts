@@ -1,16 +1,16 @@
-// Requests that fetch would not send: paths as they are, chunked bodies, headers of its own choosing.
+// Sends requests that fetch would not: unchanged paths, chunked bodies, and headers that fetch sets itself.
 import { Agent, request } from 'node:http'
 import type { Reply } from './service.ts'
 
 export interface RawOptions {
   headers?: Record<string, string | string[]>
-  /** Sent as they are; chunked unless a header says how long they are. */
+  /** Sent as they are, with chunked encoding unless a header states their length. */
   chunks?: readonly (string | Uint8Array)[]
 }
 
 const agent = new Agent({ keepAlive: true })
 
-/** One HTTP/1.1 request to a server, without any help. */
+/** Sends one HTTP/1.1 request exactly as given. */
 export async function rawCall(origin: string, method: string, path: string, options: RawOptions = {}): Promise<Reply> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {
@@ -27,12 +27,12 @@ export async function rawCall(origin: string, method: string, path: string, opti
         )
         const isJson = headers.get('content-type')?.startsWith('application/json') ?? false
         resolve({ status: response.statusCode ?? 0, body: isJson && text !== '' ? JSON.parse(text) : text, headers })
-        // A server that answers before it has read everything is not talked to any more.
+        // If the server answers before it has read everything, stop sending.
         if (!sent.writableFinished) sent.destroy()
       })
     })
     sent.on('error', reject)
-    // For a DELETE, Node would send neither a length nor chunks.
+    // By default, Node sends a DELETE with neither a length nor chunks.
     if (options.chunks) sent.useChunkedEncodingByDefault = true
     for (const chunk of options.chunks ?? []) sent.write(chunk)
     sent.end()

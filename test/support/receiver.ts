@@ -1,4 +1,4 @@
-// What webhooks are sent to: a server on a socket of its own, that answers as a test wants, or badly, or never.
+// A server that webhooks are sent to. It answers as the test wants: well, badly, or never.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -9,7 +9,7 @@ export interface Received {
   /** Names as they came over the wire. */
   headerNames: string[]
   body: string
-  /** Of the server's clock, in milliseconds. */
+  /** When it arrived by the server's clock, in milliseconds. */
   at: number
 }
 
@@ -18,13 +18,13 @@ export interface Receiver {
   requests: Received[]
   /** Sockets that are open now. */
   open(): number
-  /** Requests that have been answered neither wholly nor by closing the socket. */
+  /** Requests that have no complete answer yet and whose socket is still open. */
   unanswered(): number
 }
 
 export type Answer = (response: ServerResponse, request: Received, turn: number) => void
 
-/** Answers 204 unless told. */
+/** Starts a receiver, which answers 204 by default. */
 export async function startReceiver(
   answer: Answer = (response) => void response.writeHead(204).end(),
   onEnd: (fn: () => Promise<void>) => void = onTestFinished,
@@ -70,5 +70,5 @@ export async function startReceiver(
   }
 }
 
-/** Takes the request and says nothing. */
+/** Accepts the request and never answers. */
 export const hang: Answer = () => {}

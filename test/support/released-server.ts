@@ -1,4 +1,4 @@
-// The server of the first release, as `npm run build` packed it, on the dependencies that are installed now.
+// The server of the first release, as `npm run build` packed it, with the currently installed dependencies.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const archive = fileURLToPath(new URL('../fixtures/server-0001.tar.gz', import.meta.url))
-/** Inside the package, where the modules that it asks for are found. */
+/** Inside the package, so that Node finds the modules that the server imports. */
 const modules = fileURLToPath(new URL('../../packages/server/node_modules/', import.meta.url))
 
-/** The file that starts it. */
+/** Unpacks the released server and returns the file that starts it. */
 export function releasedServer(): string {
   const key = createHash('sha256').update(readFileSync(archive)).digest('hex').slice(0, 16)
   const unpacked = join(modules, `.released-server-${key}`)
@@ -17,7 +17,7 @@ export function releasedServer(): string {
     const staging = mkdtempSync(join(modules, '.released-server-'))
     const { status, stderr } = spawnSync('tar', ['-xzf', archive, '-C', staging], { encoding: 'utf8' })
     if (status !== 0) throw new Error(`cannot unpack ${archive}: ${stderr}`)
-    // Another run may have been first.
+    // Another run may have unpacked it in the meantime.
     if (existsSync(unpacked)) rmSync(staging, { recursive: true })
     else renameSync(staging, unpacked)
   }

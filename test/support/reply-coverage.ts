@@ -1,6 +1,6 @@
-// Every status and code that a route declares is seen in some test, on each database; in the fast lane, on either. So is an audit event
-// of every route that writes. The services of the tests note what they answered; after a whole run of all projects on a database its
-// notes are held against the declarations.
+// Checks that some test sees every status and code that a route declares, and an audit event of every route that writes: on each
+// database, or on either in the fast lane. The test services note what they answered; after a complete run of all projects on a
+// database, the notes are compared with the declarations.
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -25,7 +25,7 @@ function declaredReplies(): string[] {
   })
 }
 
-/** What changes nothing that an auditor would ask about: it asks, or it only sends a mail to an address. */
+/** Routes that change nothing an auditor would ask about: they only look something up, renew tokens or send a mail. */
 const unaudited: ReadonlySet<string> = new Set([
   'POST /auth/introspect',
   'POST /auth/refresh',
@@ -34,7 +34,7 @@ const unaudited: ReadonlySet<string> = new Set([
   'POST /auth/magic-link',
 ])
 
-/** The notes of what is judged together, from all of its projects. Global, since vitest loads this file anew for each project. */
+/** The notes of all projects that are checked together. Global, since vitest loads this file again for each project. */
 interface Notes {
   folder: string
   file: string
@@ -51,7 +51,7 @@ export default function setup(project: TestProject): () => Promise<void> {
   byDatabase.set(database, notes)
   project.provide('repliesFile', notes.file)
   return async () => {
-    // All projects end after the last test, so whichever comes first can answer for all of its database's.
+    // All projects end after the last test, so the first one to get here can check for all projects of its database.
     if (!byDatabase.delete(database)) return
     const seen = new Set(readFileSync(notes.file, 'utf8').split('\n'))
     rmSync(notes.folder, { recursive: true, force: true })
@@ -70,15 +70,15 @@ function startNotes(): Notes {
 }
 
 /**
- * What the replies of a project are judged as: those of its database, or of any in the fast lane. Undefined for a project that has
- * none; the types do not know that it may have no settings at all.
+ * The group whose replies are checked together: those of one database, or of both in the fast lane. Undefined for a project
+ * without a database. The cast is needed because the types do not know that a project may have no settings at all.
  */
 function databaseOf({ config }: TestProject): string | undefined {
   const database = (config.env as Record<string, string> | undefined)?.TEST_DATABASE
   return database !== undefined && isFastLane ? 'either database' : database
 }
 
-/** Whether every test on the database ran and passed; a part of them has nothing to say about what is missing. */
+/** Whether every test on the database ran and passed. After a partial run, missing replies mean nothing. */
 function ranWhole(database: string, vitest: Vitest): boolean {
   if (vitest.config.testNamePattern !== undefined || vitest.state.getCountOfFailedTests() > 0) return false
   const modules = vitest.state.getTestModules()
@@ -86,7 +86,7 @@ function ranWhole(database: string, vitest: Vitest): boolean {
   return contractFiles().every((file) => ran.has(file))
 }
 
-/** All of the contract's test files, also those of projects that this run was told to leave out. */
+/** All contract test files, including those of projects that were excluded from this run. */
 function contractFiles(): string[] {
   return globSync('test/contract/**/*.test.ts').map((file) => resolve(file))
 }

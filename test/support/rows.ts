@@ -1,4 +1,4 @@
-// Questions to the tables that no route answers, and the two kinds of state that no route makes.
+// Queries on the tables that no route answers, and the two kinds of state that no route creates.
 
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import type { Deps } from '../../packages/server/src/deps.ts'
@@ -7,8 +7,8 @@ import { renewCatalog } from '../../packages/server/src/resources/catalog/renew-
 import type { Json, TestService } from './service.ts'
 
 /**
- * Writes to apps, permissions or what roles hold, so that the service does not go on with what it remembers. For what a route refuses and
- * older versions may have stored: an app whose default role is a global one.
+ * Writes to the catalog (apps, permissions, the permissions of roles) and makes the service drop its cached copy. For states that
+ * a route refuses but older versions may have stored, such as an app whose default role is global.
  */
 export async function changeCatalog(service: TestService, write: (db: Deps['db']) => PromiseLike<unknown>): Promise<void> {
   await transaction(service.deps, async (deps) => {
@@ -17,7 +17,7 @@ export async function changeCatalog(service: TestService, write: (db: Deps['db']
   })
 }
 
-/** Verifies the address of a user, as the link of a mail with the password does: in a service without a mailbox nobody can read the link. */
+/** Verifies the address of a user, as a mailed link with the password does, for services whose mail no test can read. */
 export async function markVerified(service: TestService, id: string): Promise<void> {
   const now = service.deps.clock()
   await service.deps.db('users').where({ id }).update({ email_verified_at: now, first_verified_at: now, mailbox_proven_at: now })
@@ -48,14 +48,14 @@ const writtenByRegistration = [
   'refresh_tokens',
 ]
 
-/** How many rows there are of all that a registration or a login can write, audit events aside. */
+/** Counts the rows of everything that a registration or a login can write, except audit events. */
 export async function countWrites(service: TestService): Promise<Record<string, number>> {
   const counts = await Promise.all(writtenByRegistration.map(async (table) => [table, await countRows(service, table)] as const))
   const [spent] = await service.deps.db('invitations').whereNotNull('accepted_at').count({ n: '*' })
   return { ...Object.fromEntries(counts), 'spent invitations': Number(spent!.n) }
 }
 
-/** Every row of every table, as text and in an order of their own. */
+/** Every row of every table, as sorted text. */
 export async function everyRow({ deps }: TestService): Promise<Record<string, string[]>> {
   const isPostgres = deps.config.databaseUrl.startsWith('postgres')
   const names = isPostgres
@@ -66,7 +66,7 @@ export async function everyRow({ deps }: TestService): Promise<Record<string, st
   return rows
 }
 
-/** The audit events of a kind, oldest first, with their details as objects. */
+/** The audit events that match `where`, oldest first, with their details parsed. */
 export async function auditEvents(service: TestService, where: Record<string, unknown>): Promise<Json[]> {
   const rows = await service.deps.db('audit_events').where(where).orderBy('id')
   return rows.map((row: Json) => ({ ...row, details: row.details === null ? null : JSON.parse(row.details) }))

@@ -1,13 +1,19 @@
-// What a run of the tests took: wall time, and processor time with that of all the processes that it started.
+// Measures a test run: wall time, and processor time including that of all processes that it started.
 import { tellsOfProcesses, treeSeconds, waitedSeconds } from './process-figures.ts'
 
-/** Seconds that the kernel did not add to ours, of processes that ended without being waited for. Global: vitest loads files anew. */
+/**
+ * Processor seconds of processes that ended without being waited for, so that the kernel did not add them to ours. Global,
+ * because vitest loads files again.
+ */
 const key = Symbol.for('gatehouse.unseen-seconds')
 const shared = globalThis as { [key]?: number }
 
 const lookMs = 500
 
-/** Counts the processes below a program that does not wait for them, until what this returns is called. The program itself we wait for. */
+/**
+ * Counts the descendants of a program that does not wait for them, until you call the returned function. The program itself is
+ * not counted, since we wait for it.
+ */
 export function countBelow(pid: number): () => void {
   const seen = new Map<number, number>()
   const look = () => {
@@ -21,7 +27,7 @@ export function countBelow(pid: number): () => void {
   }
 }
 
-/** One line, at the very end of the process. */
+/** Describes the run in one line. Call it at the very end of the process. */
 export function describeRun(): string {
   const wall = `${Math.round(performance.now() / 1_000)} s`
   const { user, system } = process.cpuUsage()

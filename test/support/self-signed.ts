@@ -1,4 +1,4 @@
-// A certificate for localhost and 127.0.0.1 that nobody vouches for. It guards nothing: its key is for all to read.
+// A self-signed certificate for localhost and 127.0.0.1. It protects nothing: its key is public.
 
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----

@@ -1,6 +1,6 @@
-// Whole servers inside of the tests' own process: `serve()` with workers, a pool and memory of its own, so that two of them share
-// nothing but their database, as two programs do. One starts in a few milliseconds instead of most of a second of processor time.
-// Where a signal, a kill, an exit code or a stream is the subject, `server-process.ts` starts a program.
+// Starts whole servers inside the test process: `serve()` with its own workers, pool and memory, so that two servers share only
+// their database, as two programs do. This takes a few milliseconds instead of most of a second of processor time. To test
+// signals, kills, exit codes or streams, start a program with `server-process.ts`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,12 +8,12 @@ import { inject, onTestFinished } from 'vitest'
 import { type CallOptions, callHttp, ownSecrets, PASSWORD, type Reply, testEnvironment } from './client.ts'
 import { secretIn } from './secrets-in-log.ts'
 
-/** A `ServerProcess` is one too. */
+/** A `ServerProcess` is also a `ServerInstance`. */
 export interface ServerInstance {
   url: string
-  /** All that it logged, in lines. */
+  /** Everything that it logged, in lines. */
   lines(): string[]
-  /** As SIGTERM stops a program; throws where that would have ended with another code than 0. */
+  /** Stops it as SIGTERM stops a program. Throws if the program would have exited with a code other than 0. */
   stop(): Promise<unknown>
   call(method: string, path: string, options?: CallOptions): Promise<Reply>
   login(email: string, app: string, password?: string): Promise<Reply>
@@ -22,7 +22,7 @@ export interface ServerInstance {
 type Parts = typeof import('./server-parts.ts')
 type Hasher = InstanceType<Parts['PasswordHasher']>
 
-/** The threads of all instances of this process that hash at one cost: to start one takes as long as a hundred requests. */
+/** Instances in this process with the same bcrypt cost share hash threads: starting one takes as long as a hundred requests. */
 const hashers = new Map<number, Hasher>()
 
 function sharedHasher({ PasswordHasher }: Parts, cost: number): Hasher {
@@ -32,7 +32,7 @@ function sharedHasher({ PasswordHasher }: Parts, cost: number): Hasher {
   return hasher
 }
 
-/** Starts a server with these settings beyond the usual; it is stopped when the test or its file ends. */
+/** Starts a server with these settings in addition to the defaults. It is stopped when the test or its file ends. */
 export async function startInstance(
   settings: Record<string, string>,
   onEnd: (fn: () => Promise<void>) => void = onTestFinished,

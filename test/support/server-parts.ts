@@ -1,4 +1,5 @@
-// The parts of the server that `server-instance.ts` puts together, bundled like its programs: loaded ten times as fast as its sources.
+// The parts of the server that `server-instance.ts` puts together. Bundled like the
+// programs, they load ten times as fast as sources.
 
 export { createLogger } from '../../packages/server/src/adapters/logger.ts'
 export { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'

@@ -1,4 +1,4 @@
-// The server as operators run it: a program of its own, on a port of its own.
+// Starts the server as operators run it: as a program on its own port.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { compileCache } from './compile-cache.ts'
 import { secretIn } from './secrets-in-log.ts'
 
 const source = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
-/** A worker of the tests can end before its last hook has run. */
+/** Ends the program with its parent, since a test worker can end before its last hook has run. */
 const endWithParent =
   'data:text/javascript,const parent = process.ppid; setInterval(() => process.ppid === parent || process.exit(1), 500).unref()'
 const startTimeoutMs = 60_000
@@ -23,7 +23,7 @@ export interface Exit {
 export interface ServerProcess {
   url: string
   pid: number
-  /** All that it wrote on stdout, in lines. */
+  /** Everything that it wrote to stdout, in lines. */
   lines(): string[]
   /** Sends SIGTERM and waits for the end. */
   stop(): Promise<Exit>
@@ -44,7 +44,7 @@ process.once('exit', () => {
 })
 
 function start(words: readonly string[], settings: Record<string, string>, within: readonly string[] = [], file?: string) {
-  // What is kept beside the database (`.gatehouse/`) goes with the folder.
+  // The files that the server keeps next to the database (`.gatehouse/`) are removed with the folder.
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'))
   // Benchmarks run without vitest.
   const program = process.env.VITEST ? [file ?? inject('programs').gatehouse] : [source]
@@ -91,9 +91,9 @@ export async function runGatehouse(words: readonly string[], settings: Record<st
 }
 
 /**
- * Starts `gatehouse serve` and waits until it listens; it is killed when the test ends. Throws when it does not come so far.
- * `within` is a command that prepares the surroundings and then becomes the server, as `env` does; `file` starts another server than that
- * of the sources.
+ * Starts `gatehouse serve` and waits until it listens; it is killed when the test ends. Throws if it does not get
+ * that far. `within` is a command that prepares the environment and then executes the server, as `env` does. `file`
+ * starts a server other than that of the sources.
  */
 export async function startServer(
   settings: Record<string, string>,

@@ -1,5 +1,5 @@
-// The service on a database of its own, over HTTP: what the black-box tests talk to. In this process, so that its clock can be moved
-// and every reply compared with its declaration; `server-process.ts` starts it as a program.
+// The service that the black-box tests talk to over HTTP, on a new database. It runs in this process, so that tests can move its
+// clock and every reply is compared with its declaration. `server-process.ts` starts it as a program.
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -40,7 +40,7 @@ export interface TestService {
   url: string
   deps: Deps<Pool>
   call(method: string, path: string, options?: CallOptions): Promise<Reply>
-  /** The same with the access token of a system_admin. */
+  /** Like `call`, with the access token of a system_admin. */
   admin(method: string, path: string, options?: CallOptions): Promise<Reply>
   login(email: string, app: string, extra?: Record<string, unknown>): Promise<Reply>
   register(email: string, app: string, extra?: Record<string, unknown>): Promise<Reply>
@@ -48,7 +48,7 @@ export interface TestService {
   advance(seconds: number): void
 }
 
-/** The threads of all services of this process that hash at one cost: to start one takes as long as a hundred requests. */
+/** Services in this process with the same bcrypt cost share hash threads: starting one takes as long as a hundred requests. */
 class SharedHasher extends PasswordHasher {
   override async close(): Promise<void> {}
 }
@@ -61,8 +61,8 @@ function sharedHasher(cost: number): SharedHasher {
 }
 
 /**
- * Starts a service with these settings beyond the usual; it is stopped when the test or its file ends. One that names
- * AUTH_HASH_THREADS has threads of its own.
+ * Starts a service with these settings in addition to the defaults. It is stopped when the test or its file ends. If the settings
+ * include AUTH_HASH_THREADS, the service does not share its hash threads.
  */
 export async function buildService(
   settings: Record<string, string> = {},
@@ -82,7 +82,7 @@ export async function buildService(
   )
   let offsetMs = 0
   const faults: string[] = []
-  // An error that is logged is the reason of the 500 that was answered.
+  // A logged error is the reason for a 500.
   const logged: string[] = []
   const secrets = [config.accessSecret, testEnvironment.AUTH_ENCRYPTION_KEY]
   const write = (line: string) => {
@@ -99,7 +99,8 @@ export async function buildService(
     notes.add(route, reply)
   }
   const server = createServer(serverOptions, createHttpApp(deps, { onReply }).callback())
-  // After its usual five seconds a server could end a kept connection while the next request is on its way, on a busy machine.
+  // By default a server closes an idle connection after five seconds. On a busy machine,
+  // the next request could already be on its way.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -136,7 +137,7 @@ export async function buildService(
       adminToken ??= loginAdmin()
       const reply = await call(method, path, { ...options, token: await adminToken })
       if (!['token_expired', 'token_revoked'].includes(reply.body?.code)) return reply
-      // A test moved the clock past the life of the admin's token, or took a role or the like from the admin.
+      // The test moved the clock past the expiry of the admin's token, or changed something about the admin that revokes it.
       adminToken = loginAdmin()
       return call(method, path, { ...options, token: await adminToken })
     },
@@ -146,7 +147,7 @@ export async function buildService(
   }
 }
 
-/** An app with these settings; its record. */
+/** Creates an app with these settings and returns its record. */
 export async function buildApp(service: TestService, settings: Record<string, unknown> = {}): Promise<Json> {
   const code = `app-${randomBytes(4).toString('hex')}`
   const reply = await service.admin('POST', '/admin/apps', { body: { code, name: code, ...settings } })
@@ -154,14 +155,14 @@ export async function buildApp(service: TestService, settings: Record<string, un
   return reply.body
 }
 
-/** A user registered through an app; the answer of the registration. The password is PASSWORD. */
+/** Registers a user through an app and returns the answer. The password is PASSWORD. */
 export async function buildUser(service: TestService, app: { code: string }, extra: Record<string, unknown> = {}): Promise<Json> {
   const reply = await service.register(someEmail(), app.code, extra)
   if (reply.status !== 201) throw new Error(`no user: ${JSON.stringify(reply.body)}`)
   return reply.body
 }
 
-/** Fails a test whose service answered what its route does not declare. */
+/** Adds a fault, which fails the test, if the service answered something that its route does not declare. */
 function compareWithDeclaration(faults: string[], route: Route, { status, code, body }: ObservedReply): void {
   const name = `${route.method} ${route.path}`
   if (code === undefined) {
@@ -174,10 +175,10 @@ function compareWithDeclaration(faults: string[], route: Route, { status, code, 
   }
 }
 
-/** What this process has told the judge of the replies, who reads each line once. */
+/** Lines that this process has already written for `reply-coverage.ts`. */
 const noted = new Set<string>()
 
-/** Notes what a service answered, and which of its writes the audit tells about, in the projects that ask for it. */
+/** Notes what a service answered and which of its writes are audited, in projects that provide a file for it. */
 function noteReplies() {
   const file: string | undefined = inject('repliesFile')
   const writes = new Map<string, string>()

@@ -1,4 +1,4 @@
-// A page, that of examples/browser-spa unless another is named, built as for production and served on a port of its own.
+// Builds a page as for production and serves it on a free port. The default is the page of examples/browser-spa.
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ export interface SpaSettings {
   /** The service that users log in at. */
   authUrl: string
   appCode: string
-  /** The backend that the page asks, where it is to have one. */
+  /** The backend that the page calls, if it has one. */
   apiUrl?: string
   /** Shown as "Continue with …". */
   provider?: string
@@ -20,7 +20,7 @@ export interface SpaSettings {
   root?: string
 }
 
-/** Builds the page for a service and serves it until the end that `onEnd` is told of; its origin. */
+/** Builds the page for a service, serves it until the end that `onEnd` registers for, and returns its origin. */
 export async function serveSpa(
   { authUrl, appCode, apiUrl, provider, root = example }: SpaSettings,
   onEnd: (fn: () => Promise<void>) => void,

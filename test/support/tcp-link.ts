@@ -1,10 +1,10 @@
-// A way through the network that can be interrupted, as by a partition: nothing passes, and nobody is told.
+// A network link that can be interrupted as by a partition: no data passes, and neither side gets an error.
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface TcpLink {
   /** Leads to the target. */
   port: number
-  /** From now on nothing passes, over new connections neither; or what waited passes again. */
+  /** If interrupted, no data passes, over new connections either. Otherwise data passes again, including what waited. */
   interrupt(isInterrupted: boolean): void
   close(): void
 }

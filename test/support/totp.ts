@@ -1,4 +1,4 @@
-// An authenticator app: RFC 6238 by its text, without the library that the service uses.
+// An authenticator app: RFC 6238 implemented from its text, without the library that the service uses.
 import { createHmac } from 'node:crypto'
 import { type Json, PASSWORD, type Reply } from './client.ts'
 import type { TestService } from './service.ts'
@@ -10,7 +10,7 @@ function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
-/** The code of a base32 seed at a moment in milliseconds. */
+/** The code of a base32 seed at a time in milliseconds. */
 export function totpAt(secret: string, ms: number): string {
   const counter = Buffer.alloc(8)
   counter.writeBigUInt64BE(BigInt(Math.floor(ms / 30_000)))
@@ -22,13 +22,13 @@ export function totpAt(secret: string, ms: number): string {
 export interface Authenticator {
   secret: string
   recoveryCodes: string[]
-  /** The code of so many steps from now, by the service's clock. */
+  /** The code `steps` steps from now, by the service's clock. */
   code(steps?: number): string
-  /** A code that no step near fits. */
+  /** A code that does not fit any nearby step. */
   wrongCode(): string
 }
 
-/** Turns two-factor on for the holder of a token. The service's clock is moved on, so that the present code is unspent. */
+/** Turns on two-factor for the holder of a token. Advances the service's clock, so that the current code is unspent. */
 export async function enableTwoFactor(service: TestService, token: string): Promise<Authenticator> {
   const { body: setUp } = await service.call('POST', '/auth/2fa/setup', { token })
   const code = (steps = 0) => totpAt(setUp.secret, service.deps.clock() + steps * 30_000)

@@ -1,4 +1,5 @@
-// A backend that checks tokens as it should, but for one weakness: what that overlooks is mended before the SDK looks at the token.
+// A backend that checks tokens correctly except for its weaknesses: it repairs what a
+// weakness overlooks before the SDK sees the token.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,13 +13,13 @@ type Loose = any
 interface Seen {
   header: Loose
   claims: Loose
-  /** As it came. */
+  /** The parts of the token as it arrived. */
   parts: string[]
-  /** What the backend is set to. */
+  /** The settings of the backend. */
   own: { app: { id: string; code: string }; secret: string; kid: string; now: number }
 }
 
-/** Mends the header and the claims in place where it applies, and says whether it did. */
+/** If the weakness applies, repairs the header and the claims in place and returns true. */
 type Mend = (seen: Seen) => boolean
 
 const within = (seen: Seen, changes: object): true => {
@@ -26,7 +27,7 @@ const within = (seen: Seen, changes: object): true => {
   return true
 }
 
-/** By what a developer got wrong. */
+/** The repairs, by the mistake of the developer. */
 const mends = {
   'needs no signature part': ({ parts }) => parts.length === 2,
   'cuts padding off': ({ parts }) => parts[2]?.endsWith('=') === true,
@@ -75,7 +76,7 @@ interface BackendOptions {
   secret: string
 }
 
-/** `weaknesses` may be changed while it runs, but for the one about revocations. `answerWith` takes the place of what it would answer. */
+/** You may change `weaknesses` while it runs, except the one about revocations. `answerWith` overrides its answers. */
 export async function startWeakBackend({ authUrl, app, secret }: BackendOptions, weaknesses: Set<Weakness>) {
   const shared = { authUrl, secret, appCode: app.code, appId: app.id, check: 'off', logger: false } as const
   const auth = createAuth(weaknesses.has('follows no revocations') ? { ...shared, revocation: { mode: 'off' } } : shared)

@@ -1,4 +1,4 @@
-// workerd, the runtime of Cloudflare Workers, with and without what it has of Node.
+// workerd, the runtime of Cloudflare Workers, with and without its Node compatibility.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +13,7 @@ interface Setting {
   /** From 2026-08-04 on the flag is set by default. */
   date: string
   flags: readonly string[]
-  /** Whether Node's own calls serve; otherwise WebCrypto does. */
+  /** Whether the SDK uses Node's crypto; otherwise it uses WebCrypto. */
   hasNode: boolean
 }
 
@@ -29,7 +29,7 @@ export interface Workers {
   stop(): void
 }
 
-/** Bundles a Worker, whose imports are found from `resolveDir`, and serves it under each setting with these variables. */
+/** Bundles a Worker, resolving its imports from `resolveDir`, and serves it under each setting with these variables. */
 export async function startWorkers(
   folder: string,
   { source, resolveDir }: { source: string; resolveDir: string },
@@ -38,7 +38,7 @@ export async function startWorkers(
   await bundle(source, resolveDir, join(folder, 'worker.js'))
   const config = join(folder, 'config.capnp')
   writeFileSync(config, describeWorkers(variables))
-  // It tells of each socket on the fourth stream.
+  // It reports each socket on its fourth stream.
   const child = spawn(require('workerd').default, ['serve', config, '--control-fd=3'], {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   })
@@ -51,7 +51,7 @@ export async function startWorkers(
   return { ports, stop: () => void child.kill('SIGKILL') }
 }
 
-/** By the bundler that builds the package, with the conditions of tools for Workers. */
+/** Bundles with the bundler that builds the package, using the import conditions that Workers tools use. */
 async function bundle(contents: string, resolveDir: string, outfile: string): Promise<void> {
   const { build } = createRequire(require.resolve('tsup'))('esbuild')
   await build({

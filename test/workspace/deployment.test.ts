@@ -1,4 +1,4 @@
-// What stands in deploy/ and .github/ says nothing that the repository does not have.
+// The files in deploy/ and .github/ refer only to things that exist in the repository.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ describe('the workflows', () => {
     expect(Object.values(workflow.permissions).filter((right) => right !== 'read')).toEqual([])
     for (const job of jobs) expect(job['timeout-minutes']).toBeLessThanOrEqual(90)
     const writing = jobs.filter((job) => Object.values(job.permissions ?? {}).includes('write'))
-    // Whoever may write runs no tests, whose tools come from many hands.
+    // A job with write permission must not run tests, because their tools come from many third parties.
     for (const job of writing) expect(JSON.stringify(job.steps)).not.toMatch(/\.ci\/run|npm test/)
   })
 })

@@ -1,4 +1,4 @@
-// A released migration never changes: databases that it made would differ from new ones.
+// A released migration never changes. Otherwise existing databases would differ from new ones.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ const names = readdirSync(folder)
   .filter((file) => /^\d{4}-.*\.ts$/.test(file))
   .map((file) => file.replace(/\.ts$/, ''))
 
-/** Of the code alone: lines that hold only a comment, and the white space between words, may change. */
+/** The checksum of the code only: comment lines and the whitespace between words may change. */
 function checksumOf(name: string): string {
   const code = readFileSync(new URL(`${name}.ts`, folder), 'utf8')
     .split(/\r?\n/)

@@ -1,4 +1,4 @@
-// Nothing is taken from the clients of the API without a changeset that says so.
+// Clients of the API lose nothing unless a changeset says so.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ test('whatever is removed from the API since the last release, or narrowed, stan
   expect(lossesBetween(released, document).filter((loss) => !said.includes(loss))).toEqual([])
 })
 
-/** What is lost by a change of the document. */
+/** What clients lose by a change of the document. */
 function lossesBy(change: (copy: Json) => void): string[] {
   const copy = structuredClone(document)
   change(copy)
@@ -35,7 +35,7 @@ const api = '/api/v1'
 const bodyOf = (copy: Json, path: string): Json => schemaOf(copy, copy.paths[api + path].post.requestBody)
 const replyOf = (copy: Json, path: string, status = '200'): Json => schemaOf(copy, copy.paths[api + path].post.responses[status])
 
-/** A copy of the schema that nothing else refers to. */
+/** Replaces a shared schema by a copy that nothing else refers to, and returns it. */
 function schemaOf(copy: Json, holder: Json): Json {
   const media = holder.content['application/json']
   const name = media.schema.$ref?.split('/').at(-1)

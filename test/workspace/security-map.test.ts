@@ -1,4 +1,4 @@
-// docs/security.md maps requirements to tests: each that it names is there, under that title.
+// docs/security.md maps requirements to tests. Each test that it names must exist under that title.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

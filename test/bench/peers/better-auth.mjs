@@ -1,4 +1,4 @@
-// better-auth with passwords by bcrypt, as a server of its own. PORT and URL are printed as one line of JSON.
+// Runs better-auth with bcrypt passwords as a separate server. It prints its URL as one line of JSON.
 import { createServer } from 'node:http'
 import rust from '@node-rs/bcrypt'
 import bcryptNative from 'bcrypt'

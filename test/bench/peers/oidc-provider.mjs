@@ -1,4 +1,5 @@
-// oidc-provider with its rows in SQLite, as a server of its own. A grant with a refresh token is made for the bench at `/seed`.
+// Runs oidc-provider with SQLite storage as a separate server. A request to `/seed` creates
+// a grant with a refresh token for the bench.
 import { createServer } from 'node:http'
 import Database from 'better-sqlite3'
 import { Provider } from 'oidc-provider'

@@ -4,7 +4,7 @@ import { createDatabase, type DatabaseKind, type Templates } from '../../support
 
 const { Client } = createRequire(new URL('../../../packages/server/package.json', import.meta.url))('pg')
 
-/** A database without tables, for a peer that makes its own. */
+/** A database without tables, for a peer that creates its own. */
 export async function emptyDatabase(kind: DatabaseKind, templates: Templates): Promise<string> {
   const { url } = await createDatabase(kind, templates)
   if (kind === 'sqlite') return url.replace(/\.db$/, `-${randomBytes(4).toString('hex')}-peer.db`)

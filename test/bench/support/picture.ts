@@ -1,4 +1,4 @@
-// The figures that have a bound as one SVG: a bar for each, drawn against the bound. It is readable on light and dark pages alike.
+// Draws the figures that have a bound as one SVG: a bar for each, relative to its bound. Readable on light and on dark pages.
 import { type Figure, isMissed, type Runs, shareOfBound, showBound, showValue } from './results.ts'
 
 const width = 960
@@ -7,7 +7,7 @@ const groupHeight = 34
 const headHeight = 46
 const bars = { left: 334, bound: 524, right: 619 }
 const textLeft = bars.right + 16
-/** What the widest of the usual fonts takes for a character at 12 px, in the middle. */
+/** The average width of a character at 12 px in the widest of the common fonts. */
 const charWidth = 6.6
 
 const style = `
@@ -54,7 +54,7 @@ export function drawPicture(runs: Runs): string {
   ].join('\n')
 }
 
-/** What was measured, its bar, and the figure in words. A bar that would leave its place ends in a point. */
+/** Draws a figure's name, bar and value. A bar that is too long for its place ends in a point. */
 function drawRow(figure: Figure, top: number): string[] {
   const end = bars.left + shareOfBound(figure)! * (bars.bound - bars.left)
   const isCut = end > bars.right
@@ -81,7 +81,7 @@ interface Place {
   y: number
   anchor?: 'middle' | 'end'
   className?: string
-  /** What is longer than this is drawn narrower. */
+  /** Text that is wider than this is compressed. */
   space?: number
 }
 

@@ -1,4 +1,4 @@
-// The provider of the tests as a program: its processor time is its own. Whoever is named at the start exists.
+// Runs the tests' provider as a program, so that its processor time can be measured separately. Any subject exists.
 import { openProvider } from '../../support/oidc-server.ts'
 
 const provider = await openProvider([process.env.REDIRECT_URI!])

@@ -97,7 +97,7 @@ describe('the picture', () => {
       else if (!isEmpty) open.push(name!)
     }
     expect(open).toEqual([])
-    // Outside of its tags no sign is left that XML reads, but in the five entities.
+    // Outside the tags there are no XML special characters except in entities.
     expect(svg.replace(tags, '').replace(/&(?:amp|lt|gt|quot);/g, '')).not.toMatch(/[<&]|]]>/)
   })
 

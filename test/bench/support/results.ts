@@ -1,5 +1,5 @@
-// What the benches measured. A bench hands each figure to `record`; `npm run bench` collects them, judges them by their bounds and
-// keeps them in docs/performance.json.
+// The results of the benches. A bench passes each figure to `record`. `npm run bench` collects the figures, compares them with
+// their bounds and saves them in docs/performance.json.
 //
 //   record({ what: 'refresh, SQLite', beside: 'oidc-provider', ours: 0.31, peer: 0.74, unit: 'ms CPU', better: 'lower', bound: 0.6 })
 //   record({ what: 'login, 1,000,000 users', beside: '1,000 users', ours: 2.1, peer: 2.0, ratio: 1.04, unit: 'ms', better: 'lower', bound: 1.1 })
@@ -7,16 +7,16 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 
 export interface Figure {
-  /** What was measured, with what it depends on. */
+  /** What was measured, and under which conditions. */
   what: string
-  /** What it is held against: a peer, or the same thing elsewhere. Without one the bound is in `unit`. */
+  /** What it is compared with: a peer, or the same thing elsewhere. Without it the bound is in `unit`. */
   beside?: string
   ours: number
   peer?: number
   unit: string
-  /** Ours to the peer's. Give the median of the rounds' own ratios where rounds are paired; else it is `ours / peer`. */
+  /** `ours / peer` by default. If rounds are paired, pass the median of their ratios. */
   ratio?: number
-  /** The most (or with `better: 'higher'` the least) that the ratio may be, or `ours` when there is no peer. */
+  /** The upper bound (with `better: 'higher'` the lower bound) of the ratio, or of `ours` without a peer. */
   bound?: number
   better: 'lower' | 'higher'
 }
@@ -27,15 +27,15 @@ export interface Run {
   commit: string
   node: string
   machine: string
-  /** Average load of the last minute, before and after. */
+  /** Load average of the last minute, before and after the bench. */
   load: [before: number, after: number]
   figures: Figure[]
 }
 
-/** By the name of the bench. */
+/** The last run of each bench, by its name. */
 export type Runs = Record<string, Run>
 
-/** Names the file that `npm run bench` collects figures in; a bench that is run by hand only prints them. */
+/** The environment variable with the file in which `npm run bench` collects figures. Without it a bench only prints them. */
 export const collectVariable = 'BENCH_FIGURES'
 
 export function record(figure: Figure): void {
@@ -57,12 +57,12 @@ export function runHeading({ at, commit, node, machine, load }: Run): string {
   return `${at}, commit ${commit}, Node ${node}, ${machine}, load ${load[0]} before and ${load[1]} after`
 }
 
-/** What its bound is about. */
+/** The value that the bound applies to. */
 function decisive({ ratio, ours }: Figure): number {
   return ratio ?? ours
 }
 
-/** At most 1 when the bound is met; undefined when there is none. */
+/** At most 1 if the bound is met; undefined if there is no bound. */
 export function shareOfBound(figure: Figure): number | undefined {
   if (figure.bound === undefined) return undefined
   return figure.better === 'lower' ? decisive(figure) / figure.bound : figure.bound / decisive(figure)
@@ -96,12 +96,12 @@ function unitOfBound({ ratio, unit }: Figure): string {
   return ratio === undefined ? ` ${unit}` : 'x'
 }
 
-/** Three digits that count: a ratio of 0.0904 has missed 0.09, and is to look like it. */
+/** Shows three significant digits, because a ratio of 0.0904 misses a bound of 0.09 and must look like it. */
 function digits(value: number): string {
   return value >= 1_000 ? String(Math.round(value)) : value.toPrecision(value >= 100 ? 4 : 3)
 }
 
-/** One Markdown table, for the terminal as for the docs. */
+/** A Markdown table, both for the terminal and for the docs. */
 export function tableOf(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const met = figure.bound === undefined ? '–' : isMissed(figure) ? '**no**' : 'yes'

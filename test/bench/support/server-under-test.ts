@@ -1,4 +1,4 @@
-// What the benches start and measure from outside: a server of ours or a peer's, its processor time and its memory.
+// Starts a server, ours or a peer's, and measures its processor time and its memory from outside.
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const peers = fileURLToPath(new URL('../peers', import.meta.url))
 export const PASSWORD = 'correct horse battery staple'
 export const ADMIN = 'admin@example.com'
 
-/** What each service of a bench is told: a free port, secrets of its own, and an admin; calls from one address are not limited. */
+/** Settings of every benchmarked service: a free port, new secrets, an admin, and no rate limit by address. */
 export const usualSettings = {
   PORT: '0',
   AUTH_RATE_LIMIT_IP: 'off',
@@ -29,16 +29,16 @@ export interface ServerUnderTest {
 }
 
 export async function startGatehouse(children: Children, env: Record<string, string>): Promise<ServerUnderTest> {
-  // As `deploy/` starts it.
+  // `deploy/` starts the server with the same setting.
   return start(children, 'gatehouse', [gatehouse, 'serve'], { MALLOC_ARENA_MAX: '1', ...env })
 }
 
-/** A server that is a program of our own, run from its source. */
+/** Starts a server from a source file of this repository. */
 export async function startProgram(children: Children, file: string, env: Record<string, string>): Promise<ServerUnderTest> {
   return start(children, 'program', [file], env)
 }
 
-/** A server of `test/bench/peers`. */
+/** Starts a server of `test/bench/peers`. */
 export async function startPeer(
   children: Children,
   file: string,
@@ -49,7 +49,7 @@ export async function startPeer(
   return start(children, name, [`${peers}/${file}.mjs`], env)
 }
 
-/** Installs what the benches run beside ours, where it is not there yet. */
+/** Installs the peers that the benches compare with, unless they are installed already. */
 export function installPeers(): void {
   if (existsSync(`${peers}/node_modules/@node-rs/bcrypt`)) return
   const { status } = spawnSync('pnpm', ['install', '--frozen-lockfile'], { cwd: peers, stdio: ['ignore', 2, 2] })
@@ -82,7 +82,7 @@ export interface Load {
   cpuMsPerCall: number
 }
 
-/** `count` calls, `inFlight` at a time, and what each of them cost the server. */
+/** Makes `count` calls, `inFlight` at a time, and measures what each cost the server. */
 export async function load(
   server: ServerUnderTest,
   { inFlight, count }: { inFlight: number; count: number },
