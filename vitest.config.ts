@@ -6,15 +6,15 @@ import LongestFirst from './test/support/longest-first.ts'
 
 const globalSetup = ['test/support/global-setup.ts']
 
-/** What starts servers as programs, or holds several connections itself, and so says nothing about a pool of one. */
+/** Files that start servers as programs or hold several connections themselves, and so cannot test a pool of one. */
 const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-feed'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
-/** What is all about callers that meet one another, and says little where they stand in a row for one connection. */
+/** Files about callers that race with each other, which proves little if they queue for a single connection. */
 const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
-/** What puts many callers against one another, among other things. The fast lane leaves it to many connections. */
+/** Files in which many callers compete, among other things. On Postgres the fast lane runs them only with many connections. */
 const concurrent = [
   '4.6-permissions',
   '8.3-limits-lockout',
@@ -25,7 +25,7 @@ const concurrent = [
   'users-erase',
 ].map((name) => `test/contract/${name}.test.ts`)
 
-/** What takes long and breaks seldom, and what repeats `npm run check`. */
+/** Files that take long and seldom fail, and files that repeat `npm run check`. */
 const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
@@ -39,7 +39,7 @@ const fullLaneOnly = isFastLane
       'test/workspace/deployment',
     ].map((name) => `${name}.test.ts`)
   : []
-/** What would say the same on any database: in the fast lane it runs on SQLite alone. */
+/** Files with the same result on any database. The fast lane runs them only on SQLite. */
 const neutral = isFastLane
   ? [
       '1-conventions-replies',
@@ -73,7 +73,7 @@ const neutral = isFastLane
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 
-/** What looks through a Chromium. */
+/** Files that need Chromium. */
 const inBrowser = ['account-pages', 'api-reference', 'browser-spa', 'dashboard', 'react', 'sso-spa'].map(
   (name) => `test/e2e/${name}.test.ts`,
 )
@@ -97,13 +97,13 @@ export default defineConfig({
   test: {
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // A condition that is waited for comes late on a busy machine, which is no failure.
+    // On a busy machine an awaited condition may be late, which is not a failure.
     expect: { poll: { timeout: 60_000 } },
     setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
-    // One more than there are cores: tests of programs wait for them half of their time.
+    // One more than there are cores, because tests of programs spend half of their time waiting for them.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    // The server is imported once per worker instead of once per file; a test file leaves nothing behind in a module.
+    // Imports the server once per worker instead of once per file. So a test file must not leave state behind in a module.
     isolate: false,
     reporters: ['default', './test/support/plain-summary.ts'],
     projects: [
@@ -112,14 +112,15 @@ export default defineConfig({
         test: { name: 'unit', include: ['packages/*/src/**/*.test.ts', 'test/bench/support/*.test.ts'], exclude: fullLaneOnly },
       },
       onDatabase('sqlite', {}),
-      // A pool of one: a query outside of its transaction would wait for ever for the connection that its transaction holds.
+      // With a pool of one, a query that should be in a transaction but is not waits for ever for
+      // the connection that the transaction holds.
       onDatabase('postgres', {
         exclude: [...needsMoreConnections, ...races, ...(isFastLane ? concurrent : []), ...neutral],
         env: { TEST_POOL_MAX: '1' },
       }),
       onDatabase('postgres, many connections', {
         include: [...needsMoreConnections, ...races, ...concurrent],
-        // Each costs PostgreSQL a process, and five callers at once are many.
+        // Each connection costs PostgreSQL a process, and five callers at once are enough.
         env: isFastLane ? { TEST_POOL_MAX: '5' } : {},
       }),
       {
@@ -140,13 +141,13 @@ export default defineConfig({
           globalSetup: [...globalSetup, 'test/support/browser-setup.ts'],
         },
       },
-      // What happens when a time limit of the service is reached is seen with the limits that operators have.
+      // These tests reach the time limits of the service, so they run with the limits that operators have.
       {
         extends: true,
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          // Whoever holds a lease of five seconds loses it on a machine that is busy with other tests.
+          // Patroni's primary would lose its five-second lease on a machine that is busy with other tests.
           exclude: [...fullLaneOnly, ...(process.env[longFormVariable] === undefined ? ['test/faults/failover.test.ts'] : [])],
           globalSetup,
           env: { TEST_LIMITS: 'real' },
