@@ -32,7 +32,7 @@ test.each<[string, waits: (terminal: Terminal, service: StandIn) => Promise<unkn
   ['app deactivate shop', shown('(yes/no)')],
   ['app delete shop', shown('type shop')],
   ['token inspect', shown('Token:')],
-  ['grant add --app shop', shown('Who: ')],
+  ['grant add --app shop', shown('User: ')],
   ['app list', asked('/admin/apps')],
   ['app deactivate shop --yes', (_, service) => expect.poll(() => service.requests.at(-1)?.method).toBe('PATCH')],
   ['app show busy', shown('trying again in 15 s')],

@@ -107,7 +107,7 @@ test('who is to be moved is asked for, and whether; no is exit 9', async () => {
   const here = machine()
   await here.login(service.url)
   const move = here.terminal('pool move --to elsewhere')
-  await move.shows('Who: ')
+  await move.shows('User: ')
   move.type(`${admin.email}\r`)
   await move.shows(`move ${admin.email} to the pool elsewhere in default (${service.url})? (yes/no)`)
   move.type('no\r')
