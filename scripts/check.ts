@@ -42,7 +42,7 @@ const checks: Record<string, Check> = {
   authority: { what: 'doors ask the authority, and read no role', command: ['node', 'scripts/check-authority.ts'] },
   names: { what: 'files and exports are found by one name', command: ['node', 'scripts/check-names.ts'] },
   contract: { what: 'every sentence of docs/contract has a test', command: ['node', 'scripts/check-contract.ts'] },
-  words: { what: 'comments cite only what is in the repository', command: ['node', 'scripts/check-words.ts'] },
+  words: { what: 'texts cite only the repository, in plain words', command: ['node', 'scripts/check-words.ts'] },
   mutants: { what: 'each planted fault fits its source', command: ['node', 'scripts/check-mutants.ts'] },
   data: {
     what: 'only models name tables, no handle leaks out of a transaction',

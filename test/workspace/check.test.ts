@@ -283,12 +283,12 @@ test('a file without its name, a name that is exported twice and one cast too ma
   expect(assertions.output).toContain('1 times `as never`')
 })
 
-test('a citation of what is not in the repository is refused', async () => {
-  const { code, output } = await planted({ [`${server}/lib/planted-words.ts`]: `// ${'decisions'} 5 says why\n` }, () =>
-    check('words'),
-  )
+test('a citation of what is not in the repository is refused, and so is a word that is not plain English', async () => {
+  const text = `// ${'decisions'} 5 says why\n// 50 unless told\n`
+  const { code, output } = await planted({ [`${server}/lib/planted-words.ts`]: text }, () => check('words'))
   expect(code).toBe(1)
   expect(output).toContain('lib/planted-words.ts:1 cites')
+  expect(output).toContain('lib/planted-words.ts:2 is not plain English')
 })
 
 test('a line that a planted fault no longer fits is told', async () => {

@@ -57,7 +57,7 @@ export interface ToggleOption {
   about: string
 }
 
-/** Only `--no-x`. True unless given. */
+/** Only `--no-x`. The default is true. */
 export interface OffOption {
   kind: 'off'
   about: string
