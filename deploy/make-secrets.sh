@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what is missing of the secrets of an installation, a file each, in deploy/secrets or the folder that is named. A second run
-# changes nothing. SMTP_URL is yours; give it in the environment.
+# Creates the missing secrets of an installation, one file each, in deploy/secrets or the given folder. Existing files are kept.
+# Pass your SMTP_URL in the environment.
 set -eu
 umask 077
 folder=${1:-$(dirname "$0")/secrets}
