@@ -387,6 +387,13 @@ describe('each refusal names the command that mends it', () => {
       code: 'account_locked',
       detail: expect.stringMatching(`: authctl user unlock ${coded.user.email}@@default$`),
     })
+    await closeAccount(service, coded.user.id, 'suspended')
+    const both = await explain({ email: coded.user.email, app: app.code })
+    expect(await outcomeOfLogin(coded.user.email, app.code)).toBe('account_locked')
+    expect(both.outcome).toBe('account_locked')
+    expect(both.steps.at(-1)).toMatchObject({ name: 'two_factor', code: 'account_locked' })
+    expect(both.steps[3]).toMatchObject({ name: 'account', ok: true, detail: expect.stringContaining('Suspended') })
+    expect(both.further_refusals).toMatchObject([{ name: 'account', code: 'account_suspended' }])
     await closeAccount(service, suspended.user.id, 'suspended')
     expect(await refusal({ email: suspended.user.email, app: app.code })).toMatchObject({
       step: 4,

@@ -28,6 +28,8 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'user':
       return user ? { detail: `${userRefOf(user)}, ${quantity([user.namespace, ...user.tags], 'pool')}` } : {}
     case 'account':
+      // A login refuses a suspended user after the second factor, which refuses this one.
+      if (user?.status === 'suspended') return { detail: 'Not locked. Suspended, which the login does not say yet' }
       return { detail: `Neither locked nor suspended${app?.require_verified_email ? ', and the address is verified' : ''}` }
     case 'password':
       return { detail: 'Assumed to be right' }

@@ -121,8 +121,7 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
   const isOfAnother = user !== undefined && found?.id !== user.id
   const isBeforeUser = loginOutcome.refusal && stepNames.indexOf(loginOutcome.refusal.at) < stepNames.indexOf('user')
   if (isOfAnother && !isBeforeUser) return { refusal: { at: 'user', error: new ApiError('invalid_credentials') } }
-  const isBeforeCode = loginOutcome.refusal && stepNames.indexOf(loginOutcome.refusal.at) < stepNames.indexOf('two_factor')
-  return refusedCode && !isBeforeCode ? { refusal: { at: 'two_factor', error: refusedCode } } : loginOutcome
+  return refusedCode && !isBeforeCode(loginOutcome.refusal) ? { refusal: { at: 'two_factor', error: refusedCode } } : loginOutcome
 
   function refused(error: unknown): LoginOutcome {
     if (!(error instanceof ApiError)) throw error
@@ -130,6 +129,12 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
     if (at === undefined) throw error
     return { refusal: { at, error } }
   }
+}
+
+/** Whether a login answers with this refusal before it asks for a code. The gate refuses a suspended user, and comes after that. */
+function isBeforeCode(refusal: RefusedStep | undefined): boolean {
+  if (!refusal || refusal.error.code === 'account_suspended') return false
+  return stepNames.indexOf(refusal.at) < stepNames.indexOf('two_factor')
 }
 
 async function refusalOfCodes(deps: Deps, userId: string): Promise<ApiError | undefined> {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
@@ -11,7 +10,7 @@ import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertServesApp, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
 import { answerWithinMs } from './exchange.ts'
-import { sealFor } from './pkce-state.ts'
+import { newPkceState, sealFor } from './pkce-state.ts'
 import type { ClientInput } from './schema.ts'
 
 const retryAfterSeconds = 10
@@ -38,7 +37,7 @@ export async function beginAtProvider(
   input: ClientInput,
 ): Promise<string> {
   const state = newOpaqueToken(TOKEN_PREFIXES.ssoState)
-  const challenge = { nonce: randomWord(), codeVerifier: randomWord() }
+  const challenge = newPkceState()
   const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes }
   const openIdClients = await deps.openIdClients()
   const url = await openIdClients
@@ -74,9 +73,4 @@ export function assertRedirectUrl(app: Pick<App, 'allowed_redirect_urls'>, url: 
   const { searchParams } = new URL(url)
   if (answerMembers.some((name) => searchParams.has(name)))
     throw fieldError('redirect_url', 'invalid_value', `must not have ${answerMembers.join(', ')} in its query`)
-}
-
-/** 256 random bits. */
-function randomWord(): string {
-  return randomBytes(32).toString('base64url')
 }

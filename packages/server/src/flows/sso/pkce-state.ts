@@ -1,10 +1,16 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
 import type { Deps } from '../../deps.ts'
 import type { SsoProfile } from './exchange.ts'
 
 /** What a login keeps sealed in its row until the provider answers. */
 export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
+
+/** Two secrets of 256 random bits. */
+export function newPkceState(): PkceState {
+  const randomWord = () => randomBytes(32).toString('base64url')
+  return { nonce: randomWord(), codeVerifier: randomWord() }
+}
 
 export function sealFor(deps: Deps, stateHash: string, value: PkceState | SsoProfile): string {
   return deps.secretBox.seal(JSON.stringify(value), contextOf(stateHash))
