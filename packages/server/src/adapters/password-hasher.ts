@@ -64,7 +64,7 @@ export class PasswordHasher {
     const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
     const pool = new Piscina({
       filename: new URL(file, import.meta.url).href,
-      // Generating the program leaves 3 MB of garbage, so only this thread does it.
+      // Generating the program takes memory that a thread would keep, so only this thread does it.
       workerData: laneProgram(laneCount),
       minThreads,
       maxThreads: this.#threads,
