@@ -53,7 +53,7 @@ export interface MailTimeouts {
 
 type CreateTransport = typeof import('nodemailer').createTransport
 
-/** Loaded with the first mail: the library and the Node modules it needs take 22 MB. */
+/** Loaded with the first mail. A service that sends none starts sooner and needs less memory. */
 const loadCreateTransport = async (): Promise<CreateTransport> => (await import('nodemailer')).createTransport
 
 /** Connections to the mail server, kept open for the next message. */
