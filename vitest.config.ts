@@ -29,9 +29,9 @@ const concurrent = [
 const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
-      'test/cli/{long-lists,probe-examples,runbooks,secret-rotation,top,update-notice}',
+      'test/cli/{long-lists,on-call,probe,probe-examples,runbooks,secret-rotation,top,update-notice}',
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,released-schema,restore}',
-      'test/e2e/{api-reference,dashboard,npm-start,sso-spa}',
+      'test/e2e/{api-reference,browser-spa,dashboard,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,point-in-time,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
       'test/faults/{rolling-restart,sealer-killed,server-frozen,slow-clients,soak,webhooks-killed}',
       'test/packaging/{example-tests,packages,programs,sdk}',
@@ -44,10 +44,13 @@ const neutral = isFastLane
   ? [
       '1-conventions-replies',
       '1-conventions-routes',
+      '6.1-webhook-admin',
       '6.1-webhook-delivery',
       '6.1-webhook-targets',
       '8.2-redirect-urls',
       '8.3-known-devices',
+      '8.3-limits-account',
+      '8.3-limits-address',
       'account-pages',
       'api-reference',
       'authority',
@@ -70,6 +73,7 @@ const neutral = isFastLane
       'sso-trust',
       'token-doors',
       'trace-context',
+      'two-factor',
     ].map((name) => `test/contract/${name}.test.ts`)
   : []
 
