@@ -29,7 +29,8 @@ const concurrent = [
 const fullLaneOnly = isFastLane
   ? [
       'packages/server/src/adapters/password-hasher',
-      'test/cli/{long-lists,on-call,probe,probe-examples,runbooks,secret-rotation,top,update-notice}',
+      'test/cli/{completion,dashboard,declarative-round-trip,long-lists,on-call,probe,probe-examples}',
+      'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
       'test/contract/{6-rotation-guide,hash-fairness,production-secrets,programs,released-schema,restore}',
       'test/e2e/{api-reference,browser-spa,dashboard,npm-start,sso-spa}',
       'test/faults/{disk-full,hash-lanes,point-in-time,postgres-frozen,postgres-restarted,receivers-hang,refresh-killed,registration-killed}',
@@ -44,6 +45,8 @@ const neutral = isFastLane
   ? [
       '1-conventions-replies',
       '1-conventions-routes',
+      '4.2-update-app',
+      '4.3-auto-provisioning',
       '6.1-webhook-admin',
       '6.1-webhook-delivery',
       '6.1-webhook-targets',
@@ -64,8 +67,10 @@ const neutral = isFastLane
       'metrics',
       'monitoring',
       'openapi',
+      'own-account',
       'password-blocklist',
       'password-hashes',
+      'password-reset',
       'sdk-mistakes',
       'sso-hostile',
       'sso-login',
