@@ -162,7 +162,7 @@ export default {
     never(
       'sessions-open-by-entry',
       `${server}(?!flows/(?:entry|refresh|password)/|resources/sessions/)`,
-      `${server}resources/sessions/open-session[.]ts$`,
+      `${server}resources/sessions/(?:admit|open-session)[.]ts$`,
       'Whoever lets somebody in does so by `enter`; refresh and a change of the password go on with a session that there is.',
       { typesAllowed: true },
     ),

@@ -646,7 +646,7 @@ const registration: PlantedFault[] = [
   },
   {
     title: 'auto-grant brings a revoked grant back',
-    file: server('resources/sessions/open-session.ts'),
+    file: server('resources/sessions/admit.ts'),
     search: 'if (grant.exists || !request.app.auto_grant_on_signup) return grant',
     replace: 'if (grant.isActive || !request.app.auto_grant_on_signup) return { ...grant, isActive: true }',
     tests: contract('4.7-grants', '4.3-auto-provisioning'),
@@ -670,21 +670,21 @@ const registration: PlantedFault[] = [
 const gate: PlantedFault[] = [
   {
     title: 'a suspended user comes in',
-    file: server('resources/sessions/open-session.ts'),
+    file: server('resources/sessions/admit.ts'),
     search: "if (user.status !== 'active') throw",
     replace: "if (user.status === 'deleted') throw",
     tests: contract('4.5-login', '5.5-refresh'),
   },
   {
     title: 'an inactive app gives tokens at a refresh',
-    file: server('resources/sessions/open-session.ts'),
+    file: server('resources/sessions/admit.ts'),
     search: 'if (app) assertAppActive(app)',
     replace: '',
     tests: contract('5.5-refresh'),
   },
   {
     title: 'nobody asks for access to the app',
-    file: server('resources/sessions/open-session.ts'),
+    file: server('resources/sessions/admit.ts'),
     search: 'if (grant && !grant.isActive)',
     replace: 'if (grant && grant.exists && !grant.isActive)',
     tests: contract('4.5-login', '4.7-grants'),
@@ -698,7 +698,7 @@ const gate: PlantedFault[] = [
   },
   {
     title: 'a token outlives the grant',
-    file: server('resources/sessions/open-session.ts'),
+    file: server('resources/sessions/admit.ts'),
     search: 'grantExpiresAt: grant?.expiresAt ?? null',
     replace: 'grantExpiresAt: null',
     tests: contract('4.7-grants', '2.8-claims'),

@@ -2,9 +2,9 @@ import type { Context, Middleware, Next } from 'koa'
 import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../errors.ts'
 import { isForeignKeyViolation } from '../lib/foreign-key-violation.ts'
-import { retryAfterHeader } from '../lib/retry-after.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../lib/unavailable.ts'
 import { sendJson } from './send-json.ts'
+import { setRetryAfter } from './set-retry-after.ts'
 
 const retryAfterSeconds = 2
 
@@ -29,7 +29,7 @@ export function writeError(ctx: Context, error: ApiError, requestId: string): vo
   const challenge = error.status === 401 && error.code.startsWith('token_') ? bearerChallenge(error.code) : {}
   ctx.status = error.status
   ctx.set({ ...challenge, ...error.headers })
-  if (error.retryAfter !== undefined) ctx.set('Retry-After', retryAfterHeader(error.retryAfter))
+  setRetryAfter(ctx, error.retryAfter)
   const problem = {
     status: error.status,
     code: wordOf(error.code),

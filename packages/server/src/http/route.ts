@@ -66,6 +66,8 @@ export interface Reply {
   status: number
   body?: unknown
   headers?: Record<string, string>
+  /** Seconds; sent as `Retry-After`. */
+  retryAfter?: number
   /** Sent instead of a body, as the data arrives. */
   stream?: Readable
 }

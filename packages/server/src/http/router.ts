@@ -20,6 +20,7 @@ import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest, takesClientSecrets } from './route.ts'
 import { sendJson } from './send-json.ts'
+import { setRetryAfter } from './set-retry-after.ts'
 import { validate } from './validate.ts'
 
 // Loads the CommonJS build. The other build imports `node:http`; `http/node-http.ts` says what that costs.
@@ -154,6 +155,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
       : await route.handle(deps, request)
     ctx.status = reply.status
     if (reply.headers) ctx.set(reply.headers)
+    setRetryAfter(ctx, reply.retryAfter)
     if (reply.stream) sendEvents(ctx, reply.stream)
     else if (isJson(reply.body)) sendJson(ctx, reply.body)
     else ctx.body = reply.body ?? null

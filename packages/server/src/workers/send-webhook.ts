@@ -1,7 +1,7 @@
 import type { Resolve } from '../adapters/guarded-dial.ts'
 import type { PostAnswer } from '../adapters/post-webhook.ts'
 import type { Deps } from '../deps.ts'
-import { parseRetryAfter } from '../lib/retry-after.ts'
+import { parseRetryAfter } from '../lib/parse-retry-after.ts'
 import { version } from '../lib/version.ts'
 import { signWebhook } from '../lib/webhook-signature.ts'
 import { OutboxMessage, type OutboxRow } from '../models/outbox-message.ts'

@@ -12,15 +12,9 @@ import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts
 import { Session } from '../../models/session.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endSession } from '../../resources/revocations/end-session.ts'
+import { type Admission, admit, admitAlone, type SessionRequest } from '../../resources/sessions/admit.ts'
 import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
-import {
-  type Admission,
-  admit,
-  admitAlone,
-  issueTokens,
-  refreshExpiry,
-  type SessionRequest,
-} from '../../resources/sessions/open-session.ts'
+import { issueTokens, refreshExpiry } from '../../resources/sessions/open-session.ts'
 import { rolesAndGrantOf } from '../../resources/sessions/roles-and-grant.ts'
 import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'

@@ -47,7 +47,7 @@ export const systemRoutes: Route[] = [
     errors: [],
     handle: async (deps) => {
       const readiness = await checkReadiness(deps)
-      return readiness.status === 'ready' ? ok(readiness) : { status: 503, body: readiness, headers: { 'Retry-After': '2' } }
+      return readiness.status === 'ready' ? ok(readiness) : { status: 503, body: readiness, retryAfter: 2 }
     },
   }),
   route({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseRetryAfter } from './retry-after.ts'
+import { parseRetryAfter } from './parse-retry-after.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 

@@ -7,8 +7,3 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   const at = imfDate.test(text) ? Date.parse(text) : Number.NaN
   return Number.isFinite(at) ? Math.max(0, at - now) : undefined
 }
-
-/** Writes a `Retry-After` header: whole seconds, at least one. */
-export function retryAfterHeader(seconds: number): string {
-  return String(Math.max(1, Math.ceil(seconds)))
-}

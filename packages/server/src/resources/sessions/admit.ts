@@ -1,0 +1,144 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { entersWithoutGrant } from '../../lib/authority.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { Keyring } from '../../lib/keyrings.ts'
+import { isInPools, poolSet } from '../../lib/pool-set.ts'
+import type { Membership } from '../../lib/records.ts'
+import type { App } from '../../models/app.ts'
+import { AuditEvent } from '../../models/audit-event.ts'
+import { User } from '../../models/user.ts'
+import { assertAppActive } from '../apps/get-app.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
+import { findGrantState, type GrantState } from '../grants/find-grant-state.ts'
+import { type Overrides, provisionUser } from '../grants/provision-user.ts'
+import { lockUserRow } from '../users/get-user.ts'
+import { listMemberships } from '../users/list-memberships.ts'
+import type { PooledUser } from '../users/present.ts'
+import { assertVerifiedFor } from './assert-verified-for.ts'
+import { resolveRights } from './resolve-rights.ts'
+import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
+
+/** A user who has proven who they are and asks for tokens. */
+export interface SessionRequest {
+  user: PooledUser
+  /** Null for a login without an app, if the settings allow one. */
+  app: App | null
+  organizationId?: string | undefined
+  overrides: Overrides
+  /** Optional; read from the database when absent. */
+  rolesAndGrant?: RolesAndGrant | undefined
+  /** Set if the user accepted an invitation on the way in. The user then does not join the default organization as well. */
+  invitedTo?: Membership | undefined
+}
+
+/** The result of the gate: everything a token is built from. */
+export interface Admission {
+  user: PooledUser
+  app: App | null
+  membership: Membership | null
+  roles: string[]
+  permissions: readonly string[]
+  /** The lowest `iat` of a live token, in seconds. */
+  minIat: number
+  /** The keys of the app. */
+  keyring: Keyring
+  /** Milliseconds. No token outlives its grant. */
+  grantExpiresAt: number | null
+}
+
+/**
+ * The gate that every door leads through: login, registration, refresh, magic link, third-party login. It checks the account, the
+ * app, the pools, the address, the organization, the roles and the grant (docs/flows/login.md). The door has already checked the
+ * password or its equivalent. Provisioning that is due happens here, in the door's transaction.
+ * Throws `account_suspended`, `app_inactive`, `email_unverified`, `organization_membership_required`, `app_access_denied`.
+ */
+export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
+  return judge(deps, request, actor, {
+    asOne: (provision) => provision(deps),
+    keepUser: () => User.keep(deps.db, request.user.id),
+  })
+}
+
+/**
+ * Like `admit`, for callers that have no open transaction. It opens one only if provisioning is due. The request must keep the
+ * organization of the session, or have none.
+ */
+export function admitAlone(deps: Deps<Pool>, request: SessionRequest, actor: Actor): Promise<Admission> {
+  return judge(deps, request, actor, { asOne: (provision) => transaction(deps, provision), keepUser: async () => {} })
+}
+
+/** Runs what has to be one transaction. */
+type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantState>
+
+interface Door {
+  asOne: AsOne
+  /** Makes transactions that take something from the user wait until the session exists. */
+  keepUser: () => Promise<void>
+}
+
+async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne, keepUser }: Door): Promise<Admission> {
+  const { user } = request
+  if (user.status !== 'active') throw new ApiError('account_suspended')
+  const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
+  const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
+  // Read the app again. The door read it before a password was hashed, and an app that was closed since must not get a token.
+  const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
+  if (app) assertAppActive(app)
+  // A door that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
+  if (!isInPools(user, poolSet(app)))
+    throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })
+  assertVerifiedFor(app, user)
+
+  const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
+
+  // A request that removes a membership looks for sessions in the organization. It finds this one, or has removed the membership.
+  if (request.organizationId !== undefined) await keepUser()
+  const membership = request.organizationId === undefined ? null : await getMembership(deps, user.id, request.organizationId)
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles: rolesAndGrant.globalRoles, catalog })
+
+  if (grant && !grant.isActive) throw new ApiError('app_access_denied', { detail: 'The user has no active grant for this app' })
+  const minIat = Math.max(app?.min_iat ?? 0, await catalog.getMinIat())
+  const keyring = (await catalog.getKeyrings()).ofApp(() => app?.id)
+  return { user, app, membership, roles, permissions, minIat, keyring, grantExpiresAt: grant?.expiresAt ?? null }
+}
+
+async function resolveGrant(
+  request: SessionRequest & { app: App },
+  { globalRoles, grant }: RolesAndGrant,
+  actor: Actor,
+  asOne: AsOne,
+): Promise<GrantState> {
+  if (entersWithoutGrant(globalRoles) && !grant.isRevoked)
+    return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
+  if (grant.exists || !request.app.auto_grant_on_signup) return grant
+  return asOne(async (deps) => {
+    // Of several first entries at once, even through apps that link one another, one provisions and the others find its rows.
+    await lockUserRow(deps, request.user.id)
+    const current = await findGrantState(deps, request.user.id, request.app.id)
+    if (current.exists) return current
+    const { user, app, overrides } = request
+    const joinOrganization = await joinsDefaultOrganization(deps, request)
+    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization }, actor)
+    return findGrantState(deps, user.id, app.id)
+  })
+}
+
+/**
+ * False if the user accepted an invitation, or founded an organization at registration. If the app asks for a verified address,
+ * that registration was an earlier request, and provisioning has waited for the first entry.
+ */
+async function joinsDefaultOrganization(deps: Deps, { user, app, invitedTo }: SessionRequest & { app: App }): Promise<boolean> {
+  if (invitedTo !== undefined) return false
+  if (!app.require_verified_email || app.default_organization_id === null) return true
+  const isMember = (await listMemberships(deps, user.id)).length > 0
+  return !isMember || !(await AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id))
+}
+
+async function getMembership(deps: Deps, userId: string, organizationId: string): Promise<Membership> {
+  const [membership] = await listMemberships(deps, userId, organizationId)
+  if (!membership) throw new ApiError('organization_membership_required')
+  return membership
+}
