@@ -1150,7 +1150,7 @@ const authority: PlantedFault[] = [
   {
     title: 'a link asks for no proof of identity',
     file: server('flows/sso/start-link.ts'),
-    search: 'await proveIdentity(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)',
+    search: 'await requireFreshProof(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)',
     replace: '',
     tests: contract('identity-link', 'fresh-login'),
   },

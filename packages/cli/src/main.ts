@@ -1,4 +1,4 @@
-import { toFailure, usageFailure } from './command-line/exit-codes.ts'
+import { endings, toFailure, usageFailure } from './command-line/exit-codes.ts'
 import { commands, nouns } from './commands/index.ts'
 import { answerShell } from './completion/answer-shell.ts'
 import { askingWord } from './completion/scripts.ts'
@@ -24,7 +24,7 @@ export async function main(words: string[], world: World): Promise<number> {
     const asJson = asksForJson(words)
     if (thrown instanceof CommanderError && thrown.code === 'commander.help' && !asJson) {
       world.stderr.write(complaints)
-      return 2
+      return endings.usage.exit
     }
     const failure = thrown instanceof CommanderError ? usageFailureOf(thrown) : toFailure(thrown)
     renderFailure(failure, { asJson, debug: words.includes('--debug') }, world.stderr)

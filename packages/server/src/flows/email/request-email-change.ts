@@ -7,13 +7,13 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { proveIdentity } from '../entry/prove-identity.ts'
+import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { ChangeEmailInput } from './schema.ts'
 
 /**
  * Mails a link to the new address of an account. Nothing changes until the link is opened, and the answer never reveals whether
  * another user has the address. Throws `app_code_required` for a session without an app, `validation_failed`, and what
- * `proveIdentity` throws.
+ * `requireFreshProof` throws.
  */
 export async function requestEmailChange(
   deps: Deps<Pool>,
@@ -25,7 +25,7 @@ export async function requestEmailChange(
   if (appId === null)
     throw new ApiError('app_code_required', { detail: 'Log in through an app: the link in the mail leads to its frontend' })
   const factor = await SecondFactor.findActive(deps.db, userId)
-  await proveIdentity(deps, { caller, factor, password, code }, actor)
+  await requireFreshProof(deps, { caller, factor, password, code }, actor)
   const user = await getUser(deps, userId)
   if (user.email === email) throw fieldError('email', 'invalid_value', 'is already the address of the account')
   const change = { account_email: user.email, mailbox_proven_at: null }

@@ -1,5 +1,5 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/prove-identity.ts'
+import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
 import { confirmEmailChange } from './confirm-email-change.ts'
 import { disownEmail } from './disown-email.ts'
 import { requestEmailChange } from './request-email-change.ts'

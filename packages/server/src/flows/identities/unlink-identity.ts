@@ -3,12 +3,12 @@ import type { Deps } from '../../deps.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { removeOwnIdentity } from '../../resources/identities/remove-identity.ts'
-import { proveIdentity } from '../entry/prove-identity.ts'
+import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { UnlinkInput } from './schema.ts'
 
-/** Unlinks one of the caller's own identities. Throws what `proveIdentity` and `removeOwnIdentity` throw. */
+/** Unlinks one of the caller's own identities. Throws what `requireFreshProof` and `removeOwnIdentity` throw. */
 export async function unlinkIdentity(deps: Deps<Pool>, input: UnlinkInput, caller: UserCaller, actor: Actor): Promise<void> {
   const factor = await SecondFactor.findActive(deps.db, caller.userId)
-  await proveIdentity(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)
+  await requireFreshProof(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)
   await removeOwnIdentity(deps, caller, input.identityId, actor)
 }

@@ -7,11 +7,11 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
-import { proveIdentity } from '../entry/prove-identity.ts'
+import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { DeleteSelfInput } from './schema.ts'
 
 /**
- * Deletes the caller's account as an admin would, and notifies its address. Throws what `proveIdentity` throws,
+ * Deletes the caller's account as an admin would, and notifies its address. Throws what `requireFreshProof` throws,
  * `last_system_admin`, and `token_revoked` if the account was closed in the meantime.
  */
 export async function deleteSelf(
@@ -22,7 +22,7 @@ export async function deleteSelf(
 ): Promise<void> {
   const { userId, appId } = caller
   const factor = await SecondFactor.findActive(deps.db, userId)
-  await proveIdentity(deps, { caller, factor, password, code }, actor)
+  await requireFreshProof(deps, { caller, factor, password, code }, actor)
   await transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     const user = await getUser(deps, userId)

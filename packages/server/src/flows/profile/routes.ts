@@ -1,5 +1,5 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/prove-identity.ts'
+import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
 import { deleteSelf } from './delete-self.ts'
 import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
 import { deleteSelfBody, profile, updateSelfBody } from './schema.ts'

@@ -12,9 +12,9 @@ import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { answerCollision, logInInstead } from './answer-collision.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
-import { logInInstead, resolveCollision } from './resolve-collision.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
@@ -42,7 +42,7 @@ export async function register(
 
   // step 4, first without the lock: if the user already exists, no hash is needed
   const existing = await findUserInPools(deps, input.email, pools)
-  if (existing) return resolveCollision(deps, input, app, existing, actor)
+  if (existing) return answerCollision(deps, input, app, existing, actor)
 
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
@@ -55,7 +55,7 @@ export async function register(
     if (rival) return { rival }
     return { answer: await createRegistration(deps, { input, app, pools, passwordHash, received }, actor) } // step 5
   })
-  return outcome.rival ? resolveCollision(deps, input, app, outcome.rival, actor) : outcome.answer
+  return outcome.rival ? answerCollision(deps, input, app, outcome.rival, actor) : outcome.answer
 }
 
 async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {

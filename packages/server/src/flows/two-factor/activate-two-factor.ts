@@ -12,7 +12,7 @@ import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { proveIdentity } from '../entry/prove-identity.ts'
+import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
 /** Wrong codes per user. The codes of the previous and the next step are valid too, so a guesser has one chance in 33,000. */
@@ -21,7 +21,7 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
 /**
  * Turns the second factor on, once a code shows that the authenticator app has the seed. The code is spent. Of several concurrent
  * calls, only one gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`,
- * `rate_limited`, and what `proveIdentity` throws.
+ * `rate_limited`, and what `requireFreshProof` throws.
  */
 export async function activateTwoFactor(
   deps: Deps<Pool>,
@@ -30,7 +30,7 @@ export async function activateTwoFactor(
   actor: Actor,
 ): Promise<RecoveryCodesAnswer> {
   await getPendingFactor(deps, caller.userId)
-  await proveIdentity(deps, { caller, factor: undefined, password: input.password }, actor)
+  await requireFreshProof(deps, { caller, factor: undefined, password: input.password }, actor)
   const attempt = await takeAttempt(deps, `two-factor:${caller.userId}`, wrongCodesLimit)
   try {
     const factor = await getPendingFactor(deps, caller.userId)

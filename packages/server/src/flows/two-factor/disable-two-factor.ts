@@ -8,17 +8,17 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { proveIdentity } from '../entry/prove-identity.ts'
+import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { DisableInput } from './schema.ts'
 
 /**
  * Turns the second factor off for a caller who has proven it, and deletes the recovery codes. Throws `two_factor_not_set_up` if
- * none is active, and what `proveIdentity` throws.
+ * none is active, and what `requireFreshProof` throws.
  */
 export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
   const factor = await SecondFactor.findActive(deps.db, caller.userId)
   if (!factor) throw new ApiError('two_factor_not_set_up')
-  await proveIdentity(deps, { caller, factor, password: input.password, code: input.code ?? input.two_factor_code }, actor)
+  await requireFreshProof(deps, { caller, factor, password: input.password, code: input.code ?? input.two_factor_code }, actor)
   await transaction(deps, async (deps) => {
     if (!(await deleteSecondFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
     await addNotice(deps, 'two_factor_disabled', { user: await getUser(deps, caller.userId), appId: caller.appId }, actor)

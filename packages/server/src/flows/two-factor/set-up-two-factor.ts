@@ -8,12 +8,12 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { proveIdentity } from '../entry/prove-identity.ts'
+import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**
  * Gives the caller a seed for an authenticator app. Logins do not ask for a code until it is activated. Until then, another
- * set-up replaces it. Throws `two_factor_active`, and what `proveIdentity` throws.
+ * set-up replaces it. Throws `two_factor_active`, and what `requireFreshProof` throws.
  */
 export async function setUpTwoFactor(
   deps: Deps<Pool>,
@@ -22,7 +22,7 @@ export async function setUpTwoFactor(
   actor: Actor,
 ): Promise<SetUpAnswer> {
   if (await SecondFactor.findActive(deps.db, caller.userId)) throw new ApiError('two_factor_active')
-  await proveIdentity(deps, { caller, factor: undefined, password: input.password }, actor)
+  await requireFreshProof(deps, { caller, factor: undefined, password: input.password }, actor)
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {

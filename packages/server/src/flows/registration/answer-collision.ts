@@ -15,10 +15,10 @@ import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Answers a registration whose address a user of the pool set already has, by its mode. Throws `user_exists` for `register`, and
- * for `register_or_login` what a login throws.
+ * Answers a registration whose address a user of the pool set already has, by its mode; `register.ts` finds the user. Throws
+ * `user_exists` for `register`, and for `register_or_login` what a login throws.
  */
-export async function resolveCollision(
+export async function answerCollision(
   deps: Deps<Pool>,
   input: RegisterInput,
   app: App,

@@ -7,7 +7,7 @@ import { Session } from '../../models/session.ts'
 import { limitUser } from '../../resources/rate-limits/limit-user.ts'
 import { proveAgain } from './prove-again.ts'
 
-/** The error codes that routes declare if they call `proveIdentity`. */
+/** The error codes that routes declare if they call `requireFreshProof`. */
 export const proofErrors = [
   'account_locked',
   'fresh_login_required',
@@ -34,7 +34,7 @@ interface Identity {
  * if a second factor is active. Credentials are checked whenever they are given, and a complete set is noted in the session.
  * Throws `fresh_login_required`, and what `proveAgain` throws.
  */
-export async function proveIdentity(deps: Deps<Pool>, identity: Identity, actor: Actor): Promise<void> {
+export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, actor: Actor): Promise<void> {
   const { caller, factor, password, code } = identity
   const now = deps.clock()
   const isComplete = password !== undefined && (factor === undefined || code !== undefined)
