@@ -40,7 +40,7 @@ const fullLaneOnly = isFastLane
       'test/workspace/deployment',
     ].map((name) => `${name}.test.ts`)
   : []
-/** Files with the same result on any database. The fast lane runs them only on SQLite. */
+/** Files whose subject is not the database. The fast lane runs them only on SQLite; the full lane runs them on both. */
 const neutral = isFastLane
   ? [
       '1-conventions-replies',
