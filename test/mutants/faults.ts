@@ -1002,7 +1002,7 @@ const pools: PlantedFault[] = [
   },
   {
     title: 'tags do not count where an address has to be free',
-    file: server('resources/users/find-collisions.ts'),
+    file: server('resources/users/assert-email-free.ts'),
     search: '[user.namespace, ...user.tags].find',
     replace: '[user.namespace].find',
     tests: contract('4.9-pools', '2.4-pools', 'users'),

@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { isVerifiedFor, type MadeBy } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
@@ -27,7 +28,6 @@ export interface SignUpDetails {
 
 interface SignUp {
   app: App
-  pools: readonly string[]
   newcomer: SignUpDetails
   /** Adds what belongs to the account, including the grant for the app. */
   equip(deps: Deps<Tx>, user: PooledUser): Promise<EquippedAccount>
@@ -62,12 +62,11 @@ export function accessOf(app: App, user: PooledUser, grant: { isActive: boolean 
  */
 export async function createAccount(
   deps: Deps<Tx>,
-  { app, pools, newcomer, equip, received }: SignUp,
+  { app, newcomer, equip, received }: SignUp,
   actor: Actor,
 ): Promise<CreatedAccount> {
   const { authMethod, ...account } = newcomer
-  const namespace = app.registration_namespace
-  const tags = pools.filter((pool) => pool !== namespace)
+  const [namespace, ...tags] = poolSet(app)
   const made = await insertUser(deps, { ...account, namespace, tags, roles: ['base_user'] })
   await recordEvent(deps, { event: 'user.registered', actor, userId: made.id, appId: app.id, ...methodDetails(authMethod) })
   const { user, ...equipped } = await equip(deps, made)

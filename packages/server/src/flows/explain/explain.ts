@@ -15,7 +15,7 @@ import { mend } from './mend.ts'
 import { rehearse } from './rehearse.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
 
-/** The steps of a login, in order. */
+/** The steps that an explanation tells, in order. A login judges the status of the account only at the gate, after the password. */
 const stepNames = ['account_limit', 'app', 'user', 'account', 'password', 'two_factor', 'roles', 'access', 'tokens'] as const
 
 /** The step that answers with each code. `invalid_credentials` is not here because two steps answer with it. */

@@ -2,10 +2,12 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { accessOf } from '../entry/create-account.ts'
@@ -15,8 +17,16 @@ import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Answers a registration whose address a user of the pool set already has, by its mode; `register.ts` finds the user. Throws
- * `user_exists` for `register`, and for `register_or_login` what a login throws.
+ * The user with whom a registration of this e-mail collides: one in any pool of the app's pool set, as home or by tag. In a
+ * transaction that holds the lock on the e-mail the result stays true until the transaction ends.
+ */
+export function findCollision(deps: Deps, email: string, app: App): Promise<PooledUser | undefined> {
+  return findUserInPools(deps, email, poolSet(app))
+}
+
+/**
+ * Answers a registration that collides with this user, by its mode. Throws `user_exists` for `register`, and for
+ * `register_or_login` what a login throws.
  */
 export async function answerCollision(
   deps: Deps<Pool>,

@@ -16,7 +16,6 @@ import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 export interface NewRegistration {
   input: RegisterInput
   app: App
-  pools: readonly string[]
   passwordHash: string
   /** The parsed body, before validation. */
   received: Record<string, unknown>
@@ -28,7 +27,7 @@ export interface NewRegistration {
  */
 export async function createRegistration(
   deps: Deps<Tx>,
-  { input, app, pools, passwordHash, received }: NewRegistration,
+  { input, app, passwordHash, received }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const newcomer = {
@@ -41,7 +40,7 @@ export async function createRegistration(
     authMethod: 'password',
   }
   const equip = (deps: Deps<Tx>, user: PooledUser) => associateOrganization(deps, input, app, user, actor)
-  const { user, organization, access, proof } = await createAccount(deps, { app, pools, newcomer, equip, received }, actor)
+  const { user, organization, access, proof } = await createAccount(deps, { app, newcomer, equip, received }, actor)
   const tokens = proof && input.mode !== 'register_or_return' ? await enterAsNew(deps, proof, actor) : undefined
   return presentRegistration({ created: true, user: presentUser(user), app, access, organization, tokens })
 }

@@ -6,13 +6,11 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
-import { poolSet } from '../../lib/pool-set.ts'
 import type { App } from '../../models/app.ts'
 import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
-import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { answerCollision, logInInstead } from './answer-collision.ts'
+import { answerCollision, findCollision, logInInstead } from './answer-collision.ts'
 import { createRegistration } from './create-registration.ts'
 import { invitationOf } from './invitation-of.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
@@ -38,10 +36,9 @@ export async function register(
   checkPolicy(app, { email: input.email, method: 'password', isInvited, founds }) // step 2
   // Only the invitation allows this sign-up, so it must be valid before any user is searched for.
   if (isInvited && app.sign_up === 'invitation') await getAcceptableInvitation(deps, invitation, input)
-  const pools = poolSet(app) // step 3
 
-  // step 4, first without the lock: if the user already exists, no hash is needed
-  const existing = await findUserInPools(deps, input.email, pools)
+  // steps 3 and 4, first without the lock: if the user already exists, no hash is needed
+  const existing = await findCollision(deps, input.email, app)
   if (existing) return answerCollision(deps, input, app, existing, actor)
 
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
@@ -51,9 +48,9 @@ export async function register(
   const outcome = await transaction(deps, async (deps) => {
     // An index on one pool cannot see two apps whose pool sets overlap, so registrations of this address run one at a time.
     await lockUntilCommit(deps.db, 'email', input.email)
-    const rival = await findUserInPools(deps, input.email, pools) // step 4 again, under the lock
+    const rival = await findCollision(deps, input.email, app) // steps 3 and 4 again, under the lock
     if (rival) return { rival }
-    return { answer: await createRegistration(deps, { input, app, pools, passwordHash, received }, actor) } // step 5
+    return { answer: await createRegistration(deps, { input, app, passwordHash, received }, actor) } // step 5
   })
   return outcome.rival ? answerCollision(deps, input, app, outcome.rival, actor) : outcome.answer
 }

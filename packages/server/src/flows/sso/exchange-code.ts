@@ -1,7 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor, RequestOrigin } from '../../lib/caller.ts'
-import { poolSet } from '../../lib/pool-set.ts'
 import type { IdentityRecord, TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import { assertAppActive } from '../../resources/apps/get-app.ts'
@@ -30,7 +29,7 @@ export async function exchangeCode(
   const { login, profile } = await getAnsweredLogin(deps, input.code, input.code_verifier)
   const app = await App.findById(deps.db, login.app_id)
   if (!app) throw invalidCode()
-  const exchange: Exchange = { login, profile, app, pools: poolSet(app), twoFactorCode: input.two_factor_code }
+  const exchange: Exchange = { login, profile, app, twoFactorCode: input.two_factor_code }
   if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })
   return exchangeAnswer(deps, exchange, { caller: undefined, origin })
 }

@@ -28,6 +28,5 @@ export interface AnsweredLogin {
 /** An answered login whose client asks for the tokens. */
 export interface Exchange extends AnsweredLogin {
   app: App
-  pools: readonly string[]
   twoFactorCode: string | undefined
 }

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { poolSet } from '../../lib/pool-set.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
 import { findLinkedUser } from '../../resources/identities/find-linked-user.ts'
@@ -24,9 +25,10 @@ export interface MatchedUser {
  */
 export async function findMatchedUser(
   deps: Deps,
-  { login, profile, app, pools }: Exchange,
+  { login, profile, app }: Exchange,
   provider: SsoProvider,
 ): Promise<MatchedUser | undefined> {
+  const pools = poolSet(app)
   const subject = { providerId: login.provider_id, subject: profile.subject }
   const linked = await findLinkedUser(deps, subject, pools)
   if (linked) return { user: linked, isLinked: true }

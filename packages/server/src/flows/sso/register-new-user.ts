@@ -45,7 +45,7 @@ interface Registered {
 }
 
 async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promise<Registered | undefined> {
-  const { app, login, pools, profile } = exchange
+  const { app, login, profile } = exchange
   const { email, firstName, lastName } = profile
   const provider = await keepProviderOf(deps, exchange)
   if (email === null) throw new ApiError('sso_email_missing', { detail: 'Ask the provider for the scope email' })
@@ -66,6 +66,6 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
     return { user, organization: null }
   }
   const newcomer = { ...account, authMethod: provider.code }
-  const { user, access, proof } = await createAccount(deps, { app, pools, newcomer, equip, received: {} }, actor)
+  const { user, access, proof } = await createAccount(deps, { app, newcomer, equip, received: {} }, actor)
   return { user, access, tokens: proof && (await enter(deps, proof, actor)) }
 }

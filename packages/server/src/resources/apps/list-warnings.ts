@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { App } from '../../models/app.ts'
 import { type TokenSizeWarning, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
-import { type CollisionWarning, warnOfCollisions } from '../users/find-collisions.ts'
+import { type CollisionWarning, warnOfCollisions } from '../pools/warn-of-collisions.ts'
 
 /** The settings that can cause a warning. */
 type PoolsAndPermissions = {
