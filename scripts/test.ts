@@ -1,8 +1,9 @@
 // `npm test` runs the fast lane. With --full it runs everything. Files or options of Vitest (`npm test -- login`) choose from
 // everything. --weigh records how long each file took, to order later runs.
-import { createRequire } from 'node:module'
+import { createRequire, enableCompileCache } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { compileCache } from '../test/support/compile-cache.ts'
 import { laneVariable, weighVariable } from '../test/support/lane.ts'
 import { summaryKey } from '../test/support/plain-summary.ts'
 
@@ -18,6 +19,9 @@ if (words.includes('--weigh')) process.env[weighVariable] = 'yes'
 
 const what = { fast: 'the fast lane (all of it: npm test -- --full)', full: 'all tests', chosen: 'the chosen tests' }[lane]
 process.stderr.write(`[gatehouse] running ${what} on SQLite and on PostgreSQL\n`)
+// For this process and for the workers, which load the sources of the server from there.
+enableCompileCache(compileCache.NODE_COMPILE_CACHE)
+Object.assign(process.env, compileCache)
 // Vitest runs in this process, so that signals need not be passed on.
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs')
 process.argv = [process.execPath, vitest, 'run', ...chosen]

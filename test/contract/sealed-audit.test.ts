@@ -12,6 +12,7 @@ import { countUnopenable } from '../../packages/server/src/resources/system/coun
 import { eraseUser } from '../../packages/server/src/resources/user-deletions/erase-user.ts'
 import { startAuditSealer } from '../../packages/server/src/workers/audit-sealer.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { samples } from '../support/lane.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
 
 interface Verified {
@@ -571,7 +572,7 @@ test('a log of several pages is compared page by page', async () => {
   const verified = await verify(service)
   expect(verified).toMatchObject({ fault: null, unsealed: 0 })
   expect(verified.checked).toBeGreaterThanOrEqual(2_300)
-  for (const position of [1_000, 1_001, 2_100]) {
+  for (const position of [1_000, 1_001, 2_100].slice(0, samples(3))) {
     expect(await attack(service, () => events(service).where({ seal_position: position }).update({ ip: 'x' }))).toMatchObject({
       position,
     })

@@ -41,9 +41,11 @@ export default class LongestFirst implements TestSequencer {
     return specifications
   }
 
-  /** A file that has no recorded time may be long. */
+  /** The recorded time in the project, or else in another project. A file without any may be long. */
   #weigh({ project, moduleId }: TestSpecification): number {
-    return weights[project.name]?.[relative(this.#root, moduleId)] ?? 1_000
+    const path = relative(this.#root, moduleId)
+    const others = Object.values(weights).flatMap((files) => files[path] ?? [])
+    return weights[project.name]?.[path] ?? others[0] ?? 1_000
   }
 }
 

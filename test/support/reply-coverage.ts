@@ -1,9 +1,9 @@
 // Checks that some test sees every status and code that a route declares, and an audit event of every route that writes: on each
 // database, or on either in the fast lane. The test services note what they answered; after a complete run of all projects on a
 // database, the notes are compared with the declarations.
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { TestProject, Vitest } from 'vitest/node'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
@@ -55,7 +55,7 @@ export default function setup(project: TestProject): () => Promise<void> {
     if (!byDatabase.delete(database)) return
     const seen = new Set(readFileSync(notes.file, 'utf8').split('\n'))
     rmSync(notes.folder, { recursive: true, force: true })
-    if (!ranWhole(database, project.vitest)) return
+    if (!(await ranWhole(database, project.vitest))) return
     const missing = declaredReplies().filter((reply) => !seen.has(reply))
     if (missing.length === 0) return
     throw new Error(`no test on ${database} saw these declared replies:\n  ${missing.join('\n  ')}`)
@@ -78,15 +78,13 @@ function databaseOf({ config }: TestProject): string | undefined {
   return database !== undefined && isFastLane ? 'either database' : database
 }
 
-/** Whether every test on the database ran and passed. After a partial run, missing replies mean nothing. */
-function ranWhole(database: string, vitest: Vitest): boolean {
+/** Whether every file of the lane on the database ran, and all tests passed. After a partial run, missing replies mean nothing. */
+async function ranWhole(database: string, vitest: Vitest): Promise<boolean> {
   if (vitest.config.testNamePattern !== undefined || vitest.state.getCountOfFailedTests() > 0) return false
-  const modules = vitest.state.getTestModules()
-  const ran = new Set(modules.filter(({ project }) => databaseOf(project) === database).map(({ moduleId }) => moduleId))
-  return contractFiles().every((file) => ran.has(file))
-}
-
-/** All contract test files, including those of projects that were excluded from this run. */
-function contractFiles(): string[] {
-  return globSync('test/contract/**/*.test.ts').map((file) => resolve(file))
+  const ran = new Set(vitest.state.getTestModules().map(({ project, moduleId }) => `${project.name} ${moduleId}`))
+  const projects = vitest.projects.filter((project) => databaseOf(project) === database)
+  const files = await Promise.all(
+    projects.map(async (project) => (await project.globTestFiles()).testFiles.map((file) => `${project.name} ${file}`)),
+  )
+  return files.flat().every((file) => ran.has(file))
 }

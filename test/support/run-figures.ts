@@ -8,7 +8,7 @@ import { tellsOfProcesses, treeSeconds, waitedSeconds } from './process-figures.
 const key = Symbol.for('gatehouse.unseen-seconds')
 const shared = globalThis as { [key]?: number }
 
-const lookMs = 500
+const lookMs = 2_000
 
 /**
  * Counts the descendants of a program that does not wait for them, until you call the returned function. The program itself is
