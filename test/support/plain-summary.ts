@@ -1,4 +1,4 @@
-import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
+import type { Reporter, TestModule } from 'vitest/node'
 import { describeLane, weighVariable } from './lane.ts'
 import { writeWeights } from './longest-first.ts'
 import { describeRun } from './run-figures.ts'
@@ -8,24 +8,19 @@ export const summaryKey = Symbol.for('gatehouse.summary')
 
 /** Prints, after vitest's own summary, what the run took and the closing line that scripts read: `N passed, N failed`. */
 export default class PlainSummary implements Reporter {
-  #files = 0
   #passed = 0
   #failed = 0
   #skipped = 0
 
   constructor() {
     Object.assign(globalThis, { [summaryKey]: true })
-    process.on('exit', () => {
-      // Files were selected but no test ran: the databases or vitest itself did not start.
-      if (this.#files > 0 && this.#passed + this.#failed + this.#skipped === 0) this.#failed = 1
+    process.on('exit', (code) => {
+      // The databases or vitest itself did not start, or no test saw a declared reply.
+      if (code !== 0 && this.#failed === 0) this.#failed = 1
       const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : ''
       process.stdout.write(`${describeLane()}: ${describeRun()}\n`)
       process.stdout.write(`${this.#passed} passed, ${this.#failed} failed${skipped}\n`)
     })
-  }
-
-  onTestRunStart(files: readonly TestSpecification[]): void {
-    this.#files = files.length
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
