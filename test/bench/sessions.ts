@@ -42,7 +42,7 @@ type Deed = Exclude<keyof Subject, 'server'>
 
 const bounds: Partial<Record<Deed, Record<string, number>>> = {
   login: { 'better-auth, bcryptjs': 6, 'better-auth, native': 2.5 },
-  refresh: { 'oidc-provider': 0.7, 'better-auth': 0.12 },
+  refresh: { 'oidc-provider': 0.7, 'better-auth as OAuth provider': 0.12 },
   me: { 'oidc-provider': 0.95, 'better-auth': 0.1 },
   list: { 'better-auth': 0.2 },
 }
@@ -64,7 +64,12 @@ try {
       await betterAuthOn(await emptyDatabase(kind, templates), 'native'),
       await betterAuthOn(await emptyDatabase(kind, templates), 'rust'),
     ]
-    if (kind === 'sqlite') peers.push(await oidcProviderOn(await emptyDatabase(kind, templates)))
+    if (kind === 'sqlite') {
+      peers.push(await oauthServerOn(await emptyDatabase(kind, templates), 'oidc-provider', { token: '/token', me: '/me' }))
+      const paths = { token: '/api/auth/oauth2/token', me: '/api/auth/oauth2/userinfo' }
+      const name = 'better-auth as OAuth provider'
+      peers.push(await oauthServerOn(await emptyDatabase(kind, templates), 'better-auth-oauth', paths, name))
+    }
     await compare(`register, ${kind}`, 'register', [ours, ...peers, ...native], { inFlight: 16, count: 96 })
     await compare(`login, ${kind}`, 'login', [ours, ...peers, ...native], { inFlight: 16, count: 96 })
     await compare(`refresh, ${kind}`, 'refresh', [ours, ...peers], { inFlight: 8, count: 1_600 })
@@ -133,27 +138,36 @@ async function betterAuthOn(databaseUrl: string, bcrypt: 'bcryptjs' | 'native' |
   }
 }
 
-async function oidcProviderOn(databaseUrl: string): Promise<Subject> {
-  const server = await startPeer(children, 'oidc-provider', 'oidc-provider', { DATABASE_URL: databaseUrl })
-  const refresh = async (token: string) =>
-    (
-      await call(`${server.url}/token`, {
-        body: new URLSearchParams({
-          grant_type: 'refresh_token',
-          client_id: 'bench',
-          client_secret: 'bench-secret',
-          refresh_token: token,
-        }),
-      })
-    ).body
-  const seeds = await Promise.all(laneMails().map(async () => (await call(`${server.url}/seed`)).body.refresh_token))
-  const lanes = await Promise.all(seeds.map(refresh))
+/** What an OAuth server answers to the bench. */
+interface Grant {
+  client_id: string
+  client_secret: string
+  /** Asked of better-auth, whose access token is a JWT only for a resource. */
+  resource?: string
+  access_token: string
+  refresh_token: string
+}
+
+async function oauthServerOn(
+  databaseUrl: string,
+  file: string,
+  paths: { token: string; me: string },
+  name = file,
+): Promise<Subject> {
+  const server = await startPeer(children, file, name, { DATABASE_URL: databaseUrl })
+  const refresh = async ({ refresh_token, access_token: _, ...client }: Grant): Promise<Grant> => {
+    const body = new URLSearchParams({ grant_type: 'refresh_token', ...client, refresh_token })
+    const { body: tokens } = await call(`${server.url}${paths.token}`, { body })
+    return { ...client, access_token: tokens.access_token, refresh_token: tokens.refresh_token }
+  }
+  const seed = async (): Promise<Grant> => (await call(`${server.url}/seed`)).body
+  const lanes = await Promise.all(laneMails().map(async () => refresh(await seed())))
   return {
     server,
     async refresh(lane) {
-      lanes[lane] = await refresh(lanes[lane].refresh_token)
+      lanes[lane] = await refresh(lanes[lane]!)
     },
-    me: (lane) => call(`${server.url}/me`, { headers: { authorization: `Bearer ${lanes[lane].access_token}` } }),
+    me: (lane) => call(`${server.url}${paths.me}`, { headers: { authorization: `Bearer ${lanes[lane]!.access_token}` } }),
   }
 }
 

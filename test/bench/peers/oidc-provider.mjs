@@ -1,5 +1,5 @@
-// Runs oidc-provider with SQLite storage as a separate server. A request to `/seed` creates
-// a grant with a refresh token for the bench.
+// Runs oidc-provider with SQLite storage as a separate server. A request to `/seed` creates a grant, and answers with its refresh
+// token and the client's credentials.
 import { createServer } from 'node:http'
 import Database from 'better-sqlite3'
 import { Provider } from 'oidc-provider'
@@ -72,7 +72,7 @@ const listener = async (request, response) => {
     scope: 'openid offline_access email',
     gty: 'authorization_code',
   })
-  response.end(JSON.stringify({ refresh_token: await token.save() }))
+  response.end(JSON.stringify({ client_id: 'bench', client_secret: 'bench-secret', refresh_token: await token.save() }))
 }
 console.log(JSON.stringify({ url }))
 process.on('SIGTERM', () => process.exit(0))

@@ -51,7 +51,7 @@ export async function startPeer(
 
 /** Installs the peers that the benches compare with, unless they are installed already. */
 export function installPeers(): void {
-  if (existsSync(`${peers}/node_modules/@node-rs/bcrypt`)) return
+  if (existsSync(`${peers}/node_modules/@better-auth/oauth-provider`)) return
   const { status } = spawnSync('pnpm', ['install', '--frozen-lockfile'], { cwd: peers, stdio: ['ignore', 2, 2] })
   if (status !== 0) throw new Error('the peers could not be installed')
 }
