@@ -114,7 +114,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Imports the server once per worker instead of once per file. So a test file must not leave state behind in a module.
     isolate: false,
-    // Node runs our sources as they are: loaded by Vite, they take a quarter more processor time. `npm run mutants` needs Vite to
+    // Node loads our sources itself, because calls between modules that Vite has loaded are slower. `npm run mutants` needs Vite to
     // plant its faults.
     server: { deps: { external: faultVariable in process.env ? [] : [/\/packages\/(cli|sdk|server)\/src\/(?!.*\.test\.)/] } },
     reporters: ['default', './test/support/plain-summary.ts'],

@@ -19,7 +19,7 @@ if (words.includes('--weigh')) process.env[weighVariable] = 'yes'
 
 const what = { fast: 'the fast lane (all of it: npm test -- --full)', full: 'all tests', chosen: 'the chosen tests' }[lane]
 process.stderr.write(`[gatehouse] running ${what} on SQLite and on PostgreSQL\n`)
-// For this process and for the workers, which load the sources of the server from there.
+// For Vitest, and for its workers, which load our sources. It also holds the sources without their types.
 enableCompileCache(compileCache.NODE_COMPILE_CACHE)
 Object.assign(process.env, compileCache)
 // Vitest runs in this process, so that signals need not be passed on.

@@ -71,7 +71,8 @@ async function logIn() {
   const spent = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }
   const body = new URLSearchParams({ client_id, client_secret, resource, ...spent })
   const reply = await fetch(`${url}/api/auth/oauth2/token`, { method: 'POST', body })
-  return { client_id, client_secret, resource, ...(await reply.json()) }
+  const { access_token, refresh_token } = await reply.json()
+  return { client_id, client_secret, resource, access_token, refresh_token }
 }
 
 const listener = async (request, response) => {
