@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 
 /**
- * Loads a package without caching its modules, nor those that it loads in turn, each of which would keep the one that loaded it.
- * Use it for word lists of megabytes that are needed once or in part.
+ * Loads a package and leaves neither its modules nor those of its dependencies in the cache, where each would keep the module that
+ * loaded it. Use it for word lists of megabytes that are needed once or in part.
  */
 export function requireOnce<T>(name: string): T {
   const require = createRequire(import.meta.url)
