@@ -180,10 +180,10 @@ test('a list that fails half-way is exit 7, and its JSON is not closed as if it 
 test.each(['table', 'wide', 'csv', 'id', 'json', 'ndjson'])(
   'a list as %s is written with less memory than it takes',
   async (format) => {
-    const count = 20_000
+    const count = 10_000
     const { env } = await serviceWithList((index) => ({ ...user(index), filler: `${index}`.padEnd(4_000, '.') }), { rows: count })
     const { stdout, stderr, exit } = await machine().authctlProcess(`user find -o ${format}`, {
-      env: { ...env, NODE_OPTIONS: '--max-old-space-size=48' },
+      env: { ...env, NODE_OPTIONS: '--max-old-space-size=24' },
     })
     expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
     expect(stdout).toContain(format === 'id' ? idOf(count - 1) : `user-${count - 1}@example.com`)

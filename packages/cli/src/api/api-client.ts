@@ -109,24 +109,25 @@ function retryAfterMs(value: string | undefined, now: number): number | undefine
 
 /** Like `send`, without retries. */
 export async function sendOnce({ world, io, settings }: Wire, request: Request, bearer: string | undefined): Promise<Answer> {
+  const { method, url, body } = request
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': `authctl/${version}` }
   if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
-  if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json'
+  if (body !== undefined) headers['content-type'] = request.contentType ?? 'application/json'
   if (request.reason !== undefined) headers['x-audit-reason'] = encodeURIComponent(request.reason)
-  const debug = (line: string) => settings.debug && io.complain(line)
-  debug(`> ${request.method} ${redactUrl(request.url)}${bearer === undefined ? '' : ' (bearer [redacted])'}`)
-  if (request.body !== undefined) debug(`> ${clip(toJson(redact(request.body)))}`)
+  // Composed only if shown: with a page of a list that would take longer than the request.
+  const debug = (compose: () => string) => settings.debug && io.complain(compose())
+  debug(() => `> ${method} ${redactUrl(url)}${bearer === undefined ? '' : ' (bearer [redacted])'}`)
+  if (body !== undefined) debug(() => `> ${clip(toJson(redact(body)))}`)
   const started = performance.now()
   try {
-    const { method, url, body } = request
     // Redirects are not followed: that would pass on the bearer token, or turn a POST into a GET.
     const answer = await world.exchange({ method, url, headers, body, signal: AbortSignal.timeout(settings.timeoutMs) })
-    debug(`< ${answer.status} (${Math.round(performance.now() - started)} ms) ${requestIdOf(answer) ?? ''}`)
-    if (answer.text !== '') debug(`< ${clip(toJson(redact(answer.text)))}`)
+    debug(() => `< ${answer.status} (${Math.round(performance.now() - started)} ms) ${requestIdOf(answer) ?? ''}`)
+    if (answer.text !== '') debug(() => `< ${clip(toJson(redact(answer.text)))}`)
     return answer
   } catch (error) {
-    debug(`< ${error}`)
-    throw unreachable(new URL(request.url).origin, error, settings.timeoutMs)
+    debug(() => `< ${error}`)
+    throw unreachable(new URL(url).origin, error, settings.timeoutMs)
   }
 }
 
