@@ -65,7 +65,6 @@ const shoot = (page: Page, name: string) =>
 
 /** The violations of all axe rules, including the best practices. */
 async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
   const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`))
 }
@@ -82,22 +81,26 @@ const addresses = () => [
   'webhooks?app=shop',
 ]
 
-test.each([
-  ['light on a desk', { colorScheme: 'light', viewport: { width: 1280, height: 900 } }],
-  ['dark on a desk', { colorScheme: 'dark', viewport: { width: 1280, height: 900 } }],
-  ['light at 320 pixels', { colorScheme: 'light', viewport: { width: 320, height: 568 } }],
-  ['dark at 320 pixels', { colorScheme: 'dark', viewport: { width: 320, height: 568 } }],
-] as const)('%s every page is in order, and nothing is to be scrolled sideways', async (name, options) => {
-  const { page, url, complaints, origins } = await open(options)
+const screens = { 'on a desk': { width: 1280, height: 900 }, 'at 320 pixels': { width: 320, height: 568 } }
+
+test('every page is in order, light and dark, on a desk and at 320 pixels, and nothing is to be scrolled sideways', async () => {
+  const { page, url, complaints, origins } = await open()
+  await page.addInitScript(axe.source)
+  const grounds = { light: 'rgb(243, 244, 246)', dark: 'rgb(15, 19, 24)' }
   for (const address of addresses()) {
     await page.goto(url + address)
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await shoot(page, `${name} ${address}`.replaceAll(/\W+/g, '-'))
-    expect(await violationsOf(page), address).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), address).toBe(true)
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const [screen, viewport] of Object.entries(screens)) {
+        await page.setViewportSize(viewport)
+        await page.emulateMedia({ colorScheme })
+        const look = `${colorScheme} ${screen} ${address}`
+        await shoot(page, look.replaceAll(/\W+/g, '-'))
+        expect(await violationsOf(page), look).toEqual([])
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), look).toBe(true)
+        expect(await page.evaluate('getComputedStyle(document.body).backgroundColor'), look).toBe(grounds[colorScheme])
+      }
   }
-  const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
-  expect(ground).toBe(options.colorScheme === 'light' ? 'rgb(243, 244, 246)' : 'rgb(15, 19, 24)')
   expect(complaints).toEqual([])
   expect([...origins]).toEqual([new URL(url).origin])
 })
