@@ -274,8 +274,9 @@ function install(env) {
  * Generates the types behind the SDK's admin client, and so the cli. Not committed, but there in any clone that has run a task.
  */
 function deriveApiTypes(env, nodeDir) {
-  const document = read(join(root, 'docs', 'openapi.json')) ?? ''
-  const digest = createHash('sha256').update(document).digest('hex')
+  const hash = createHash('sha256')
+  for (const file of ['docs/openapi.json', 'package.json']) hash.update(read(join(root, file)) ?? '')
+  const digest = hash.digest('hex')
   const isDone = () => read(join(root, 'packages', 'sdk', 'src', 'admin', 'api-types.ts'))?.includes(digest) ?? false
   exclusively('deriving the types of the HTTP API', isDone, () => {
     const result = spawnSync(nodeProgram(nodeDir), [join(root, 'scripts', 'api-types.ts')], {
