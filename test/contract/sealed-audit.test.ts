@@ -76,7 +76,12 @@ async function addEvents(service: TestService, count: number): Promise<void> {
     const row = { ...facts, ...personal, request_id: `r${index}`, count: 1, counted_by: null, at }
     return { ...row, ...deps.auditProofs.prove(row) }
   })
-  for (let start = 0; start < rows.length; start += 500) await events(service).insert(rows.slice(start, start + 500))
+  await insertAll(service, 'audit_events', rows)
+}
+
+/** Takes portions, because a statement takes only so many values. */
+async function insertAll({ deps }: TestService, table: string, rows: object[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += 500) await deps.db(table).insert(rows.slice(start, start + 500))
 }
 
 /** Changes the database, returns the fault that verify finds, and restores the rows. */
@@ -88,7 +93,7 @@ async function attack(service: TestService, change: () => Promise<unknown>): Pro
   const { fault } = await verify(service)
   for (const [index, table] of tables.entries()) {
     await db(table).delete()
-    for (const row of before[index]!) await db(table).insert(row)
+    await insertAll(service, table, before[index]!)
   }
   return fault
 }

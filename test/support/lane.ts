@@ -10,6 +10,12 @@ export function samples(count: number): number {
   return isFastLane ? Math.ceil(count / 3) : count
 }
 
+/** Of random cases that both databases run in the full lane, each of them gets every other one. */
+export function shared<T>(cases: readonly T[]): readonly T[] {
+  if (process.env[laneVariable] !== 'full') return cases
+  return cases.filter((_, index) => index % 2 === (process.env.TEST_DATABASE === 'sqlite' ? 0 : 1))
+}
+
 let turn = 0
 /**
  * The cases of a test that checks the same on many routes. In the fast lane each route
