@@ -22,7 +22,7 @@ import { systemActor } from './resources/audit/record-event.ts'
 import { checkInvariants } from './resources/system/check-invariants.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
 import type { FinishedRestore } from './resources/system/finish-restore.ts'
-import { assertMigratable, StartError, serve } from './serve.ts'
+import { assertMigratable, StartError } from './start-error.ts'
 
 const usage = `Usage: gatehouse <command> [--env-file FILE]
 
@@ -125,6 +125,8 @@ async function withDeps(
 }
 
 async function runServe(deps: Deps<Pool>): Promise<void> {
+  // Half of the program: routes, schemas and workers. Only this command needs them.
+  const { serve } = await import('./serve.ts')
   const starting = serve(deps)
   let stopping = false
   // Handle signals before the server logs that it listens, since the process that reads that line may stop it at once.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createHttpApp } from './app.ts'
 import type { Config } from './config.ts'
-import { isPostgres, type Pool } from './db/handle.ts'
+import type { Pool } from './db/handle.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { closeDeps, type Deps, withPatientConnection } from './deps.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
@@ -10,6 +10,7 @@ import { gracefulClose } from './http/graceful-close.ts'
 import { createServer } from './http/node-http.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
+import { assertMigratable, StartError } from './start-error.ts'
 import { startAuditSealer } from './workers/audit-sealer.ts'
 import { startCleanup } from './workers/cleanup.ts'
 import { startOutbox } from './workers/outbox.ts'
@@ -24,9 +25,6 @@ export const serverOptions = {
   /** Bytes. A token with every permission of large services soon exceeds Node's default of 16 KiB. */
   maxHeaderSize: 64 * 1024,
 }
-
-/** The service cannot start. The message is for the operator. */
-export class StartError extends Error {}
 
 export interface RunningServer {
   url: string
@@ -93,12 +91,6 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
 
 function portTaken({ host, port }: Config): string {
   return `port ${port} on ${host} is taken; stop the process that uses it, or set another PORT`
-}
-
-/** Throws StartError if there are pending migrations that `serve` may not run. */
-export function assertMigratable(deps: Deps, pending: readonly string[]): void {
-  if (pending.length === 0 || !isPostgres(deps.db) || deps.config.autoMigrate) return
-  throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
 }
 
 async function prepareDatabase(deps: Deps<Pool>): Promise<void> {
