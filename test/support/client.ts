@@ -93,8 +93,8 @@ class HttpReply implements Reply {
 
 /** One HTTP request to any server. */
 export async function callHttp(url: string, method: string, { body, token, headers = {} }: CallOptions = {}): Promise<Reply> {
-  const raw = typeof body === 'string' || body instanceof Uint8Array
-  const bytes = body === undefined ? undefined : Buffer.from(raw ? (body as string) : JSON.stringify(body))
+  const content = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const sent = request(url, {
     method,
     agent,
