@@ -1,6 +1,6 @@
 // An npm registry on this machine, to test npx with a package without the public registry.
 import { execFileSync } from 'node:child_process'
-import { createReadStream, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import { cpSync, createReadStream, existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -77,7 +77,9 @@ function pack(folder: string, workplace: string): string {
   const tarball = `${workplace}.tgz`
   if (existsSync(tarball)) return tarball
   mkdirSync(workplace)
-  symlinkSync(folder, join(workplace, 'package'))
-  execFileSync('tar', ['-chzf', tarball, '-C', workplace, 'package'])
+  // The installed files are links into pnpm's store. An installation elsewhere that links them too changes their times, and tar
+  // fails if it reads them at that moment.
+  cpSync(folder, join(workplace, 'package'), { recursive: true, dereference: true })
+  execFileSync('tar', ['-czf', tarball, '-C', workplace, 'package'])
   return tarball
 }
