@@ -1,5 +1,5 @@
 // Writes packages/sdk/src/admin/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file.
-// `run.mjs` runs this script before any task if the document has changed; `generate.ts` and `check.ts` run it too.
+// `run.mjs` runs this script before any task if the document or package.json has changed; `generate.ts` and `check.ts` run it too.
 import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { OpenAPI3 } from 'openapi-typescript'

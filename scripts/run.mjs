@@ -2,8 +2,8 @@
 //
 // It runs before anything is installed, on any Node from 18 on, so it is plain JavaScript without dependencies. It finds a
 // suitable Node and pnpm, or fetches them into the git-ignored `.runtime/`. It installs the workspace if the lockfile changed,
-// derives the types of the HTTP API if its document changed, builds what the task needs and is stale, and runs the task. Its
-// messages go to stderr: stdout belongs to the task.
+// derives the types of the HTTP API if its document or package.json changed, builds what the task needs and is stale, and runs
+// the task. Its messages go to stderr: stdout belongs to the task.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {

@@ -117,9 +117,8 @@ async function buildPackage(name: string, { entry, esbuildPlugins = [], ...optio
       platform: 'node',
       splitting: true,
       outDir: staging,
-      // Less text, in one byte a character: Node reads and compiles it faster.
-      esbuildOptions: (options) =>
-        void Object.assign(options, { charset: 'ascii', legalComments: 'none', minifyWhitespace: true }),
+      // Node reads and compiles less text faster.
+      esbuildOptions: (options) => void Object.assign(options, { legalComments: 'none', minifyWhitespace: true }),
       banner: { js: "import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);" },
       ...options,
       esbuildPlugins: [...esbuildPlugins, withFault],

@@ -125,7 +125,7 @@ async function withDeps(
 }
 
 async function runServe(deps: Deps<Pool>): Promise<void> {
-  // Half of the program: routes, schemas and workers. Only this command needs them.
+  // Only this command needs the routes, the schemas and the workers.
   const { serve } = await import('./serve.ts')
   const starting = serve(deps)
   let stopping = false
