@@ -1,7 +1,7 @@
 export { type Auth, createAuth, type Health, type RequestHeaders, type VerifyResult } from './auth.ts'
 export type { CheckedApp, CheckFault, ServiceCheck } from './check-service.ts'
 export type { Claims } from './claims.ts'
-export type { AuthEvent, AuthOptions, FeedOptions, RegistrationCounts, RevocationOptions } from './config.ts'
+export type { AuthEvent, AuthOptions, FeedOptions, Fetch, RegistrationCounts, RevocationOptions } from './config.ts'
 export { definePermissions, type PermissionManifest, type PermissionName } from './define-permissions.ts'
 export { AuthError, type AuthErrorCode } from './errors.ts'
 export type { ServiceTokenOptions, ServiceTokens } from './hold-service-tokens.ts'
