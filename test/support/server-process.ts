@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { type CallOptions, callHttp, PASSWORD, type Reply, testEnvironment } from './client.ts'
-import { compileCache } from './compile-cache.ts'
+import { compileCache, compileCacheOfServers } from './compile-cache.ts'
 import { secretIn } from './secrets-in-log.ts'
 
 const source = fileURLToPath(new URL('../../packages/server/src/gatehouse.ts', import.meta.url))
@@ -53,7 +53,7 @@ function start(words: readonly string[], settings: Record<string, string>, withi
     cwd: folder,
     env: {
       PATH: process.env.PATH,
-      ...compileCache,
+      ...(words.includes('serve') ? compileCacheOfServers : compileCache),
       ...testEnvironment,
       LOG_LEVEL: 'debug',
       PORT: '0',
