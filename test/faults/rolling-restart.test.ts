@@ -1,5 +1,6 @@
 // Servers behind a balancer are restarted in turn under load, and no request fails.
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
@@ -12,6 +13,8 @@ import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const usualRounds = sized(1, 15)
 const clients = 10
+/** Without a pause between requests, the load would take all of the time that a busy machine has for other tests. */
+const pauseMs = sized(100, 0)
 
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
 
@@ -21,6 +24,7 @@ function startUsers(url: string, app: string) {
   const times: number[] = []
   let isOver = false
   const call = async (method: string, path: string, expected: number, options: { body?: unknown; token?: string } = {}) => {
+    if (pauseMs > 0) await sleep(pauseMs)
     const started = performance.now()
     const reply = await callHttp(`${url}/api/v1${path}`, method, options).catch((error) => ({ status: 0, body: String(error) }))
     times.push(performance.now() - started)

@@ -9,10 +9,10 @@ import { measured, quantile, sized } from '../support/fault.ts'
 import { countFiles, residentMiB, tellsOfProcesses } from '../support/process-figures.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
-const soakSeconds = sized(8, 600)
+const soakSeconds = sized(5, 600)
 /** V8, the Postgres client and the C library reach their memory size within minutes. */
-const warmUpSeconds = sized(4, 300)
-const fullLoadSeconds = sized(2, 20)
+const warmUpSeconds = sized(3, 300)
+const fullLoadSeconds = sized(1, 20)
 const share = 0.7
 const users = 20
 const looksPerSecond = 4
