@@ -14,24 +14,15 @@ const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-
 /** Files about settings alone, which start many programs. */
 const withoutDatabase = ['test/contract/production-secrets.test.ts']
 /** Files about callers that race with each other, which proves little if they queue for a single connection. */
-const races = ['concurrency', '4.9-pools-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
+const races = ['concurrency', '*-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
-/** Files in which many callers compete, among other things. */
-const concurrent = [
-  '4.6-permissions',
-  '8.3-limits-lockout',
-  'dry-run',
-  'invitations',
-  'sealed-audit',
-  'unproven-accounts',
-  'users-erase',
-].map((name) => `test/contract/${name}.test.ts`)
 
 /** Files about statements that the two databases may run differently. */
 const aboutStatements = [
   '4.4-registration',
   '4.5-login',
+  '4.6-permissions',
   '4.7-grants',
   '4.7-grants-of-many',
   '4.9-pools',
@@ -48,6 +39,7 @@ const aboutStatements = [
   'secrecy',
   'stats',
   'users',
+  'users-erase',
   'users-import',
 ].map((name) => `test/contract/${name}.test.ts`)
 
@@ -86,7 +78,7 @@ const onDatabase = (
   },
 })
 
-const compete = [...needsMoreConnections, ...races, ...concurrent]
+const compete = [...needsMoreConnections, ...races]
 
 /**
  * Each file runs on one database: on Postgres if callers compete, which proves less on SQLite with its single writer, otherwise
@@ -100,7 +92,7 @@ const fullOnDatabases = [
   onDatabase('sqlite', {}),
   // With a pool of one, a query that should be in a transaction but is not waits for ever for the connection that the
   // transaction holds.
-  onDatabase('postgres', { exclude: [...withoutDatabase, ...needsMoreConnections, ...races], env: { TEST_POOL_MAX: '1' } }),
+  onDatabase('postgres', { exclude: [...withoutDatabase, ...compete], env: { TEST_POOL_MAX: '1' } }),
   onDatabase('postgres, many connections', { include: compete }),
 ]
 

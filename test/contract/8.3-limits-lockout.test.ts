@@ -1,9 +1,6 @@
 // The lockout of an account after repeated failures.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { ApiError } from '../../packages/server/src/errors.ts'
-import { countFailure } from '../../packages/server/src/resources/lockouts/count-failure.ts'
-import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { closeAccount } from '../support/factories.ts'
@@ -306,23 +303,6 @@ describe('through several apps', () => {
     expectLocked(await service.login(user.email, both.code), 100)
     expect((await service.login(user.email, own.code)).status).toBe(200)
   })
-
-  test('guesses at once through apps with overlapping pools wait for one another in one order', async () => {
-    const { service } = await build({ AUTH_LOCKOUT_THRESHOLD: '5' })
-    const pools = ['a', 'b', 'c']
-    const apps = await Promise.all(
-      pools.map((pool, index) =>
-        buildApp(service, { registration_namespace: pool, read_namespaces: [...pools.slice(index), ...pools.slice(0, index)] }),
-      ),
-    )
-    const { user } = await buildUser(service, apps[0]!)
-    for (const email of [user.email, someEmail()]) {
-      const replies = await atOnce(60, (index) => service.login(email, apps[index % 3]!.code, wrong))
-      expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
-      expect(replies.filter(({ status }) => status === 423)).toHaveLength(55)
-    }
-    expect(await failuresOf(service)).toEqual(Array(6).fill(5))
-  })
 })
 
 // covers login-failures-count
@@ -339,65 +319,6 @@ test('the lock is audited once, each wrong password with its reason, and what is
     ...Array(3).fill(['wrong_password', 1]),
     ['account_locked', 2],
   ])
-})
-
-describe('at once', () => {
-  test('50 guesses are told no more than the threshold of failures, the rest that it is locked', async () => {
-    const { service, app, user } = await build({ AUTH_LOCKOUT_THRESHOLD: '7' })
-    const hasher = await countBcrypts(service)
-    for (const email of [user.email, someEmail()]) {
-      hasher.reset()
-      const replies = await atOnce(50, () => service.login(email, app.code, wrong))
-      expect(replies.filter(({ body }) => body.code === 'invalid_credentials')).toHaveLength(7)
-      expect(replies.filter(({ body }) => body.code === 'account_locked')).toHaveLength(43)
-      expect(hasher.verified).toBeLessThanOrEqual(50)
-      expectLocked(await service.login(email, app.code), 100)
-    }
-    expect(await failuresOf(service)).toEqual([7, 7])
-    expect(await auditEvents(service, { event: 'user.locked' })).toHaveLength(2)
-  })
-
-  test('failures that reach the database at the same moment count to the threshold, and leave the lock as it is', async () => {
-    const { service } = await build({ AUTH_LOCKOUT_THRESHOLD: '3' })
-    const failure = { keys: ['password:planted'], userId: null }
-    const told = await atOnce(20, () => countFailure(service.deps, failure).catch((error: ApiError) => error.code))
-    expect(told.filter((one) => one === 'account_locked')).toHaveLength(17)
-    expect(await failuresOf(service)).toEqual([3])
-    expect(await countFailure(service.deps, failure).catch((error: ApiError) => error.code)).toBe('account_locked')
-  })
-
-  test('the right password among the guesses lets in, or is told nothing but the lock', async () => {
-    const { service, app, user } = await build({ AUTH_LOCKOUT_THRESHOLD: '5' })
-    const closed = await buildApp(service)
-    for (let round = 0; round < 5; round += 1) {
-      await service.deps.db('lockouts').delete()
-      // The right password is sent last: by the time it is verified, the wrong ones have locked.
-      const replies = await atOnce(40, (index) =>
-        service.login(user.email, index === 39 ? closed.code : app.code, index === 39 ? {} : wrong),
-      )
-      expect(replies.filter(({ status }) => status === 401)).toHaveLength(5)
-      expect(['app_access_denied', 'account_locked']).toContain(replies[39]!.body.code)
-      expect(await failuresOf(service)).toEqual([5])
-    }
-  })
-
-  test('50 right passwords all pass: only failures count', async () => {
-    const { service, app, user } = await build()
-    const replies = await atOnce(50, () => service.login(user.email, app.code))
-    expect(replies.map(({ status }) => status)).toEqual(Array(50).fill(200))
-    expect(await failuresOf(service)).toEqual([])
-  })
-
-  test('right and wrong ones leave a count that fits what was answered', async () => {
-    const { service, app, user } = await build({ AUTH_LOCKOUT_THRESHOLD: '1000' })
-    const closed = await buildApp(service)
-    const replies = await atOnce(60, (index) =>
-      service.login(user.email, index % 2 ? closed.code : app.code, index % 2 ? {} : wrong),
-    )
-    expect(replies.filter(({ status }) => status === 401)).toHaveLength(30)
-    expect(replies.filter(({ status }) => status === 403)).toHaveLength(30)
-    expect(await failuresOf(service)).toEqual([30])
-  })
 })
 
 test('a failure is counted though the client went away', async () => {

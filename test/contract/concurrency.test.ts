@@ -2,14 +2,31 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { lockUntilCommit } from '../../packages/server/src/db/locks.ts'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
+import { newId } from '../../packages/server/src/lib/uuid.ts'
+import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { atOnce, chance } from '../support/chance.ts'
+import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
-import { serviceFixture } from '../support/fixtures.ts'
-import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildUser, claimsOf, type Json, type Reply, someEmail, testDatabase } from '../support/service.ts'
+import { mailingFixture, serviceFixture } from '../support/fixtures.ts'
+import { auditEvents, countRows, whereStored } from '../support/rows.ts'
+import {
+  ADMIN_EMAIL,
+  buildApp,
+  buildService,
+  buildUser,
+  claimsOf,
+  type Json,
+  type Reply,
+  someEmail,
+  testDatabase,
+  unique,
+} from '../support/service.ts'
 
 // Fifty attempts for one address are what these two limits exist to stop.
 const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
+const mailing = mailingFixture({}, { frozen: true })
 
 const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
 const grantPath = (user: { id: string }, app: { id: string }) => `/admin/users/${user.id}/apps/${app.id}`
@@ -338,6 +355,119 @@ test('two org_admins who remove each other at once leave one of them', async () 
     const { items } = (await service.admin('GET', `/admin/${path}`)).body
     expect(items.map(({ role_codes }: Json) => role_codes)).toEqual([['org_admin']])
     expect(tally(replies)).toEqual({ 204: 1, 403: 1 })
+  }
+})
+
+describe('erasures', () => {
+  const erase = ({ id }: Json) => service.admin('DELETE', `/admin/users/${id}?erase=true`)
+
+  test('of one user by twenty callers, with more events than one portion, touch no other user', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const { user } = await buildUser(service, app)
+    const bystander = await buildUser(service, app, { first_name: 'Bystander' })
+    const now = service.deps.clock()
+    const rows = Array.from({ length: 1_201 }, (_, index) => ({
+      id: newId(now),
+      event: 'login.failed',
+      actor_type: 'anonymous',
+      user_id: index % 3 === 0 ? user.id : null,
+      details: JSON.stringify({ email: index % 2 ? user.email : bystander.user.email }),
+      at: now,
+    }))
+    for (let start = 0; start < rows.length; start += 100)
+      await service.deps.db('audit_events').insert(rows.slice(start, start + 100))
+    const replies = await atOnce(20, () => erase(user))
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([204]))
+    expect(await whereStored(service, user.email)).toEqual([])
+    expect(await auditEvents(service, { user_id: user.id, event: 'user.deleted' })).toHaveLength(1)
+    expect(await auditEvents(service, { user_id: user.id, event: 'user.erased' })).toHaveLength(1)
+    expect(await whereStored(service, bystander.user.email)).not.toEqual([])
+    expect((await service.login(bystander.user.email, app.code)).status).toBe(200)
+    expect((await service.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
+  })
+
+  test('of two users who stand in the same events remove both from them', async () => {
+    const app = await buildApp(service)
+    const { user } = await buildUser(service, app)
+    const { user: other } = await buildUser(service, app)
+    const at = service.deps.clock()
+    const details = JSON.stringify({ email: user.email, before: { email: other.email } })
+    const event = () => ({ id: newId(at), event: 'login.failed', actor_type: 'anonymous', user_id: null, details, at })
+    await service.deps.db('audit_events').insert(Array.from({ length: 250 }, event))
+    const replies = await Promise.all([user, other].map(erase))
+    expect(replies.map(({ status }) => status)).toEqual([204, 204])
+    expect(await whereStored(service, user.email, other.email)).toEqual([])
+  })
+})
+
+describe('dry runs', () => {
+  const dry = (path: string) => `${path}?dry_run=true`
+
+  test('beside the call leave one record', async () => {
+    const body = { code: unique('role'), name: 'Raced', scope: 'global' }
+    const replies = await atOnce(12, (index) =>
+      service.admin('POST', index === 5 ? '/admin/roles' : dry('/admin/roles'), { body }),
+    )
+    const statuses = replies.map(({ status }) => status)
+    expect(statuses[5]).toBe(201)
+    for (const status of statuses) expect([201, 409]).toContain(status)
+    expect(await service.deps.db('roles').where({ code: body.code })).toHaveLength(1)
+  })
+
+  test.runIf(testDatabase() === 'postgres')('wait for no revocation, and hold none up', async () => {
+    const { user } = await buildUser(service, await buildApp(service))
+    await transaction(service.deps, async (deps) => {
+      await lockUntilCommit(deps.db, 'revocations')
+      expect((await service.admin('POST', dry(`/admin/users/${user.id}/logout`))).status).toBe(204)
+    })
+  })
+})
+
+test('a platform role given while the account is claimed is never held by who registered the address first', async () => {
+  const { service, mailbox } = mailing
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  for (let round = 0; round < 5; round += 1) {
+    const { user, access_token: token } = await buildUser(service, app)
+    await service.call('POST', '/auth/magic-link', { body: { email: user.email, app_code: app.code } })
+    const link = await mailbox.take(user.email, /^Sign in to/)
+    const [given, entered] = await Promise.all([
+      service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: 'super_admin' } }),
+      service.call('POST', '/auth/magic-link/consume', { body: { token: link.token } }),
+    ])
+    expect(entered.status).toBe(200)
+    if (given.status !== 201) expectError(given, 'account_unverified')
+    // Either way the stranger is out: a role is given only after the account was claimed.
+    expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
+    expectError(await service.login(user.email, app.code), 'invalid_credentials')
+  }
+})
+
+test('twenty sealers of the audit make one chain', async () => {
+  const service = await buildService()
+  const { db, clock } = service.deps
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user } = await buildUser(service, app)
+  // More than one sealer takes at a time, as a server without seals wrote them.
+  for (let portion = 0; portion < 4; portion += 1) {
+    const event = () => ({ id: newId(clock()), event: 'logout', actor_type: 'system', count: 1, at: clock() })
+    await db('audit_events').insert(Array.from({ length: 500 }, event))
+  }
+  service.advance(120)
+  const logins = atOnce(30, () => service.login(user.email, app.code))
+  await atOnce(20, () => sealEvents(service.deps))
+  await logins
+  service.advance(120)
+  await sealEvents(service.deps)
+  const positions: number[] = await db('audit_events')
+    .whereNotNull('seal_position')
+    .orderBy('seal_position')
+    .pluck('seal_position')
+  expect(positions.length).toBeGreaterThan(2_000)
+  expect(positions).toEqual(positions.map((_, index) => index + 1))
+  for (let cursor = ''; cursor !== null; ) {
+    const { body } = await service.admin('GET', `/admin/audit/verify${cursor && `?cursor=${cursor}`}`)
+    expect(body).toMatchObject({ fault: null, unsealed: 0 })
+    cursor = body.next_cursor
   }
 })
 

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
-import { lockUntilCommit } from '../../packages/server/src/db/locks.ts'
 import { rehearsal, transaction } from '../../packages/server/src/db/transaction.ts'
 import type { Route } from '../../packages/server/src/http/route.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
@@ -392,17 +391,6 @@ test('what a dry run would change goes on as it is: tokens, what servers keep in
   }
 })
 
-test('many dry runs beside the call: one record is made', async () => {
-  const body = { code: unique('role'), name: 'Raced', scope: 'global' }
-  const calls = Array.from({ length: 12 }, (_, turn) =>
-    service.admin('POST', turn === 5 ? '/admin/roles' : dry('/admin/roles'), { body }),
-  )
-  const statuses = (await Promise.all(calls)).map(({ status }) => status)
-  expect(statuses[5]).toBe(201)
-  for (const status of statuses) expect([201, 409]).toContain(status)
-  expect(await service.deps.db('roles').where({ code: body.code })).toHaveLength(1)
-})
-
 test('a transaction that fails in a rehearsal is undone, and what comes after it goes on', async () => {
   const code = unique('role')
   const role = { code, name: code, scope: 'global', assignable_by: 'system_admin', built_in: 0, created_at: 1, updated_at: 1 }
@@ -419,17 +407,6 @@ test('a transaction that fails in a rehearsal is undone, and what comes after it
   expect(seen).toEqual([0, 1])
   expect(await service.deps.db('roles').where({ code })).toEqual([])
 })
-
-test.runIf(process.env.TEST_DATABASE === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
-  'a dry run waits for no revocation, and holds none up',
-  async () => {
-    const { id } = await newUser()
-    await transaction(service.deps, async (deps) => {
-      await lockUntilCommit(deps.db, 'revocations')
-      expect((await service.admin('POST', dry(`/admin/users/${id}/logout`))).status).toBe(204)
-    })
-  },
-)
 
 describe('elsewhere the parameter is refused, before anything is looked at', () => {
   const root = new Set(listRootRoutes())

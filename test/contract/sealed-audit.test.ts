@@ -400,21 +400,6 @@ test('a server misses the events that were cut off after it had sealed them', as
   }
 })
 
-test('many sealers at once make one chain', async () => {
-  const { service, app, user } = await buildAudited()
-  service.advance(120)
-  // More than one sealer takes at a time.
-  await addEvents(service, 2_000)
-  const logins = Promise.all(Array.from({ length: 30 }, () => service.login(user.email, app.code)))
-  await Promise.all(Array.from({ length: 20 }, () => seal(service)))
-  await logins
-  service.advance(120)
-  await seal(service)
-  const rows = await sealedRows(service)
-  expect(rows.map(({ seal_position }) => seal_position)).toEqual(rows.map((_, index) => index + 1))
-  expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
-})
-
 test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the key before is configured no more', async () => {
   const { service, app, user } = await buildAudited()
   const [old] = service.deps.config.encryptionKeys

@@ -319,19 +319,6 @@ describe('system_admin and super_admin', () => {
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { email: `moved-${user.email}` } })
     expect((await give(user.id, 'super_admin')).status).toBe(201)
   })
-
-  test('given while the address is verified or the account claimed are never held by an unproven account', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const { user, access_token: token } = await buildUser(service, app)
-      const { token: link } = await ask(user.email)
-      const [given, entered] = await Promise.all([give(user.id, 'super_admin'), consume(link)])
-      expect(entered.status).toBe(200)
-      if (given.status !== 201) expectError(given, 'account_unverified')
-      // Either way the stranger is out: a role is given only after the account was claimed.
-      expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
-      expectError(await service.login(user.email, app.code), 'invalid_credentials')
-    }
-  })
 })
 
 describe('create-admin --promote', () => {

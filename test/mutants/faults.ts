@@ -81,7 +81,7 @@ const sealedAudit: PlantedFault[] = [
     file: server('models/audit-chain.ts'),
     search: '    return forUpdate(db, rowsOf(AuditChain, db).first())',
     replace: '    return rowsOf(AuditChain, db).first()',
-    tests: contract('sealed-audit'),
+    tests: contract('concurrency'),
     database: 'postgres, many connections',
   },
   {
@@ -318,7 +318,7 @@ const login: PlantedFault[] = [
     replace: '\n',
     // Only guesses that meet one another come so far.
     database: 'postgres, many connections',
-    tests: contract('8.3-limits-lockout'),
+    tests: contract('8.3-limits-lockout-races'),
   },
   {
     title: 'a second factor that is turned on while the password is checked is not asked for',
@@ -930,7 +930,7 @@ const prune: PlantedFault[] = [
     file: server('resources/revocations/record-revocation.ts'),
     search: 'if (deps.isRehearsal) return\n',
     replace: '\n',
-    tests: contract('dry-run'),
+    tests: contract('concurrency'),
     database: 'postgres, many connections',
   },
   {
@@ -959,7 +959,7 @@ const prune: PlantedFault[] = [
     file: server('resources/permissions/register-permissions.ts'),
     search: 'if (owned.length === 0) return',
     replace: 'return',
-    tests: contract('4.6-permissions'),
+    tests: contract('4.6-permissions', '4.6-permissions-races'),
   },
   {
     title: 'a service account registers for another service',
@@ -973,7 +973,7 @@ const prune: PlantedFault[] = [
     file: server('models/permission-service.ts'),
     search: "forUpdate(db, rowsOf(PermissionService, db).where({ service }).first('revision'))",
     replace: "rowsOf(PermissionService, db).where({ service }).first('revision')",
-    tests: contract('4.6-permissions'),
+    tests: contract('4.6-permissions-races'),
     database: 'postgres, many connections',
   },
 ]

@@ -48,13 +48,18 @@ export async function assignRole(service: TestService, userId: string, role_code
   await ask(service, 'POST', `/users/${userId}/roles`, { role_code })
 }
 
+/** Permissions as a body lists them; a name may follow the code. */
+export function declared(...codes: (string | [code: string, name: string])[]): Json[] {
+  return codes.map((each) => {
+    const [code, name] = typeof each === 'string' ? [each, `May ${each}`] : each
+    const [resource, action] = code.split(':')
+    return { code, name, resource, action }
+  })
+}
+
 /** Registers all permissions of a service. */
 export async function registerPermissions(service: TestService, name: string, codes: readonly string[]): Promise<void> {
-  const permissions = codes.map((code) => {
-    const [resource, action] = code.split(':')
-    return { code, name: code, resource, action }
-  })
-  await ask(service, 'POST', '/permissions/register', { service: name, permissions })
+  await ask(service, 'POST', '/permissions/register', { service: name, permissions: declared(...codes) })
 }
 
 interface InvitationSettings {

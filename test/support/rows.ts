@@ -66,6 +66,12 @@ export async function everyRow({ deps }: TestService): Promise<Record<string, st
   return rows
 }
 
+/** Every row of every table, as text, that holds one of these texts. */
+export async function whereStored(service: TestService, ...texts: string[]): Promise<string[]> {
+  const rows = Object.entries(await everyRow(service)).flatMap(([table, held]) => held.map((row) => `${table}: ${row}`))
+  return rows.filter((row) => texts.some((text) => row.toLowerCase().includes(text.toLowerCase())))
+}
+
 /** The audit events that match `where`, oldest first, with their details parsed. */
 export async function auditEvents(service: TestService, where: Record<string, unknown>): Promise<Json[]> {
   const rows = await service.deps.db('audit_events').where(where).orderBy('id')
