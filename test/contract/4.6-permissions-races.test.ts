@@ -11,8 +11,8 @@ const service = serviceFixture()
 const register = (name: string, permissions: Json[]) =>
   service.admin('POST', '/admin/permissions/register', { body: { service: name, permissions } })
 const codesIn = async (path: string): Promise<string[]> =>
-  (await service.admin('GET', path)).body.items.map(({ code }: Json) => code).sort()
-const codesOf = (name: string) => codesIn(`/admin/permissions?service=${name}&limit=200`)
+  (await service.admin('GET', path)).body.items.map(({ code }: Json) => code)
+const codesOf = async (name: string) => (await codesIn(`/admin/permissions?service=${name}&limit=200`)).sort()
 
 test('sixty boots of three lists end in exactly one of them', async () => {
   const name = unique('boot')

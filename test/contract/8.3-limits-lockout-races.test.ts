@@ -29,7 +29,9 @@ test('50 guesses are told no more than the threshold of failures, the rest that 
     expect(replies.filter(({ body }) => body.code === 'invalid_credentials')).toHaveLength(7)
     expect(replies.filter(({ body }) => body.code === 'account_locked')).toHaveLength(43)
     expect(hasher.verified).toBeLessThanOrEqual(50)
-    expectError(await service.login(email, app.code), 'account_locked')
+    const locked = await service.login(email, app.code)
+    expectError(locked, 'account_locked')
+    expect(locked.headers.get('retry-after')).toBe('100')
   }
   expect(await failuresOf(service)).toEqual([7, 7])
   expect(await auditEvents(service, { event: 'user.locked' })).toHaveLength(2)

@@ -423,7 +423,7 @@ describe('dry runs', () => {
   })
 })
 
-test('a platform role given while the account is claimed is never held by who registered the address first', async () => {
+test('a platform role given while the account is claimed is never held by whoever registered the address first', async () => {
   const { service, mailbox } = mailing
   const app = await buildApp(service, { auto_grant_on_signup: true })
   for (let round = 0; round < 5; round += 1) {
@@ -447,7 +447,7 @@ test('twenty sealers of the audit make one chain', async () => {
   const { db, clock } = service.deps
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
-  // More than one sealer takes at a time, as a server without seals wrote them.
+  // More events than one sealer takes at a time, written as by a server without seals.
   for (let portion = 0; portion < 4; portion += 1) {
     const event = () => ({ id: newId(clock()), event: 'logout', actor_type: 'system', count: 1, at: clock() })
     await db('audit_events').insert(Array.from({ length: 500 }, event))

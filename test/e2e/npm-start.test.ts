@@ -9,7 +9,6 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { spawn as spawnOnTerminal } from '@lydell/node-pty'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { compileCache } from '../support/compile-cache.ts'
 import { freePort } from '../support/free-port.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -75,7 +74,6 @@ async function run(file: string, args: readonly string[]): Promise<{ code: numbe
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-newcomer-'))
   environment = {
-    ...compileCache,
     PATH: process.env.PATH!,
     HOME: folder,
     XDG_CONFIG_HOME: join(folder, 'config'),

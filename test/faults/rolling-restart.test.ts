@@ -13,7 +13,7 @@ import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const usualRounds = sized(1, 15)
 const clients = 10
-/** Without a pause between requests, the load would take all of the time that a busy machine has for other tests. */
+/** In the short form, each user pauses before a request, to leave the machine to the tests beside this one. */
 const pauseMs = sized(100, 0)
 
 const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }

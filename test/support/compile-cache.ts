@@ -6,7 +6,7 @@ const folder = fileURLToPath(new URL('../../node_modules/.cache/node-compile', i
 export const compileCache = { NODE_COMPILE_CACHE: folder }
 
 /**
- * The same for `gatehouse serve`. It sets flags of V8, which takes no code that was compiled under others: with one cache for
- * both, `serve` and the short commands would each refuse and replace what the other left.
+ * The same for `gatehouse serve`. It sets flags of V8, and V8 refuses code that was compiled under other flags. If they shared a
+ * cache, servers and short commands would each replace what the other left.
  */
 export const compileCacheOfServers = { NODE_COMPILE_CACHE: `${folder}-serve` }
