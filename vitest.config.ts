@@ -11,9 +11,7 @@ const globalSetup = ['test/support/global-setup.ts']
 const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-feed'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
-/** Files about settings alone, which start many programs. */
-const withoutDatabase = ['test/contract/production-secrets.test.ts']
-/** Files about callers that race with each other, which proves little if they queue for a single connection. */
+/** Files about callers that race with each other, which proves less if they queue for a single connection. */
 const races = ['concurrency', '*-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
@@ -92,7 +90,7 @@ const fullOnDatabases = [
   onDatabase('sqlite', {}),
   // With a pool of one, a query that should be in a transaction but is not waits for ever for the connection that the
   // transaction holds.
-  onDatabase('postgres', { exclude: [...withoutDatabase, ...compete], env: { TEST_POOL_MAX: '1' } }),
+  onDatabase('postgres', { exclude: needsMoreConnections, env: { TEST_POOL_MAX: '1' } }),
   onDatabase('postgres, many connections', { include: compete }),
 ]
 

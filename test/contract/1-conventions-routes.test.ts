@@ -8,7 +8,7 @@ import { assertionOf } from '../support/consumer.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { dealt, isFastLane } from '../support/lane.ts'
+import { dealt } from '../support/lane.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { ADMIN_EMAIL, buildService, buildUser, claimsOf, type Json, type Reply, testDatabase } from '../support/service.ts'
 
@@ -116,11 +116,6 @@ function onceInFull<T>(cases: readonly T[]): readonly T[] {
   return testDatabase() === 'sqlite' ? dealt(cases) : cases.slice(0, 1)
 }
 
-/** SQLite gets all cases, except in the fast lane. On Postgres each route gets a quarter, since they hardly depend on the database. */
-function fewerOnPostgres<T>(cases: readonly T[]): readonly T[] {
-  return dealt(cases, isFastLane || testDatabase() === 'postgres')
-}
-
 /** Objects around a value, `levels` deep. */
 function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
@@ -166,7 +161,7 @@ describe('authentication', () => {
         'begun in an hour': forgeToken({ ...claims, iat: claims.iat + 3600, nbf: undefined, exp: claims.exp + 3600 }),
         'not valid for an hour': forgeToken({ ...claims, nbf: claims.nbf + 3600, exp: claims.exp + 3600 }),
       }
-      for (const [what, token] of fewerOnPostgres(Object.entries(forged))) {
+      for (const [what, token] of dealt(Object.entries(forged))) {
         expectError(await service.call(route.method, pathOf(route), { token }), 'token_invalid', what)
       }
     },
@@ -240,7 +235,7 @@ describe('paths and methods', () => {
       `${path}/%ED%A0%80`,
       pathOf(route),
     ]
-    for (const other of fewerOnPostgres(elsewhere)) {
+    for (const other of dealt(elsewhere)) {
       // Send the token: a longer path may match another route, with a malformed id.
       const headers = bearer(route)
       expectError(await rawCall(service.url, route.method, other, { headers }), 'not_found', other)
@@ -381,8 +376,7 @@ describe('bodies', () => {
       'cut UTF-8': Buffer.from([...Buffer.from('{"a":"'), 0xf0, 0x9f]),
       'UTF-16': Buffer.from('{"a":1}', 'utf16le'),
     }
-    for (const [what, body] of fewerOnPostgres(Object.entries(unsound)))
-      expectError(await post(route, body), 'invalid_json', what)
+    for (const [what, body] of dealt(Object.entries(unsound))) expectError(await post(route, body), 'invalid_json', what)
   })
 
   test.each(implying('invalid_json'))(

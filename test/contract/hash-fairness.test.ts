@@ -3,16 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { newDeviceToken } from '../../packages/server/src/lib/device-token.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
-import {
-  buildApp,
-  buildService,
-  buildUser,
-  type Json,
-  PASSWORD,
-  type Reply,
-  type TestService,
-  testDatabase,
-} from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type Reply, type TestService } from '../support/service.ts'
 
 /** One thread, and hashes so expensive that logins arrive faster than it can serve them, even through a single connection. */
 const narrow = { AUTH_HASH_THREADS: '1', AUTH_TRUST_PROXY: '1', AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_BCRYPT_COST: '9' }
@@ -51,37 +42,29 @@ async function floodUntilRefused(login: () => Promise<Reply>): Promise<Promise<R
   return sent
 }
 
-// A flood is seconds of hashing, in which no database has a part. So each test runs on one database.
-const onSqlite = testDatabase() === 'sqlite'
-/** For tests that need the pool of one, where a connection that is held during a hash stops everybody. */
-const onPostgres = testDatabase() === 'postgres'
+test('a user who changes the password 24 times at once and an address that floods cost 8 others no 503', async () => {
+  const service = await buildService(narrow)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const { user: flooded, access_token: token } = await buildUser(service, app)
+  const others = await Promise.all(Array.from({ length: otherUsers }, () => buildUser(service, app)))
 
-test.runIf(onPostgres)(
-  'a user who changes the password 24 times at once and an address that floods cost 8 others no 503',
-  async () => {
-    const service = await buildService(narrow)
-    const app = await buildApp(service, { auto_grant_on_signup: true })
-    const { user: flooded, access_token: token } = await buildUser(service, app)
-    const others = await Promise.all(Array.from({ length: otherUsers }, () => buildUser(service, app)))
+  const change = { current_password: 'a wrong password', new_password: 'another horse battery staple' }
+  const changes = Array.from({ length: 24 }, () => service.call('POST', '/auth/password/change', { body: change, token }))
+  const flood = [...changes, ...(await floodUntilRefused(() => login(service, flooded, app, '192.0.2.1')))]
+  const amidst = others.map(({ user }, index) => login(service, user, app, `2001:db8:${index}::1`))
+  flood.push(...Array.from({ length: 100 }, () => login(service, flooded, app, '192.0.2.1')))
+  let flooding = flood.length
+  for (const each of flood) each.then(() => flooding--)
+  const answers = await Promise.all(amidst)
+  expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200))
+  // They were served in turn with the flood, not after it.
+  expect(flooding).toBeGreaterThan(0)
 
-    const change = { current_password: 'a wrong password', new_password: 'another horse battery staple' }
-    const changes = Array.from({ length: 24 }, () => service.call('POST', '/auth/password/change', { body: change, token }))
-    const flood = [...changes, ...(await floodUntilRefused(() => login(service, flooded, app, '192.0.2.1')))]
-    const amidst = others.map(({ user }, index) => login(service, user, app, `2001:db8:${index}::1`))
-    flood.push(...Array.from({ length: 100 }, () => login(service, flooded, app, '192.0.2.1')))
-    let flooding = flood.length
-    for (const each of flood) each.then(() => flooding--)
-    const answers = await Promise.all(amidst)
-    expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200))
-    // They were served in turn with the flood, not after it.
-    expect(flooding).toBeGreaterThan(0)
+  const refused = (await Promise.all(flood)).filter(({ status }) => status === 503)
+  for (const { headers } of refused) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+})
 
-    const refused = (await Promise.all(flood)).filter(({ status }) => status === 503)
-    for (const { headers } of refused) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
-  },
-)
-
-test.runIf(onSqlite)('an address that brings ever more known devices costs 8 others no 503', async () => {
+test('an address that brings ever more known devices costs 8 others no 503', async () => {
   const service = await buildService(narrow)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -98,7 +81,7 @@ test.runIf(onSqlite)('an address that brings ever more known devices costs 8 oth
   await Promise.all(flood)
 })
 
-test.runIf(onPostgres)('what is refused for want of room is counted by no limit and no lockout', async () => {
+test('what is refused for want of room is counted by no limit and no lockout', async () => {
   const unlimited = { AUTH_RATE_LIMIT_ACCOUNT: '10000/300', AUTH_LOCKOUT_THRESHOLD: '1000' }
   const service = await buildService({ ...narrow, ...unlimited })
   const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -136,7 +119,7 @@ async function isServedBehind(service: TestService, flood: () => Promise<Reply>,
   return order.indexOf('late') > standing - atOnce
 }
 
-test.runIf(onSqlite)('a known device waits in a line of its own, behind no flood from its address', async () => {
+test('a known device waits in a line of its own, behind no flood from its address', async () => {
   const service = await buildService(narrow)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user, device_token } = await buildUser(service, app)
@@ -145,7 +128,7 @@ test.runIf(onSqlite)('a known device waits in a line of its own, behind no flood
   expect(await isServedBehind(service, () => login(service, user, app, '192.0.2.1'), late)).toBe(false)
 })
 
-test.runIf(onSqlite).each([
+test.each([
   ['of one /48 wait in one line', '2001:db8:1:1::1', '2001:db8:1:2::2', true],
   ['of two wait in two', '2001:db8:1::1', '2001:db8:2::1', false],
 ])('IPv6 addresses %s', async (_, one, other, isOneLine) => {

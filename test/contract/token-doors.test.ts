@@ -6,7 +6,7 @@ import { assertionOf } from '../support/consumer.ts'
 import { addMember, assignRole, buildOrganization, buildRole, closeAccount, type Organization } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
-import { samples, shared } from '../support/lane.ts'
+import { samples } from '../support/lane.ts'
 import { buildApp, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 
 const service = serviceFixture({ AUTH_RATE_LIMIT_USER: 'off' }, { frozen: true })
@@ -224,7 +224,7 @@ test('bearer, introspection, explain and refresh agree with the contract, whatev
     login: new Set<string>(),
     refresh: new Set<string>(),
   }
-  for (const situation of shared(situations(samples(90)))) {
+  for (const situation of situations(samples(90))) {
     const { app, user, organization, accessToken, refreshToken, asker } = await arrange(situation)
     if (situation.access === 'expired') service.advance(61)
     const label = JSON.stringify(situation)

@@ -1,5 +1,3 @@
-import { testDatabase } from './client.ts'
-
 /** `fast`, `full` or `chosen`, set by `scripts/test.ts`. Unset, if vitest is called directly, everything runs. */
 export const laneVariable = 'TEST_LANE'
 /** Set if the run should save how long each file took. */
@@ -12,19 +10,13 @@ export function samples(count: number): number {
   return isFastLane ? Math.ceil(count / 3) : count
 }
 
-/** Of random cases that both databases run in the full lane, each of them gets every other one. */
-export function shared<T>(cases: readonly T[]): readonly T[] {
-  if (process.env[laneVariable] !== 'full') return cases
-  return cases.filter((_, index) => index % 2 === (testDatabase() === 'sqlite' ? 0 : 1))
-}
-
 let turn = 0
 /**
- * The cases of a test that checks the same on many routes. If only a quarter is wanted, as in the fast lane, the next
- * route gets another quarter of them.
+ * The cases of a test that checks the same on many routes. In the fast lane each route gets a quarter of them, the next route
+ * another.
  */
-export function dealt<T>(cases: readonly T[], isQuarter = isFastLane): readonly T[] {
-  if (!isQuarter) return cases
+export function dealt<T>(cases: readonly T[]): readonly T[] {
+  if (!isFastLane) return cases
   turn += 1
   return cases.filter((_, index) => index % 4 === turn % 4)
 }
