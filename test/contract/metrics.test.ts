@@ -206,7 +206,10 @@ describe('what waits', () => {
     }
     mailbox.refuse.recipient = '451 try later'
     startSending(service)
-    await until(async () => sum(await scrape(service), 'outbox_attempts_total', { kind: 'mail', outcome: 'retried' }) === 2)
+    // More than two if the machine was busy for two seconds, after which each is tried again.
+    const countRetried = async () =>
+      sum(await scrape(service), 'outbox_attempts_total', { kind: 'mail', outcome: 'retried' }) ?? 0
+    await expect.poll(countRetried).toBeGreaterThanOrEqual(2)
     mailbox.refuse = {}
     service.advance(3)
     service.deps.outboxBell.ring()
