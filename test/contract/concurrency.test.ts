@@ -414,6 +414,7 @@ describe('dry runs', () => {
     expect(await service.deps.db('roles').where({ code: body.code })).toHaveLength(1)
   })
 
+  // The transaction of the test holds one connection, and the call needs another.
   test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
     'wait for no revocation, and hold none up',
     async () => {
