@@ -1,4 +1,5 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { SendMailOptions, Transporter } from 'nodemailer'
 
@@ -51,10 +52,13 @@ export interface MailTimeouts {
   sendMs: number
 }
 
-type CreateTransport = typeof import('nodemailer').createTransport
+const require = createRequire(import.meta.url)
 
-/** Loaded with the first mail. A service that sends none starts sooner and needs less memory. */
-const loadCreateTransport = async (): Promise<CreateTransport> => (await import('nodemailer')).createTransport
+/**
+ * Loaded with the first mail. A service that sends none starts sooner and needs less memory. Required instead of imported: its
+ * modules would import `node:http`, which loads all of fetch (`http/node-http.ts`).
+ */
+const nodemailer = (): typeof import('nodemailer') => require('nodemailer')
 
 /** Connections to the mail server, kept open for the next message. */
 const connections = 5
@@ -68,8 +72,8 @@ export function createMailer({ smtpUrl, mailFrom, mailDir }: MailerOptions, time
 
 function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceMs, sendMs }: MailTimeouts): Mailer {
   let transport: Transporter | undefined
-  const open = (createTransport: CreateTransport) =>
-    createTransport({
+  const open = () =>
+    nodemailer().createTransport({
       url,
       pool: true,
       maxConnections: connections,
@@ -82,8 +86,7 @@ function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceM
     })
   return {
     async send(mail) {
-      const createTransport = await loadCreateTransport()
-      transport ??= open(createTransport)
+      transport ??= open()
       try {
         await transport.sendMail({ ...messageOf(mail, from), signal: AbortSignal.timeout(sendMs) })
       } catch (error) {
@@ -122,8 +125,7 @@ function fileMailer(folder: string, from: string): Mailer {
   let composer: Transporter | undefined
   return {
     async send(mail) {
-      const createTransport = await loadCreateTransport()
-      composer ??= createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+      composer ??= nodemailer().createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(messageOf(mail, from))
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date(mail.at).toISOString().replaceAll(':', '-')}-${mail.id}.eml`

@@ -61,16 +61,17 @@ export class PasswordHasher {
   }
 
   #open(minThreads: number): Piscina {
-    const file = import.meta.url.endsWith('.ts') ? './hash-worker.ts' : './hash-worker.js'
+    const isSource = import.meta.url.endsWith('.ts')
     const pool = new Piscina({
-      filename: new URL(file, import.meta.url).href,
+      filename: new URL(isSource ? './hash-worker.ts' : './hash-worker.js', import.meta.url).href,
       // Generating the program takes memory that a thread would keep, so only this thread does it.
       workerData: laneProgram(laneCount),
       minThreads,
       maxThreads: this.#threads,
       concurrentTasksPerWorker: laneCount,
-      // A hash needs very little memory. Without a limit, each thread would let its heap grow before it collects garbage.
-      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 },
+      // A thread needs about 5 MB, and more only while it strips the types of the sources. V8 lets garbage grow to half of the limit
+      // before it collects it.
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: isSource ? 32 : 12 },
       idleTimeout: 30_000,
       // Its histograms of wait and run times are not used.
       recordTiming: false,
