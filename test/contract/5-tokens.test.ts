@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kidOf } from '../support/consumer.ts'
+import { expectError } from '../support/expect-reply.ts'
 import { addMember, assignRole, buildOrganization, buildRole, registerPermissions } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
@@ -114,6 +115,14 @@ test('a token dies with its last second', async () => {
   expect((await me(access_token, on)).status).toBe(200)
   on.advance(20)
   expect((await me(access_token, on)).body).toMatchObject({ status: 401, code: 'token_expired' })
+})
+
+test('an accepted token does not vouch for another one with its signature', async () => {
+  expect((await me(token)).status).toBe(200)
+  const [head, , signature] = token.split('.')
+  const forged = `${head}.${encode({ ...claimsOf(token), exp: claimsOf(token).exp + 60 })}.${signature}`
+  for (const _ of ['once', 'again']) expectError(await me(forged), 'token_invalid')
+  expect((await me(token)).status).toBe(200)
 })
 
 // covers auth-bearer

@@ -159,6 +159,20 @@ const ownKeys: PlantedFault[] = [
     database: 'postgres, many connections',
   },
   {
+    title: 'tokens stay verified when their key is gone',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: 'deps.verifiedTokens.at(generation)',
+    replace: "deps.verifiedTokens.at('')",
+    tests: contract('own-keys', '6-rotation'),
+  },
+  {
+    title: 'a verified token vouches for another one with its signature',
+    file: server('resources/sessions/authenticate-caller.ts'),
+    search: 'const known = verified.get(bearer)',
+    replace: 'const known = [...verified].find(([token]) => token.slice(-43) === bearer.slice(-43))?.[1]',
+    tests: contract('5-tokens'),
+  },
+  {
     title: 'a key that another server has prepared is refused',
     file: server('resources/sessions/authenticate-caller.ts'),
     search: '  if (present !== generation) return',

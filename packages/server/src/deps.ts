@@ -11,7 +11,7 @@ import type { Config } from './config.ts'
 import { type Db, isPostgres, type Pool, primaryOf } from './db/handle.ts'
 import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
-import { AccessTokens } from './lib/access-token.ts'
+import { type AccessTokenClaims, AccessTokens } from './lib/access-token.ts'
 import { AuditProofs } from './lib/audit-proof.ts'
 import { inFlight } from './lib/in-flight.ts'
 import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
@@ -45,7 +45,9 @@ export interface Deps<D extends Db = Db> {
   /** The clients for third-party login. Loaded on first use, since most servers never need the library. */
   openIdClients: () => Promise<Pick<OpenIdClients, keyof OpenIdClients>>
   /** Apps and permissions kept in memory. Read them through `readCatalog`. */
-  catalogCache: GenerationCache
+  catalogCache: GenerationCache<unknown>
+  /** Claims of tokens whose signature was verified, by token. A change of any key begins a new generation. */
+  verifiedTokens: GenerationCache<AccessTokenClaims>
   lifecycle: Lifecycle
   /** Callbacks that run after the transaction commits. They do not run if it is rolled back. */
   afterCommit?: (() => void)[]
@@ -98,9 +100,14 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     secretBox: new SecretBox(config.encryptionKeys),
     auditProofs: new AuditProofs(config.encryptionKeys),
     openIdClients: () => (openIdClients ??= loadOpenIdClients(config, clock)),
-    catalogCache: new GenerationCache(),
+    ...createCaches(),
     lifecycle: { startedAt: clock(), isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
   }
+}
+
+function createCaches(): Pick<Deps, 'catalogCache' | 'verifiedTokens'> {
+  // A token takes 3 KB with its claims.
+  return { catalogCache: new GenerationCache(10_000), verifiedTokens: new GenerationCache(500) }
 }
 
 function openPool(config: DatabaseSettings, logger: Logger, beside?: Pool): Pool {
@@ -126,8 +133,8 @@ async function loadOpenIdClients({ production, ssoPrivateHosts: hosts }: Config,
 const hashOfNothing = `$2b$04$${'.'.repeat(53)}`
 
 /**
- * Replaces what is expensive or cannot be undone. A rehearsal hashes nothing, sends nothing, opens no connection, and has a
- * separate catalog cache.
+ * Replaces what is expensive or cannot be undone. A rehearsal hashes nothing, sends nothing, opens no connection, and has separate
+ * caches.
  */
 export function rehearsing(deps: Deps<Pool>): Deps<Pool> {
   const { cost } = deps.passwords
@@ -144,7 +151,7 @@ export function rehearsing(deps: Deps<Pool>): Deps<Pool> {
     },
     mailer: { send: unrehearsed, close: () => {} },
     openIdClients: unrehearsed,
-    catalogCache: new GenerationCache(),
+    ...createCaches(),
     isRehearsal: true,
   }
 }

@@ -66,15 +66,16 @@ export class AccessTokens {
 
   /** The claims of a token that a key of its app signed and that is valid at `nowMs`. Does not check its user and session. */
   verify(token: string, nowMs: number, keyrings: Keyrings): { claims: AccessTokenClaims } | { fault: TokenFault } {
-    return this.#judge(this.read(token, keyrings), nowMs)
+    return this.checkClaims(this.read(token, keyrings), nowMs)
   }
 
   /** Like `verify`, for machine tokens, which `verify` never accepts. */
   verifyMachine(token: string, nowMs: number, keyrings: Keyrings): { claims: MachineTokenClaims } | { fault: TokenFault } {
-    return this.#judge(this.readMachine(token, keyrings), nowMs)
+    return this.checkClaims(this.readMachine(token, keyrings), nowMs)
   }
 
-  #judge<C extends AccessTokenClaims | MachineTokenClaims>(
+  /** Decides about claims that `read` or `readMachine` returned. */
+  checkClaims<C extends AccessTokenClaims | MachineTokenClaims>(
     claims: C | undefined,
     nowMs: number,
   ): { claims: C } | { fault: TokenFault } {

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { deepFreeze } from '../../lib/deep-freeze.ts'
 import type { Keyrings } from '../../lib/keyrings.ts'
 import { App } from '../../models/app.ts'
 import { Generation } from '../../models/generation.ts'
@@ -41,11 +42,4 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
         return Object.freeze(await listTokenPermissions(deps, app, roles))
       }),
   }
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  for (const member of Object.values(value)) deepFreeze(member)
-  return value
 }
