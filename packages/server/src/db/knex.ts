@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
-import type { Database, Statement } from 'better-sqlite3'
+import type { Database, RunResult, Statement } from 'better-sqlite3'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
 import { atStage, DatabaseUnavailableError } from '../lib/unavailable.ts'
@@ -22,6 +22,9 @@ type Dialect<C> = Pick<typeof Knex.Client, keyof typeof Knex.Client> & (new (con
 
 interface SqliteQuery {
   sql: string
+}
+interface BoundQuery extends SqliteQuery {
+  bindings: readonly unknown[]
 }
 interface SqliteClient {
   connectionSettings: { filename: string }
@@ -65,6 +68,29 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
   /** The connection, if it is free. Use it only until the next `await`, when other code could take it. */
   idleConnection(): Database | undefined {
     return this.pool && this.pool.numFree() > 0 ? this.#connection : undefined
+  }
+
+  /**
+   * Runs statements, several of them in a transaction, and returns the answer of the first. If it changes nothing, the others do
+   * not run. The driver is synchronous, so no other code runs meanwhile.
+   */
+  runNow(connection: Database, [first, ...further]: readonly [BoundQuery, ...BoundQuery[]]): unknown[] | RunResult {
+    const run = ({ sql, bindings }: BoundQuery) => {
+      const statement = connection.prepare(sql)
+      return statement.reader ? statement.all(bindings) : statement.run(bindings)
+    }
+    const ownsTransaction = further.length > 0 && !connection.inTransaction
+    try {
+      if (ownsTransaction) run({ sql: 'BEGIN IMMEDIATE', bindings: [] })
+      const answer = run(first)
+      if (Array.isArray(answer) || answer.changes > 0) further.forEach(run)
+      if (ownsTransaction) run({ sql: 'COMMIT', bindings: [] })
+      return answer
+    } catch (error) {
+      // A full disk has already ended the transaction.
+      if (ownsTransaction && connection.inTransaction) run({ sql: 'ROLLBACK', bindings: [] })
+      throw classifySqliteError(error)
+    }
   }
 }
 

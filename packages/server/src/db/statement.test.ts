@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Pool } from './handle.ts'
+import { asTx, type Pool } from './handle.ts'
 import { createKnex } from './knex.ts'
 import { Statement } from './statement.ts'
 
@@ -41,4 +41,25 @@ test('on SQLite, a statement waits for the transaction that has the connection, 
   await transaction.rollback()
   expect(await outside).toBe(1)
   expect(await list.all(db, {})).toEqual([{ text: 'outside' }])
+})
+
+test('on SQLite, the parts of a statement run together or not at all', async () => {
+  const db = await openNotes()
+  const note = 'insert into notes (text) values (:text)'
+  await expect(
+    new Statement(note, [note, 'insert into nowhere (text) values (:text)']).run(db, { text: 'half' }),
+  ).rejects.toThrow('nowhere')
+  expect(await list.all(db, {})).toEqual([])
+  expect(await new Statement(note, [note, note]).run(db, { text: 'whole' })).toBe(1)
+  expect(await list.all(db, {})).toEqual([{ text: 'whole' }, { text: 'whole' }])
+})
+
+test('on SQLite, the parts join the transaction they run in, which a statement after its end does not', async () => {
+  const db = await openNotes()
+  const note = 'insert into notes (text) values (:text)'
+  const transaction = asTx(await db.transaction())
+  await new Statement(note, [note, note]).run(transaction, { text: 'inside' })
+  await transaction.rollback()
+  await expect(insert.run(transaction, { text: 'late' })).rejects.toThrow('the transaction has ended')
+  expect(await list.all(db, {})).toEqual([])
 })

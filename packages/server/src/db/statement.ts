@@ -1,4 +1,4 @@
-import { type Db, isPostgres } from './handle.ts'
+import { type Db, isTx } from './handle.ts'
 
 type Values = Readonly<Record<string, string | number | null>>
 
@@ -7,18 +7,20 @@ type Answer<Row> = Row[] | { rows?: Row[]; rowCount?: number; changes?: number }
 
 /** The part of knex's client that is used here. */
 interface Client {
-  /** SQLite: the connection, if it is free. */
-  idleConnection?(): unknown
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): void
   query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
   _query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
+  /** Only on SQLite. */
+  idleConnection?(): unknown
+  /** Only on SQLite. */
+  runNow?<Row>(connection: unknown, statements: readonly Sent[]): Answer<Row>
 }
 
 interface Sent {
   sql: string
   bindings: readonly unknown[]
-  options: { name: string } | undefined
+  options?: { name: string }
 }
 
 /** SQL with a placeholder for each value, and the names of the values in the order of the placeholders. */
@@ -40,14 +42,12 @@ let named = 0
  */
 export class Statement<Row = never> {
   readonly #postgres: Placed
-  readonly #sqlite: Placed
-  readonly #further: readonly Placed[]
+  readonly #sqlite: readonly Placed[]
   readonly #name = `gatehouse_${++named}`
 
-  constructor(sql: string, [first, ...further]: readonly [string, ...string[]] = [sql]) {
+  constructor(sql: string, parts: readonly [string, ...string[]] = [sql]) {
     this.#postgres = numbered(sql)
-    this.#sqlite = marked(first)
-    this.#further = further.map(marked)
+    this.#sqlite = parts.map(marked)
   }
 
   async all(db: Db, values: Values): Promise<Row[]> {
@@ -67,49 +67,23 @@ export class Statement<Row = never> {
 
   async #run(db: Db, values: Values): Promise<Answer<Row>> {
     const client: Client = db.client
-    // knex's `query` scans the text of each statement three times. In a transaction it also rejects statements after the end.
-    const query = db.isTransaction ? 'query' : '_query'
-    const sendOn =
-      (connection: unknown): Send<Row> =>
-      async ({ text, names }, options) => {
-        const bindings = names.map((name) => values[name])
-        return (await client[query]<Row>(connection, { sql: text, bindings, options })).response
-      }
-    // The SQLite driver is synchronous. If the connection is free, a statement need not acquire it from the pool.
-    const idle = db.isTransaction || this.#further.length > 0 ? undefined : client.idleConnection?.()
-    if (idle !== undefined) return sendOn(idle)(this.#sqlite)
+    const bind = ({ text, names }: Placed): Sent => ({ sql: text, bindings: names.map((name) => values[name]) })
+    // If SQLite's connection is free, a statement need not acquire it from the pool.
+    const idle = db.isTransaction ? undefined : client.idleConnection?.()
+    if (idle !== undefined && client.runNow) return client.runNow(idle, this.#sqlite.map(bind))
     const connection = await client.acquireConnection()
-    const send = sendOn(connection)
     try {
-      if (isPostgres(db)) return await send(this.#postgres, { name: this.#name })
-      if (this.#further.length === 0) return await send(this.#sqlite)
-      return await sendParts([this.#sqlite, ...this.#further], send, db.isTransaction === true)
+      if (client.runNow) {
+        if (isTx(db) && db.isCompleted()) throw new Error('the transaction has ended')
+        return client.runNow(connection, this.#sqlite.map(bind))
+      }
+      // knex's `query` scans the text of each statement three times. In a transaction it also rejects statements after the end.
+      const query = db.isTransaction ? 'query' : '_query'
+      const statement = { ...bind(this.#postgres), options: { name: this.#name } }
+      return (await client[query]<Row>(connection, statement)).response
     } finally {
       client.releaseConnection(connection)
     }
-  }
-}
-
-type Send<Row> = (statement: Placed, options?: { name: string }) => Promise<Answer<Row>>
-
-async function sendParts<Row>(
-  [first, ...further]: readonly [Placed, ...Placed[]],
-  send: Send<Row>,
-  isTransaction: boolean,
-): Promise<Answer<Row>> {
-  const say = async (text: string) => {
-    if (!isTransaction) await send({ text, names: [] })
-  }
-  await say('BEGIN IMMEDIATE')
-  try {
-    const answer = await send(first)
-    if (Array.isArray(answer) || answer.changes !== 0) for (const part of further) await send(part)
-    await say('COMMIT')
-    return answer
-  } catch (error) {
-    // A full disk has already ended the transaction. Report the first error, not this one.
-    await say('ROLLBACK').catch(() => {})
-    throw error
   }
 }
 
