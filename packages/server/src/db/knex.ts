@@ -303,8 +303,8 @@ function sqliteSettings(path: string): Knex.Config {
         // Confirmed commits must survive a power cut.
         connection.pragma('synchronous = FULL')
         connection.pragma('foreign_keys = ON')
-        // In KiB. Pages that do not fit are in the cache of the operating system, one read away.
-        connection.pragma('cache_size = -4096')
+        // In KiB; the driver would take 16 MB. Pages that do not fit are in the cache of the operating system, one read away.
+        connection.pragma('cache_size = -2000')
         keepStatements(connection)
         done(null, connection)
       },
