@@ -64,7 +64,7 @@ async function verifyToken(
 
 /**
  * The claims of a token that a key of its app signed, whatever its times. A client sends its token many times, and verifying the
- * signature is a third of the work of a short call, so it is verified once per generation of the keys.
+ * signature is much of the work of a short call, so it is verified once per generation of the keys.
  */
 async function readClaims(deps: Deps, bearer: string, generation: string): Promise<AccessTokenClaims | undefined> {
   const verified = deps.verifiedTokens.at(generation)
