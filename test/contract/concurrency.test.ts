@@ -1,6 +1,7 @@
 // Many callers at once on one server, more than it has connections. The tests assert the final state, not who won.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { asPool } from '../../packages/server/src/db/handle.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { lockUntilCommit } from '../../packages/server/src/db/locks.ts'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
@@ -10,6 +11,7 @@ import { atOnce, chance } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { mailingFixture, serviceFixture } from '../support/fixtures.ts'
+import { until } from '../support/mail-server.ts'
 import { auditEvents, countRows, whereStored } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
@@ -474,6 +476,31 @@ test('twenty sealers of the audit make one chain', async () => {
     cursor = body.next_cursor
   }
 })
+
+// The transaction of the test holds one connection, the second sealer another.
+test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
+  'a sealer that is overtaken by the one that begins the chain does not take its end for gone',
+  async () => {
+    const service = await buildService()
+    const { deps } = service
+    await buildUser(service, await buildApp(service))
+    service.advance(120)
+    const first = await deps.db.transaction()
+    await first.raw('lock table audit_events in access exclusive mode')
+    const overtaken = sealEvents(deps)
+    // It has found no chain and waits to read the events.
+    await until(async () => {
+      const { rows } = await deps.db.raw(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      )
+      return rows.length > 0
+    })
+    const { position } = await sealEvents({ ...deps, db: asPool(first) })
+    await first.commit()
+    expect(position).toBeGreaterThan(0)
+    expect(await overtaken).toMatchObject({ position, sealed: 0 })
+  },
+)
 
 test('sixty callers with more work than connections are all answered', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })

@@ -80,21 +80,27 @@ function sealable(
 /** Locks and returns the end of the chain. Begins the chain if there is none, and stores the current key if it is new. */
 async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
   const { auditProofs, db } = deps
-  let chain = await AuditChain.findForUpdate(db)
-  if (!chain) {
-    if (await AuditEvent.hasSealed(db)) throw new Error('the end of the audit chain is gone; run audit verify for details')
-    const adoptsUntil = (await AuditEvent.hasUnproven(db)) ? now + adoptionMs : now
-    const begun = { position: 0, seal: '', began_at: now, adopts_until: adoptsUntil, keys: '{}', sealed_at: now, signature: '' }
-    await AuditChain.begin(db, { ...begun, signature: auditProofs.sign(headFacts(begun)) })
-    chain = await AuditChain.findForUpdate(db)
-  }
-  if (!chain) throw new Error('the audit chain cannot be started')
+  const chain = (await AuditChain.findForUpdate(db)) ?? (await beginChain(deps, now))
   const keys = keysOfChain(deps, chain)
   const verdict = auditProofs.checkSignature(chain.signature, headFacts(chain))
   if (verdict === 'unknown key') throw new Error('the end of the audit chain is signed with a key that is not configured')
   if (verdict !== 'whole') throw new Error('the end of the audit chain is not what was written; run audit verify for details')
   const { id } = auditProofs.current
   if (keys.boxes[id] === undefined || !chain.signature.startsWith(`${id}.`)) await takeKey(deps, chain, keys)
+  return chain
+}
+
+async function beginChain({ auditProofs, db }: Deps<Tx>, now: number): Promise<Chain> {
+  const hasSealed = await AuditEvent.hasSealed(db)
+  // Another server may have begun the chain and sealed events since the chain was looked for.
+  const begunMeanwhile = await AuditChain.findForUpdate(db)
+  if (begunMeanwhile) return begunMeanwhile
+  if (hasSealed) throw new Error('the end of the audit chain is gone; run audit verify for details')
+  const adoptsUntil = (await AuditEvent.hasUnproven(db)) ? now + adoptionMs : now
+  const begun = { position: 0, seal: '', began_at: now, adopts_until: adoptsUntil, keys: '{}', sealed_at: now, signature: '' }
+  await AuditChain.begin(db, { ...begun, signature: auditProofs.sign(headFacts(begun)) })
+  const chain = await AuditChain.findForUpdate(db)
+  if (!chain) throw new Error('the audit chain cannot be started')
   return chain
 }
 
