@@ -485,18 +485,18 @@ test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
     const { deps } = service
     await buildUser(service, await buildApp(service))
     service.advance(120)
-    const first = await deps.db.transaction()
-    await first.raw('lock table audit_events in access exclusive mode')
-    const overtaken = sealEvents(deps)
-    // It has found no chain and waits to read the events.
-    await until(async () => {
-      const { rows } = await deps.db.raw(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      )
-      return rows.length > 0
+    const { position, overtaken } = await deps.db.transaction(async (first) => {
+      await first.raw('lock table audit_events in access exclusive mode')
+      const overtaken = sealEvents(deps)
+      // It has found no chain and waits to read the events.
+      await until(async () => {
+        const { rows } = await deps.db.raw(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
+        return rows.length > 0
+      })
+      return { ...(await sealEvents({ ...deps, db: asPool(first) })), overtaken }
     })
-    const { position } = await sealEvents({ ...deps, db: asPool(first) })
-    await first.commit()
     expect(position).toBeGreaterThan(0)
     expect(await overtaken).toMatchObject({ position, sealed: 0 })
   },

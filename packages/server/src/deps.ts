@@ -106,7 +106,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
 }
 
 function createCaches(): Pick<Deps, 'catalogCache' | 'verifiedTokens'> {
-  // A token takes 3 KB with its claims.
+  // Tokens are long, so few are kept.
   return { catalogCache: new GenerationCache(10_000), verifiedTokens: new GenerationCache(500) }
 }
 

@@ -54,7 +54,7 @@ test('on SQLite, the parts of a statement run together or not at all', async () 
   expect(await list.all(db, {})).toEqual([{ text: 'whole' }, { text: 'whole' }])
 })
 
-test('on SQLite, the parts join the transaction they run in, which a statement after its end does not', async () => {
+test('on SQLite, a transaction contains the parts that run in it, and rejects a statement after its end', async () => {
   const db = await openNotes()
   const note = 'insert into notes (text) values (:text)'
   const transaction = asTx(await db.transaction())

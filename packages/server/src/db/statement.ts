@@ -11,9 +11,8 @@ interface Client {
   releaseConnection(connection: unknown): void
   query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
   _query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
-  /** Only on SQLite. */
+  // SQLite alone has the last two.
   idleConnection?(): unknown
-  /** Only on SQLite. */
   runNow?<Row>(connection: unknown, statements: readonly Sent[]): Answer<Row>
 }
 

@@ -74,7 +74,7 @@ export class AccessTokens {
     return this.checkClaims(this.readMachine(token, keyrings), nowMs)
   }
 
-  /** Decides about claims that `read` or `readMachine` returned. */
+  /** Checks the times and the issuer of what `read` or `readMachine` returned. */
   checkClaims<C extends AccessTokenClaims | MachineTokenClaims>(
     claims: C | undefined,
     nowMs: number,
