@@ -39,7 +39,7 @@ const checks: Record<string, Check> = {
     ],
   },
   rooms: { what: 'no two folders import each other', command: ['node', 'scripts/check-rooms.ts'] },
-  authority: { what: 'doors ask the authority, and read no role', command: ['node', 'scripts/check-authority.ts'] },
+  doors: { what: 'doors read no role and no query themselves', command: ['node', 'scripts/check-doors.ts'] },
   names: { what: 'files and exports are found by one name', command: ['node', 'scripts/check-names.ts'] },
   contract: { what: 'every sentence of docs/contract has a test', command: ['node', 'scripts/check-contract.ts'] },
   words: { what: 'texts cite only the repository, in plain words', command: ['node', 'scripts/check-words.ts'] },

@@ -30,7 +30,7 @@ const form = (fields: Record<string, string> | [string, string][]): CallOptions 
   headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
 })
 async function someTokens(of: Json = app): Promise<Json> {
-  // Registrations and logins are rate-limited by address; introspection is not.
+  // Registrations and logins are rate-limited by address; introspection by a known caller is not.
   await service.deps.db('rate_limits').delete()
   return buildUser(service, of)
 }
@@ -254,6 +254,7 @@ describe('the caller', () => {
 
   test('is refused like everywhere when it is nobody', async () => {
     const { access_token } = await someTokens()
+    await service.deps.db('rate_limits').delete()
     expectError(await introspect(access_token, { token: undefined }), 'token_missing')
     expectError(await introspect(access_token, { token: access_token }), 'token_invalid')
     const admin = (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token

@@ -166,8 +166,11 @@ export class ApiError extends Error {
   }
 }
 
-/** A `validation_failed` that names each of these faults. */
-export function validationFailed(errors: FieldError[]): ApiError {
+const maxErrorsShown = 100
+
+/** A `validation_failed` that names these faults, at most 100 of them. */
+export function validationFailed(faults: FieldError[]): ApiError {
+  const errors = faults.slice(0, maxErrorsShown)
   const detail = errors.map(({ path, message }) => `${path}: ${message}`).join('; ')
   return new ApiError('validation_failed', { detail: detail.slice(0, 500), errors })
 }

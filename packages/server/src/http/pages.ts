@@ -13,6 +13,7 @@ import { readForm } from './request-body.ts'
 import { naming } from './request-log.ts'
 import type { RouterOptions } from './router.ts'
 import { sendView } from './send-view.ts'
+import { readQuery } from './url-encoded.ts'
 import { validate } from './validate.ts'
 
 const methods = ['GET', 'HEAD', 'POST']
@@ -41,7 +42,7 @@ async function answer(deps: Deps<Pool>, page: WebPage, ctx: Context, options: Pi
     const form = validate(page.form, await readForm(ctx))
     send(ctx, await page.submit(deps, { form, origin }))
   } else {
-    const { token } = ctx.query
+    const { token } = readQuery(ctx)
     send(ctx, await page.show(deps, { token: typeof token === 'string' ? token : '', origin }))
   }
 }

@@ -3,13 +3,14 @@ import { koaBody, HttpMethodEnum as Method } from 'koa-body'
 import { ApiError } from '../errors.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { duplicateName, type ParsedJson, parseJson } from '../lib/json.ts'
+import { isSoundText, parseUrlEncoded } from './url-encoded.ts'
 
 const usualLimitBytes = 64 * 1024
 const maxDepth = 32
 const maxNameShown = 200
+const maxFormFields = 50
 const formType = 'application/x-www-form-urlencoded'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
 const collectors = new Map<number, Middleware>()
 
@@ -93,14 +94,10 @@ async function collect(ctx: Context, types: string[], limitBytes: number): Promi
   return Buffer.from(typeof text === 'string' ? text : '', 'latin1')
 }
 
-/** A field that is sent twice becomes a list, which no form schema accepts. */
+/** A field that is sent twice becomes a list, which no form schema accepts. Throws `invalid_json` past 50 fields. */
 function parseForm(text: string): Record<string, unknown> {
-  const fields = new URLSearchParams(text)
-  const entries = [...new Set(fields.keys())].map((name): [string, unknown] => {
-    const values = fields.getAll(name)
-    return [name, values.length > 1 ? values : values[0]]
-  })
-  const form = Object.fromEntries(entries)
+  const form = parseUrlEncoded(text, maxFormFields)
+  if (!form) throw new ApiError('invalid_json', { detail: `The form has more than ${maxFormFields} fields` })
   assertSound(form, 1)
   return form
 }
@@ -130,8 +127,7 @@ export function parseObject(bytes: Buffer): ParsedBody {
 /** Refuses what JSON allows but a database or another program cannot hold: NUL, lone surrogates, huge numbers, deep nesting. */
 function assertSound(value: unknown, depth: number): void {
   if (typeof value === 'string') {
-    if (unsoundString.test(value))
-      throw new ApiError('invalid_json', { detail: 'A string contains a NUL or half a surrogate pair' })
+    if (!isSoundText(value)) throw new ApiError('invalid_json', { detail: 'A string contains a NUL or half a surrogate pair' })
   } else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new ApiError('invalid_json', { detail: 'A number is out of range' })
   } else if (typeof value === 'object' && value !== null) {
@@ -141,9 +137,4 @@ function assertSound(value: unknown, depth: number): void {
       assertSound(member, depth + 1)
     }
   }
-}
-
-/** Whether a path segment or query value could be stored and compared as text. */
-export function isSoundText(text: string): boolean {
-  return !unsoundString.test(text)
 }

@@ -215,7 +215,7 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
   if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
-  if (isLimitedByAddress(declared)) codes.push('rate_limited')
+  if (isLimitedByAddress(declared) || takesClientSecrets(declared)) codes.push('rate_limited')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
   return codes
 }

@@ -14,13 +14,14 @@ import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenIn, service
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler, toApiError } from './error-handler.ts'
 import { writeErrorOrPage } from './error-page.ts'
-import { type LimitOptions, limitCall } from './rate-limit.ts'
-import { isSoundText, type ParsedBody, readBody, readLines } from './request-body.ts'
+import { type LimitOptions, limitByAddress, limitCall } from './rate-limit.ts'
+import { type ParsedBody, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest, takesClientSecrets } from './route.ts'
 import { sendJson } from './send-json.ts'
 import { setRetryAfter } from './set-retry-after.ts'
+import { isSoundText, readQuery, soundQuery } from './url-encoded.ts'
 import { validate } from './validate.ts'
 
 // Loads the CommonJS build. The other build imports `node:http`; `http/node-http.ts` says what that costs.
@@ -123,19 +124,27 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   const { ip, requestId } = ctx.state.origin
   try {
-    if (!route.dryRun && 'dry_run' in ctx.query)
+    const sentQuery = readQuery(ctx)
+    if (!route.dryRun && 'dry_run' in sentQuery)
       throw fieldError('dry_run', 'unknown_field', 'is allowed only on writes under /admin')
     const takesSecrets = takesClientSecrets(route)
     const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)
+    const isSecretInBody = takesSecrets && ofHeader === undefined
+    // Strangers can send such bodies too, so the call counts until its secret has proven right.
+    const attempt = isSecretInBody ? await limitByAddress(deps, ip, options) : undefined
     // An unreadable body holds no secret, so the call fails with `token_missing`.
-    const readEarly = takesSecrets && ofHeader === undefined ? await read(route, ctx).catch(() => undefined) : undefined
+    const readEarly = isSecretInBody ? await read(route, ctx).catch(() => undefined) : undefined
     const bearer = ofHeader ?? serviceTokenIn(readEarly?.value.client_secret)
     const limitByBody = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
-    const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate })
+    const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate }).catch(async (error: unknown) => {
+      if (takesSecrets && !isSecretInBody) await limitByAddress(deps, ip, options)
+      throw error
+    })
+    await options.giveBackAttempt(deps, attempt)
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
-    const query = querySchema ? validate(querySchema, soundQuery(ctx.query)) : {}
+    const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
     const isDryRun = isRecord(query) && query.dry_run === 'true'
     if (isDryRun) ctx.set('X-Dry-Run', 'true')
     const auditReason = route.dryRun && auditReasonOf(ctx)
@@ -218,17 +227,4 @@ function parseParams(route: Route, params: unknown): unknown {
   const parsed = route.params.safeParse(params)
   if (!parsed.success) throw new ApiError('not_found')
   return parsed.data
-}
-
-function soundQuery(query: Record<string, unknown>): Record<string, unknown> {
-  for (const [name, value] of Object.entries(query)) {
-    for (const text of [name, ...[value].flat()]) {
-      if (!isSoundText(String(text))) {
-        throw new ApiError('validation_failed', {
-          errors: [{ path: name.replace(/\0/g, ''), code: 'invalid_value', message: 'contains a NUL or half a surrogate pair' }],
-        })
-      }
-    }
-  }
-  return { ...query }
 }

@@ -1,0 +1,97 @@
+// Bounds on what a caller may send: the parts of a query and of a form are counted before they are parsed.
+import { describe, expect, test } from 'vitest'
+import { listRoutes } from '../../packages/server/src/app.ts'
+import { accountPages } from '../../packages/server/src/flows/account-pages/routes.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { rawCall } from '../support/raw-http.ts'
+import { buildService, type Json, type Reply } from '../support/service.ts'
+
+const formType = 'application/x-www-form-urlencoded'
+const service = serviceFixture()
+
+/** Every path that answers, with its method; parameters are filled with a word. */
+const paths = [
+  ...listRoutes().map(({ method, path }): [string, string] => [method, `/api/v1${path.replace(/\{\w+\}/g, 'x')}`]),
+  ...['/docs', '/docs/init.js', ...accountPages.map(({ path }) => path)].map((path): [string, string] => ['GET', path]),
+]
+
+function expectFault(reply: Reply, code: string, message: string): void {
+  expect(reply.status).toBe(400)
+  // Pages answer with a page.
+  if (typeof reply.body !== 'string')
+    expect(reply.body).toMatchObject({ code: 'validation_failed', errors: [{ path: 'query', code, message }] })
+}
+
+describe('a query', () => {
+  test.each(paths)('%s %s takes at most 100 parameters and 8 KiB', async (method, path) => {
+    const many = await rawCall(service.url, method, `${path}?${'a&'.repeat(100)}a`)
+    expectFault(many, 'too_long', 'must have at most 100 parameters')
+    const long = await rawCall(service.url, method, `${path}?a=${'x'.repeat(8 * 1024 - 1)}`)
+    expectFault(long, 'too_long', 'must have at most 8192 bytes')
+  })
+
+  test('of exactly 100 parameters or 8 KiB is read', async () => {
+    for (const query of ['a&'.repeat(99), `a=${'x'.repeat(8 * 1024 - 2)}`]) {
+      expect((await rawCall(service.url, 'GET', `/api/v1/health?${query}`)).status).toBe(200)
+      const { body } = await service.admin('GET', `/admin/apps?${query}`)
+      expect(body.errors.map(({ path }: Json) => path)).toEqual(['a'])
+    }
+  })
+
+  test('keeps names that JavaScript gives a meaning, and lists the values of a name that comes twice', async () => {
+    const { body } = await service.admin('GET', '/admin/apps?__proto__=1&constructor=2&limit=1&limit=2')
+    expect(body.errors).toEqual([
+      { path: 'limit', code: 'invalid_type', message: 'must be a string' },
+      { path: '__proto__', code: 'unknown_field', message: 'is not a field of this request' },
+      { path: 'constructor', code: 'unknown_field', message: 'is not a field of this request' },
+    ])
+  })
+})
+
+describe('a form', () => {
+  const fields = (count: number): string => Array.from({ length: count }, (_, index) => `f${index}=`).join('&')
+  const post = (path: string, body: string): Promise<Reply> =>
+    rawCall(service.url, 'POST', path, { headers: { 'content-type': formType }, chunks: [body] })
+
+  test.each(accountPages.map(({ path }) => path))('%s takes at most 50 fields', async (path) => {
+    expect((await post(path, `token=x&${fields(50)}`)).body).toContain('This form cannot be read')
+  })
+
+  test('/auth/token and /auth/introspect take at most 50 fields', async () => {
+    const account = { name: 'caller', service: 'caller', scopes: ['tokens:introspect'], app_codes: ['authctl'] }
+    const { token } = (await service.admin('POST', '/admin/service-accounts', { body: account })).body
+    for (const path of ['/auth/token', '/auth/introspect']) {
+      const headers = { 'content-type': formType, authorization: `Bearer ${token}` }
+      const reply = await rawCall(service.url, 'POST', `/api/v1${path}`, { headers, chunks: [fields(51)] })
+      expectError(reply, 'invalid_json')
+      expect(reply.body.detail).toBe('The form has more than 50 fields')
+    }
+  })
+})
+
+test('a call with a client secret counts by address, before its body is read, unless the secret proves right', async () => {
+  const limited = await buildService({ AUTH_RATE_LIMIT_IP: '3/60' })
+  const admin = await limited.admin('POST', '/admin/service-accounts', {
+    body: { name: 'caller', service: 'caller', scopes: ['tokens:introspect'], app_codes: ['authctl'] },
+  })
+  const client_secret = admin.body.token
+  await limited.deps.db('rate_limits').delete()
+  const introspect = (body: object): Promise<Reply> => limited.call('POST', '/auth/introspect', { body: { token: 'x', ...body } })
+  for (let i = 0; i < 4; i += 1) expect((await introspect({ client_secret })).status).toBe(200)
+  for (let i = 0; i < 3; i += 1) expectError(await introspect({}), 'token_missing')
+  for (const path of ['/auth/introspect', '/auth/token']) {
+    const refused = await limited.call('POST', path, { body: '{' })
+    expectError(refused, 'rate_limited')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  }
+  expectError(await limited.call('POST', '/auth/introspect', { token: 'garbage', body: { token: 'x' } }), 'rate_limited')
+  expect((await limited.call('POST', '/auth/introspect', { token: client_secret, body: { token: 'x' } })).status).toBe(200)
+})
+
+test('an answer lists at most 100 faults', async () => {
+  const body = { code: 'many-faults', name: 'Many', ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`f${i}`, 1])) }
+  const reply = await service.admin('POST', '/admin/apps', { body })
+  expectError(reply, 'validation_failed')
+  expect(reply.body.errors).toHaveLength(100)
+})
