@@ -90,7 +90,9 @@ const app = (slugs: string[], orgRoles: string[]) =>
       service_codes: fc.uniqueArray(word, { maxLength: 3 }),
       permission_scope: fc.constantFrom('services' as const, 'roles' as const),
       allowed_email_domains: fc.uniqueArray(fc.constantFrom('corp.com', '*.corp.com', 'xn--bcher-kva.example'), { maxLength: 3 }),
-      allowed_auth_methods: fc.uniqueArray(fc.constantFrom('password', 'magic_link', 'google'), { maxLength: 3 }),
+      allowed_auth_methods: fc
+        .uniqueArray(fc.constantFrom('password', 'magic_link', 'google'), { maxLength: 3 })
+        .filter((methods) => String(methods) !== 'magic_link'),
       webhooks: fc.uniqueArray(webhook, { selector: (one) => one.name, maxLength: 2 }),
     })
     .map((one) => (one.default_organization_slug === null ? { ...one, default_role_code: null } : one))

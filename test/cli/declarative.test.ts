@@ -429,7 +429,6 @@ users: []
     ['apps: [{code: a, name: A, frontend_url: "https://u:p@a.example.com"}]', 'must not contain user info'],
     ['apps: [{code: a, name: A, allowed_redirect_urls: ["https://a.example.com/*/b"]}]', 'only one * is allowed'],
     ['apps: [{code: a, name: A, allowed_redirect_urls: ["https://u@a.example.com/"]}]', 'without user info'],
-    ['apps: [{code: a, name: A, linked_app_codes: [authctl]}]', 'cannot contain authctl'],
     ['apps: [{code: a, name: " "}]', 'must not be blank'],
     ['apps: [{code: a, name: A, webhooks: [{name: w, url: "https://a.example.com", secret: short}]}]', 'must be whsec_'],
     [`roles: [{code: a, name: ${'n'.repeat(201)}}]`, 'has more than 200 characters'],

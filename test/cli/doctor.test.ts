@@ -60,7 +60,7 @@ describe('what is found in apps', () => {
     const { authctl } = here
     for (const command of [
       'app create target --name T --service target',
-      'app create linker --name L --service target --link target nowhere --pool here --read-pool there',
+      'app create linker --name L --service target --link target nowhere authctl --pool here --read-pool there',
       'permission register --service target -f - --max-prune 0',
       'app deactivate target --yes',
       'app create granting --name G --auto-grant --service target silent',
@@ -73,6 +73,7 @@ describe('what is found in apps', () => {
     const found = await authctl('doctor --json')
     expect({ exit: found.exit, stderr: found.stderr }).toEqual({ exit: 0, stderr: '' })
     expect(wrong(found)).toEqual([
+      ['warn', 'linked-apps', 'linker', 'authctl app update linker --link target'],
       ['warn', 'linked-apps', 'linker', 'authctl app update linker --link target'],
       ['warn', 'linked-apps', 'linker', 'authctl app activate target'],
       ['warn', 'services', 'granting', 'authctl permission register --service silent -f permissions.yaml'],

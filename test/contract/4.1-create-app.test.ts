@@ -87,7 +87,7 @@ describe('what is created', () => {
       override_role_codes: ['billing', 'org_admin'],
       frontend_url: 'https://app.example.com',
       allowed_email_domains: ['example.com', '*.corp.example'],
-      allowed_auth_methods: ['password', 'magic_link', 'passkey', 'google'],
+      allowed_auth_methods: ['password', 'magic_link', 'google'],
       webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook', events: ['user.registered'], enabled: false }],
       permission_scope: 'roles',
       sign_up: 'invitation',
@@ -326,6 +326,8 @@ describe('refused', () => {
     ['allowed_email_domains', [''], 'allowed_email_domains.0: invalid_value'],
     ['allowed_email_domains', [5], 'allowed_email_domains.0: invalid_type'],
     ['allowed_auth_methods', ['password', 'telepathy'], 'allowed_auth_methods.1: invalid_value'],
+    ['allowed_auth_methods', ['password', 'passkey'], 'allowed_auth_methods.1: invalid_value'],
+    ['allowed_auth_methods', ['magic_link'], 'allowed_auth_methods: invalid_value'],
     ['allowed_auth_methods', [5], 'allowed_auth_methods.0: invalid_type'],
     ['permission_scope', 'all', 'permission_scope: invalid_value'],
     ['sign_up', 'yes', 'sign_up: invalid_value'],
@@ -372,8 +374,10 @@ describe('refused', () => {
     ])
   })
 
-  test('a link to authctl is 409 built_in', async () => {
-    expectError(await create({ linked_app_codes: ['other', 'authctl'] }), 'built_in')
+  // covers app-linked
+  test('a link to authctl is stored like any other', async () => {
+    const reply = await create({ linked_app_codes: ['other', 'authctl'] })
+    expect(reply).toMatchObject({ status: 201, body: { linked_app_codes: ['other', 'authctl'] } })
   })
 })
 

@@ -4,7 +4,7 @@ import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts
 import { buildOrganization, buildRole } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
-import { buildApp, buildService, type Json, type Reply, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json, type Reply, type TestService } from '../support/service.ts'
 
 const service = serviceFixture()
 const organization = fixture(() => buildOrganization(service))
@@ -63,6 +63,26 @@ describe('a change', () => {
       await patch(before, { [field]: value })
       expect((await patch(before, { [field]: [] })).body[field]).toEqual([])
     }
+  })
+
+  test('of allowed_auth_methods must leave a method that can register a user', async () => {
+    const app = await buildApp(service, { allowed_auth_methods: ['password', 'magic_link'] })
+    for (const [methods, fault] of [
+      [['magic_link'], 'allowed_auth_methods: invalid_value'],
+      [['passkey', 'password'], 'allowed_auth_methods.0: invalid_value'],
+    ]) {
+      const reply = await patch(app, { allowed_auth_methods: methods })
+      expectError(reply, 'validation_failed')
+      expect(faultsOf(reply)).toEqual([fault])
+    }
+    expect(await read(app)).toEqual(app)
+  })
+
+  test('may send back methods that an earlier version took', async () => {
+    const app = await buildApp(service)
+    await service.deps.db('apps').where({ id: app.id }).update({ allowed_auth_methods: '["passkey"]' })
+    const { status, body } = await patch(app, { ...(await read(app)), name: 'Other' })
+    expect([status, body.name, body.allowed_auth_methods]).toEqual([200, 'Other', ['passkey']])
   })
 
   // covers app-update-fields
@@ -301,9 +321,13 @@ describe('the built-in app authctl', () => {
     expectError(await patch(before, { code: 'ours' }), 'code_immutable')
   })
 
-  test('is never linked', async () => {
-    const app = await buildApp(service)
-    expectError(await patch(app, { linked_app_codes: ['authctl'] }), 'built_in')
+  test('may be named among the links of an app, and its users still get no grant for it', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const reply = await patch(app, { linked_app_codes: ['authctl'] })
+    expect(reply).toMatchObject({ status: 200, body: { linked_app_codes: ['authctl'] } })
+    const { user } = await buildUser(service, app)
+    const { body } = await service.admin('GET', `/admin/users/${user.id}/apps`)
+    expect(body.items.map((grant: Json) => grant.app_code)).toEqual([app.code])
   })
 })
 

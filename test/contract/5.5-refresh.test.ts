@@ -130,6 +130,10 @@ describe('a token that comes twice', () => {
     expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: chain[1] } }), 'invalid_refresh_token')
   })
 
+  test('an unknown token of up to 2,000 characters is 401', async () => {
+    for (const length of [1, 501, 2_000]) await expectDead('x'.repeat(length))
+  })
+
   test('is not told by who knows the session, but not the token', async () => {
     const { refresh_token: token, access_token } = await buildUser(service, await grantingApp())
     const session = claimsOf(access_token).sid.replaceAll('-', '')
@@ -167,7 +171,7 @@ describe('a token that is', () => {
     async (token) => expectDead(token),
   )
 
-  test.for([undefined, null, '', 5, [], 'x'.repeat(501)])('%j is 400', async (refresh_token) => {
+  test.for([undefined, null, '', 5, [], 'x'.repeat(2_001)])('%j is 400', async (refresh_token) => {
     const { body } = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
     expect(body).toMatchObject({ status: 400, code: 'validation_failed' })
     expect(body.errors[0].path).toBe('refresh_token')

@@ -427,7 +427,7 @@ describe('/accept-invitation', () => {
   test('an app that takes nobody so, or is none, leaves a code to take elsewhere', async () => {
     const closed = await buildApp(service, { sign_up: 'closed' })
     const inactive = await buildApp(service, { status: 'inactive' })
-    const other = await buildApp(service, { allowed_auth_methods: ['magic_link'] })
+    const other = await buildApp(service, { allowed_auth_methods: ['google'] })
     for (const app_code of [closed.code, inactive.code, other.code, null]) {
       const { token, organization } = await invite({ app_code })
       for (const reply of [await show('/accept-invitation', token), await accept(token, { email: anAddress() })]) {

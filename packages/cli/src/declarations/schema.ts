@@ -108,9 +108,7 @@ const app = entry({
   default_organization_slug: text.nullable().default(null),
   default_role_code: plainCode.optional(),
   override_role_codes: setOf(plainCode).default(() => []),
-  linked_app_codes: setOf(stableCode)
-    .refine((codes) => !codes.includes(builtInApp), `cannot contain ${builtInApp}`)
-    .default(() => []),
+  linked_app_codes: setOf(stableCode).default(() => []),
   service_codes: setOf(stableCode).optional(),
   permission_scope: oneOf('services', 'roles').default('services'),
   allowed_email_domains: setOf(text.transform(normalizeDomain)).default(() => []),

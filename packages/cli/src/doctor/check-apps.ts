@@ -56,17 +56,14 @@ function checkStatus({ code, status }: App): Finding[] {
 
 function checkLinks({ code, linked_app_codes: links }: App, { apps }: Surroundings): Finding[] {
   const subject = { check: 'linked-apps', app: code }
-  const known = links.filter((link) => apps.has(link))
+  const isSkipped = (link: string) => apps.get(link)?.built_in !== false
+  const known = links.filter((link) => !isSkipped(link))
   const kept = known.length > 0 ? known.join(' ') : '""'
-  const dangling = links.filter((link) => !apps.has(link))
   return [
-    ...dangling.map((link) =>
-      warning(
-        subject,
-        `it links ${link}, which does not exist: the link is skipped`,
-        `authctl app update ${code} --link ${kept}`,
-      ),
-    ),
+    ...links.filter(isSkipped).map((link) => {
+      const why = apps.has(link) ? 'is built in and never linked' : 'does not exist'
+      return warning(subject, `it links ${link}, which ${why}: the link is skipped`, `authctl app update ${code} --link ${kept}`)
+    }),
     ...known
       .filter((link) => apps.get(link)?.status !== 'active')
       .map((link) => warning(subject, `it links ${link}, which is inactive`, `authctl app activate ${link}`)),

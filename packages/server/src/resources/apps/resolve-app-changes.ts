@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import { builtInAuthMethods } from '../../lib/auth-methods.ts'
+import { builtInAuthMethods, canRegister } from '../../lib/auth-methods.ts'
 import { keysOf } from '../../lib/keys-of.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import type { AppColumns, StoredWebhook } from '../../models/app.ts'
@@ -75,13 +75,14 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
   if (deps.config.production && !current.built_in) assertRedirects(merged, input)
   if (changes.default_organization_id) await assertOrganizationExists(deps, changes.default_organization_id)
   await assertDefaultRole(deps, merged)
-  if (changes.allowed_auth_methods) await assertAuthMethods(deps, changes.allowed_auth_methods)
+  // A list that was read can be sent back, even if a method of it is gone since.
+  if (String(merged.allowed_auth_methods) !== String(current.allowed_auth_methods))
+    await assertAuthMethods(deps, merged.allowed_auth_methods)
   if (changes.override_role_codes) await assertOrganizationRoles(deps, changes.override_role_codes)
   return changes
 }
 
 function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
-  if (merged.linked_app_codes.includes('authctl')) throw new ApiError('built_in', { detail: 'authctl cannot be linked' })
   if (!current.built_in) return
   if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
   if (merged.auto_grant_on_signup || merged.sign_up !== 'closed')
@@ -111,12 +112,21 @@ async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> 
 
 /** A configured provider counts even if it is disabled. */
 async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promise<void> {
-  const codes = methods.filter((method) => !builtInAuthMethods.includes(method))
-  const providers = await SsoProvider.listCodes(deps.db, codes)
+  const providers = await SsoProvider.listCodes(deps.db, methods)
   methods.forEach((method, index) => {
     if (!builtInAuthMethods.includes(method) && !providers.includes(method))
-      throw fieldError(`allowed_auth_methods.${index}`, 'invalid_value', 'unknown method or provider')
+      throw fieldError(
+        `allowed_auth_methods.${index}`,
+        'invalid_value',
+        `must be ${builtInAuthMethods.join(', ')} or the code of a provider`,
+      )
   })
+  if (methods.length > 0 && !methods.some(canRegister))
+    throw fieldError(
+      'allowed_auth_methods',
+      'invalid_value',
+      'must name a method that can register a user: password, google or the code of a provider',
+    )
 }
 
 async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<void> {

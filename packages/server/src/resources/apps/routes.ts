@@ -35,7 +35,7 @@ export const appRoutes: Route[] = [
     auth: 'system_admin',
     body: createAppBody,
     responses: { 201: updatedApp },
-    errors: ['app_code_taken', 'built_in'],
+    errors: ['app_code_taken'],
     handle: async (deps, { body, ...actor }) => {
       const { app, warnings } = await createApp(deps, body, actor)
       return created(presentAppWith(app, warnings))

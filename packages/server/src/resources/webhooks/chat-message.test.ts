@@ -9,6 +9,8 @@ test.each([
   'https://chat.googleapis.com/v1/spaces/x/messages?key=k',
   'https://discord.com/api/webhooks/1/x',
   'https://discordapp.com/api/webhooks/1/x',
+  'https://contoso.webhook.office.com/webhookb2/x/IncomingWebhook/y/z',
+  'https://CONTOSO.webhook.office.com.:8443/webhookb2/x',
   'http://chat.example.com/hook',
   'http://127.0.0.1:8065/hook',
 ])('%s is a chat service', (url) => {
@@ -22,6 +24,9 @@ test.each([
   'https://evil.example/hooks.slack.com',
   'https://canary.discord.com/api/webhooks/1/x',
   'https://sub.chat.example.com/',
+  'https://webhook.office.com/',
+  'https://evilwebhook.office.com/',
+  'https://contoso.webhook.office.com.evil.example/',
   'http://127.0.0.1:8066/hook',
 ])('%s is none', (url) => {
   expect(isChatUrl(new URL(url), ['chat.example.com', '127.0.0.1:8065'])).toBe(false)
@@ -36,6 +41,7 @@ const event = {
 test('a message is a text alone, for Discord as content too', () => {
   const text = 'New user in Shop: Ada, ada@example.com, organization Acme'
   expect(chatMessage(new URL('https://hooks.slack.com/services'), event)).toEqual({ text })
+  expect(chatMessage(new URL('https://contoso.webhook.office.com/webhookb2/x'), event)).toEqual({ text })
   for (const host of ['discord.com', 'discordapp.com']) {
     expect(chatMessage(new URL(`https://${host}/api/webhooks/1/x`), event)).toEqual({ text, content: text })
   }

@@ -3,9 +3,14 @@ import { plainChatEmail, plainChatText } from '../../lib/chat-text.ts'
 const discordHosts = ['discord.com', 'discordapp.com']
 const chatHosts = ['hooks.slack.com', 'chat.googleapis.com', ...discordHosts]
 
-/** Whether a URL is an incoming webhook of a chat service, by its exact host. `added` are those of AUTH_CHAT_WEBHOOK_HOSTS. */
+/** Microsoft Teams has a host for each customer. */
+const teamsHosts = '.webhook.office.com'
+
+/** Whether a URL is an incoming webhook of a chat service, by its host. `added` are those of AUTH_CHAT_WEBHOOK_HOSTS. */
 export function isChatUrl(url: URL, added: readonly string[]): boolean {
-  return [...chatHosts, ...added.map((host) => host.toLowerCase())].some((host) => host === hostOf(url) || host === url.host)
+  const host = hostOf(url)
+  if (host.endsWith(teamsHosts)) return true
+  return [...chatHosts, ...added.map((each) => each.toLowerCase())].some((each) => each === host || each === url.host)
 }
 
 /** A host with a trailing dot is the same host. */
