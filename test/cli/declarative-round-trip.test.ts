@@ -93,7 +93,7 @@ const app = (slugs: string[], orgRoles: string[]) =>
       allowed_auth_methods: fc
         .uniqueArray(fc.constantFrom('password', 'magic_link', 'google'), { maxLength: 3 })
         .filter((methods) => String(methods) !== 'magic_link'),
-      webhooks: fc.uniqueArray(webhook, { selector: (one) => one.name, maxLength: 2 }),
+      webhooks: fc.uniqueArray(webhook, { selector: ({ name, url }) => `${name} ${url}`, maxLength: 2 }),
     })
     .map((one) => (one.default_organization_slug === null ? { ...one, default_role_code: null } : one))
 

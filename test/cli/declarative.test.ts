@@ -247,6 +247,34 @@ apps:
     expect(parsed(await authctl(`apply -f ${cleared} --json`)).changed).toBe(0)
   })
 
+  test('of two webhooks of one name each keeps its secret, and one that moves to another URL loses it with a warning', async () => {
+    const here = await signedIn()
+    const { authctl } = here
+    const hooks = ['a', 'b'].map((path) => ({ name: 'crm', url: `https://crm.example.com/${path}` }))
+    const declare = (webhooks: object[]) => fileOf(here, { apps: [{ code: 'twofold', name: 'T', webhooks }] }, 'twofold.json')
+    await authctl(`apply -f ${declare(hooks.map((hook) => ({ ...hook, secret })))}`)
+    const webhooks = async () => parsed(await authctl('app show twofold --json')).webhooks
+    const [one, other] = hooks.map((hook) => ({ ...hook, has_secret: true }))
+    expect(await webhooks()).toMatchObject([one!, other!])
+
+    const exported = fileOf(here, (await authctl('export')).stdout, 'exported.yaml')
+    expect(parsed(await authctl(`apply -f ${exported} --json`)).changed).toBe(0)
+    await authctl(`apply -f ${declare([...hooks].reverse())}`)
+    expect(await webhooks()).toMatchObject([other!, one!])
+    await authctl(`apply -f ${declare([hooks[0]!, { ...hooks[1]!, secret: null }])}`)
+    expect(await webhooks()).toMatchObject([one!, { ...other!, has_secret: false }])
+
+    const moved = { ...hooks[0]!, url: 'https://crm.example.com/c' }
+    const { stderr } = await authctl(`apply -f ${declare([moved, hooks[1]!])}`)
+    expect(stderr).toContain('app twofold: deliveries of crm to its new URL are not signed')
+    expect(await webhooks()).toMatchObject([{ ...moved, has_secret: false }, { has_secret: false }])
+    const twice = await authctl(`apply -f ${declare([hooks[0]!, hooks[0]!])}`)
+    expect([twice.exit, twice.stderr]).toEqual([
+      6,
+      expect.stringContaining('webhooks[1].url is the URL of another webhook of this name'),
+    ])
+  })
+
   test('--dry-run sends nothing and tells what it would send', async () => {
     const here = await signedIn()
     const { authctl } = here

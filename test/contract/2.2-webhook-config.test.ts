@@ -77,11 +77,20 @@ describe('an element', () => {
   })
 
   // covers webhook-name
-  test('has a name that is unique in its app', async () => {
+  // covers webhook-name
+  test('may have the name of another one, but not its name and URL', async () => {
     const app = await buildApp(service)
-    const reply = await patch(app, [valid, { ...valid, name: 'b' }, { ...valid, name: ' crm' }])
+    const reply = await patch(app, [valid, { ...valid, name: 'b' }, { ...valid, url: `${url}&b` }, { ...valid, name: ' crm' }])
     expectError(reply, 'validation_failed')
-    expect(faultsOf(reply)).toEqual(['webhooks.2.name: invalid_value'])
+    expect(faultsOf(reply)).toEqual(['webhooks.3.url: invalid_value'])
+    const { status, body } = await patch(app, [valid, { ...valid, url: `${url}&b` }])
+    expect([status, body.webhooks.map((webhook: Json) => [webhook.name, webhook.url])]).toEqual([
+      200,
+      [
+        ['crm', url],
+        ['crm', `${url}&b`],
+      ],
+    ])
   })
 
   // covers app-webhooks
@@ -93,7 +102,7 @@ describe('an element', () => {
 })
 
 describe('a secret', () => {
-  test('is kept under the name of its element, changed by another, and cleared by null or ""', async () => {
+  test('is kept under the name and URL of its element, changed by another, and cleared by null or ""', async () => {
     const app = await buildApp(service, {
       webhooks: [
         { name: 'a', url, secret: whsec },
@@ -104,13 +113,13 @@ describe('a secret', () => {
     expect(hasSecrets(app)).toEqual([true, false])
     const { a } = await boxesOf(app)
 
-    // Reordered, with another URL, disabled, or sent back as it was read: a webhook of the same name keeps its secret.
+    // Reordered, disabled, or sent back as it was read: a webhook of the same name and URL keeps its secret.
     expect(
       hasSecrets(
         (
           await patch(app, [
             { name: 'b', url },
-            { name: 'a', url: 'https://elsewhere.example', enabled: false },
+            { name: 'a', url, enabled: false },
           ])
         ).body,
       ),
@@ -132,6 +141,48 @@ describe('a secret', () => {
     const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
     await patch(app, [{ name: 'renamed', url }])
     expect((await patch(app, [{ name: 'a', url }])).body.webhooks[0].has_secret).toBe(false)
+  })
+
+  test('does not go to another URL, which the answer warns of unless the secret is given or cleared', async () => {
+    const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
+    const moved = { name: 'a', url: 'https://elsewhere.example' }
+    const sent = [moved, { ...moved, secret: other }, { ...moved, secret: null }]
+    for (const [index, webhook] of sent.entries()) {
+      const { body } = await patch(app, [webhook])
+      expect([body.webhooks[0].has_secret, body.warnings]).toEqual([
+        index === 1,
+        index === 0 ? [{ code: 'webhook_secret_lost', webhook: 'a', message: expect.any(String) }] : undefined,
+      ])
+      const [before] = app.webhooks
+      await patch(app, [{ ...before, secret: whsec }])
+    }
+    const dry = await service.admin('PATCH', `/admin/apps/${app.code}?dry_run=true`, { body: { webhooks: [moved] } })
+    expect(dry.body.warnings).toMatchObject([{ code: 'webhook_secret_lost' }])
+    expect((await service.admin('GET', `/admin/apps/${app.code}`)).body.webhooks).toMatchObject([{ url, has_secret: true }])
+  })
+
+  test('of two webhooks of one name each keeps its own, however the list is sent back', async () => {
+    const twins = [
+      { name: 'a', url, secret: whsec },
+      { name: 'a', url: `${url}&b`, secret: other },
+      { name: 'a', url: `${url}&c` },
+    ]
+    const { webhooks, ...app } = await buildApp(service, { webhooks: twins })
+    expect(webhooks.map((webhook: Json) => webhook.has_secret)).toEqual([true, true, false])
+    const stored = async () => {
+      const row = await service.deps.db('apps').where({ id: app.id }).first('webhooks')
+      const boxes: Json[] = JSON.parse(row.webhooks)
+      const open = ({ url, secret_box: box }: Json) => [url, box && service.deps.secretBox.open(box, `apps/${app.id}/webhooks/a`)]
+      return Object.fromEntries(boxes.map(open))
+    }
+    const expected = { [url]: whsec, [`${url}&b`]: other, [`${url}&c`]: null }
+    expect(await stored()).toEqual(expected)
+    for (const list of [webhooks, [...webhooks].reverse()]) {
+      expect((await patch(app, list)).status).toBe(200)
+      expect(await stored()).toEqual(expected)
+    }
+    await patch(app, [webhooks[0], { ...webhooks[1], secret: null }])
+    expect(await stored()).toEqual({ [url]: whsec, [`${url}&b`]: null })
   })
 
   test('has_secret is read, never written', async () => {

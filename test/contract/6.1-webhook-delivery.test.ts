@@ -2,6 +2,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { signWebhook } from '../../packages/server/src/lib/webhook-signature.ts'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import { whsec } from '../support/app-fixtures.ts'
@@ -243,8 +244,8 @@ describe('a webhook that was changed before its turn', () => {
 
   test.each<[string, (url: string) => Json[], string]>([
     ['disabled', (url) => [{ name: 'crm', url, enabled: false }], 'the webhook is disabled'],
-    ['removed', () => [], 'the app no longer has a webhook with this name'],
-    ['renamed', (url) => [{ name: 'other', url }], 'the app no longer has a webhook with this name'],
+    ['removed', () => [], 'the app no longer has this webhook'],
+    ['renamed', (url) => [{ name: 'other', url }], 'the app no longer has this webhook'],
   ])('is sent nothing more once %s, and comes back by a redelivery', async (_, webhooks, last_error) => {
     const { app, receiver, present } = await changed(webhooks)
     const [delivery] = await deliveriesOf(service, app, [{ status: 'failed', attempts: 2, last_status: null, last_error }])
@@ -255,6 +256,66 @@ describe('a webhook that was changed before its turn', () => {
     expect((await redeliver()).status).toBe(202)
     await deliveriesOf(service, app, [{ status: 'delivered', url: `${present.url}/back` }])
     expect(present.requests.map(({ headers }) => headers['webhook-id'])).toEqual([delivery.id])
+  })
+})
+
+describe('two webhooks of one name', () => {
+  const secrets = [whsec, `whsec_${Buffer.alloc(32, 7).toString('base64')}`]
+
+  /** An app with two webhooks of one name and a user registered through it. The first receiver fails at first. */
+  async function registerTowardsTwo() {
+    const down: Answer = (response, _, turn) => void response.writeHead(turn === 1 ? 500 : 204).end()
+    const receivers = [await startReceiver(down), await startReceiver()]
+    const webhooks = receivers.map(({ url }, index) => ({ name: 'crm', url: `${url}/hook`, secret: secrets[index] }))
+    const app = await buildApp(service, { webhooks })
+    await buildUser(service, app)
+    await deliveriesOf(service, app, [{ status: 'pending', attempts: 1 }, { status: 'delivered' }])
+    const change = (webhooks: Json[]) => service.admin('PATCH', `/admin/apps/${app.id}`, { body: { webhooks } })
+    return { app, receivers: receivers as [Receiver, Receiver], change, webhooks: app.webhooks as [Json, Json] }
+  }
+
+  test('each get the event, under an id and a signature of their own, at every attempt', async () => {
+    const { app, receivers } = await registerTowardsTwo()
+    passTime(service, 2)
+    const [one, other] = await deliveriesOf(service, app, [{ status: 'delivered' }, { status: 'delivered' }])
+    expect(one.id).not.toBe(other.id)
+    for (const [index, { requests }] of receivers.entries()) {
+      for (const { body, headers } of requests) {
+        const signed = { id: String(headers['webhook-id']), timestamp: Number(headers['webhook-timestamp']), body }
+        expect(headers['webhook-signature']).toBe(signWebhook(secrets[index]!, signed))
+      }
+    }
+    expect(receivers.map(({ requests }) => requests.length)).toEqual([2, 1])
+  })
+
+  test.each<[string, (webhooks: [Json, Json]) => Json[], string]>([
+    ['removed', ([, other]) => [other], 'the app no longer has this webhook'],
+    ['disabled', ([one, other]) => [{ ...one, enabled: false }, other], 'the webhook is disabled'],
+    ['sent elsewhere', ([one, other]) => [{ ...one, url: `${one.url}/new` }, other], 'the app no longer has this webhook'],
+  ])('share no delivery: what one of them waits for does not go to the other once it is %s', async (_, changed, last_error) => {
+    const { app, receivers, change, webhooks } = await registerTowardsTwo()
+    expect((await change(changed(webhooks))).status).toBe(200)
+    passTime(service, 2)
+    const [lost] = await deliveriesOf(service, app, [{ status: 'failed', last_error }, { status: 'delivered' }])
+    const redeliver = () => service.admin('POST', `/admin/webhook-deliveries/${lost.id}/redeliver`)
+    const redeliverAll = (query = '') =>
+      service.admin('POST', `/admin/webhook-deliveries/redeliver${query}`, { body: { app: app.code } })
+    expect((await redeliver()).body.code).toBe('webhook_not_enabled')
+    for (const query of ['?dry_run=true', '']) expect((await redeliverAll(query)).body).toEqual({ count: 0 })
+    expect(receivers.map(({ requests }) => requests.length)).toEqual([1, 1])
+
+    await change(webhooks)
+    expect((await redeliverAll('?dry_run=true')).body).toEqual({ count: 1 })
+    expect((await redeliverAll()).body).toEqual({ count: 1 })
+    await deliveriesOf(service, app, [{ status: 'delivered', url: webhooks[0].url }, { status: 'delivered' }])
+    expect(receivers.map(({ requests }) => requests.length)).toEqual([2, 1])
+  })
+
+  test('a test by their name goes to both', async () => {
+    const { app, receivers } = await registerTowardsTwo()
+    const fired = await service.admin('POST', `/admin/apps/${app.code}/webhooks/test`, { body: { webhook: 'crm' } })
+    expect(fired.status).toBe(202)
+    await expect.poll(() => receivers.map(({ requests }) => requests.length), { interval: 10 }).toEqual([2, 2])
   })
 })
 

@@ -105,7 +105,9 @@ function haveWebhooksChanged(current: Entry | undefined, entry: Entry, { secretW
   const plain = (one: Entry | undefined) => webhooksOf(one).map((webhook) => ({ ...webhook, secret: undefined }))
   if (!isSame(plain(current), plain(entry))) return true
   const withSecret = (current && secretWebhooks.get(nameOf(current))) ?? []
-  return webhooksOf(entry).some(({ name, secret }) => (secret === null ? withSecret.includes(name) : secret !== undefined))
+  const hasSecret = (webhook: { name: string; url: string }) =>
+    withSecret.some(({ name, url }) => name === webhook.name && url === webhook.url)
+  return webhooksOf(entry).some((webhook) => (webhook.secret === null ? hasSecret(webhook) : webhook.secret !== undefined))
 }
 
 /** The value with its secrets replaced. */

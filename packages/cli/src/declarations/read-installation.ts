@@ -13,8 +13,8 @@ export interface Installation extends Required<Declaration> {
   builtInRoles: ReadonlySet<string>
   /** Permissions that exist from the first start. */
   coreCodes: readonly string[]
-  /** Names of the webhooks that have a secret, by the code of their app. */
-  secretWebhooks: ReadonlyMap<string, readonly string[]>
+  /** The webhooks that have a secret, by the code of their app. */
+  secretWebhooks: ReadonlyMap<string, readonly { name: string; url: string }[]>
 }
 
 export async function readInstallation(api: Api): Promise<Installation> {
@@ -34,9 +34,7 @@ export async function readInstallation(api: Api): Promise<Installation> {
     apps: await declareApps(api, apps),
     coreCodes: permissions.filter(({ service }) => service === builtInService).map(({ code }) => code),
     builtInRoles: new Set(roles.filter(({ built_in }) => built_in).map(({ code }) => code)),
-    secretWebhooks: new Map(
-      apps.map(({ code, webhooks }) => [code, webhooks.filter(({ has_secret }) => has_secret).map(({ name }) => name)]),
-    ),
+    secretWebhooks: new Map(apps.map(({ code, webhooks }) => [code, webhooks.filter(({ has_secret }) => has_secret)])),
   }
 }
 

@@ -117,10 +117,11 @@ const app = entry({
   webhooks: listOf(webhook)
     .superRefine(
       rule((webhooks, fault) => {
-        const names = new Set<string>()
-        for (const [index, { name }] of elementsOf(webhooks)) {
-          if (names.has(name)) fault([index, 'name'], 'is used by another webhook of this app')
-          names.add(name)
+        const known = new Set<string>()
+        for (const [index, { name, url }] of elementsOf(webhooks)) {
+          const webhook = JSON.stringify([name, url])
+          if (known.has(webhook)) fault([index, 'url'], 'is the URL of another webhook of this name')
+          known.add(webhook)
         }
       }),
       always,

@@ -46,8 +46,8 @@ export type FinishedStatus = Exclude<OutboxMessage['status'], 'pending'>
 
 export interface RedeliverySelection {
   appId: string
-  /** The names of the webhooks. */
-  names: readonly string[]
+  /** `isOnly`: no other webhook of the app has the name. */
+  webhooks: readonly { name: string; url: string; isOnly: boolean }[]
   status: FinishedStatus
   since: number | undefined
   until: number | undefined
@@ -176,17 +176,17 @@ export class OutboxMessage extends BaseModel {
   }
 
   /**
-   * The next finished webhooks of an app, oldest first, that ended with `status`, are for one of the names and were created in
-   * the time range. Leaves out those about erased users, whose payload is gone.
+   * The next finished deliveries of an app, oldest first, that ended with `status`, are for one of the webhooks and were created
+   * in the time range. Leaves out those about erased users, whose payload is gone.
    */
   static async listRedeliverable(
     db: Db,
     of: RedeliverySelection,
     { after, limit }: { after: string | undefined; limit: number },
-  ): Promise<Pick<OutboxRow, 'id' | 'name'>[]> {
+  ): Promise<Pick<OutboxRow, 'id' | 'name' | 'destination'>[]> {
     const query = OutboxMessage.#redeliverable(db, of).orderBy('id').limit(limit)
     if (after !== undefined) query.where('id', '>', after)
-    return query.select('id', 'name')
+    return query.select('id', 'name', 'destination')
   }
 
   static async countRedeliverable(db: Db, of: RedeliverySelection): Promise<number> {
@@ -194,10 +194,17 @@ export class OutboxMessage extends BaseModel {
     return Number(counted?.n)
   }
 
-  static #redeliverable(db: Db, { appId, names, status, since, until }: RedeliverySelection) {
+  static #redeliverable(db: Db, { appId, webhooks, status, since, until }: RedeliverySelection) {
     const query = rowsOf(OutboxMessage, db)
       .where({ app_id: appId, kind: 'webhook', status })
-      .whereIn('name', names)
+      .where((any) => {
+        // With no webhook, nothing is selected.
+        any.whereRaw('1 = 0')
+        for (const { name, url, isOnly } of webhooks) {
+          any.orWhere({ name, destination: url })
+          if (isOnly) any.orWhere((moved) => moved.where({ name }).whereNotExists(twin(db, url)))
+        }
+      })
       .whereNotExists(erasedUser(db))
     // The ids limit what is read, but `created_at` decides.
     if (since !== undefined) query.where('id', '>=', firstIdAt(since)).where('created_at', '>=', since)
@@ -215,8 +222,24 @@ export class OutboxMessage extends BaseModel {
     return rowsOf(OutboxMessage, db).whereIn('id', ids).where({ status }).update(due)
   }
 
-  static async findWebhook(db: Db, id: string): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name'> | undefined> {
-    return rowsOf(OutboxMessage, db).where({ id, kind: 'webhook' }).first('app_id', 'user_id', 'name')
+  static async findWebhook(
+    db: Db,
+    id: string,
+  ): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name' | 'destination' | 'created_at'> | undefined> {
+    const columns = ['app_id', 'user_id', 'name', 'destination', 'created_at'] as const
+    return rowsOf(OutboxMessage, db)
+      .where({ id, kind: 'webhook' })
+      .first(...columns)
+  }
+
+  /** Whether the event of a message was also sent to another webhook, of the same name and this URL. */
+  static async hasTwin(
+    db: Db,
+    { app_id, user_id, name, created_at }: Pick<OutboxRow, 'app_id' | 'user_id' | 'name' | 'created_at'>,
+    url: string,
+  ): Promise<boolean> {
+    const twins = rowsOf(OutboxMessage, db).where({ kind: 'webhook', app_id, user_id, name, created_at, destination: url })
+    return (await twins.first('id')) !== undefined
   }
 
   /**
@@ -345,4 +368,17 @@ export class OutboxMessage extends BaseModel {
 /** Selects the user of a message if that user was erased, so that the payload is gone. */
 function erasedUser(db: Db) {
   return db('users').whereRaw('users.id = outbox.user_id').where('users.email', '').select('users.id')
+}
+
+/** Selects the message of the same event to another webhook, of the same name and this URL. */
+function twin(db: Db, url: string) {
+  return (
+    db('outbox as twin')
+      .whereRaw("twin.kind = 'webhook' and twin.app_id = outbox.app_id and twin.name = outbox.name")
+      .whereRaw('twin.created_at = outbox.created_at')
+      // Tests are about no user.
+      .whereRaw("coalesce(cast(twin.user_id as text), '') = coalesce(cast(outbox.user_id as text), '')")
+      .where('twin.destination', url)
+      .select('twin.id')
+  )
 }

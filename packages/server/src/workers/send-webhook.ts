@@ -19,7 +19,7 @@ export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: nu
     waitsMs: webhookWaitsMs,
     async attempt(deps, message) {
       const webhook = await findWebhook(deps, message)
-      if (!webhook) return { result: 'failed', error: 'the app no longer has a webhook with this name', isFinal: true }
+      if (!webhook) return { result: 'failed', error: 'the app no longer has this webhook', isFinal: true }
       if (!webhook.enabled) return { result: 'failed', error: 'the webhook is disabled', isFinal: true }
       await noteUrl(deps, message, webhook)
       const url = new URL(webhook.url)

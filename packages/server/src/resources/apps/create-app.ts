@@ -24,7 +24,7 @@ export async function createApp(
   actor: Actor,
 ): Promise<{ app: App; warnings: AppWarning[] }> {
   const app = await insert(deps, input, actor)
-  return { app, warnings: await listWarnings(deps, app, app) }
+  return { app, warnings: await listWarnings(deps, { after: app, input }) }
 }
 
 async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, actor: Actor): Promise<App> {

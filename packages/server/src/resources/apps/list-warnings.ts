@@ -1,25 +1,43 @@
+import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { poolSet } from '../../lib/pool-set.ts'
-import type { App } from '../../models/app.ts'
+import { webhookKey } from '../../lib/webhook-key.ts'
+import type { App, StoredWebhook } from '../../models/app.ts'
 import { type TokenSizeWarning, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { type CollisionWarning, warnOfCollisions } from '../pools/warn-of-collisions.ts'
+import type { AppInput, lostSecretWarning } from './schema.ts'
 
-/** The settings that can cause a warning. */
-type PoolsAndPermissions = {
-  [Field in 'registration_namespace' | 'read_namespaces' | 'service_codes' | 'permission_scope']?: unknown
-}
-
-export type AppWarning = CollisionWarning | TokenSizeWarning
+export type AppWarning = CollisionWarning | TokenSizeWarning | z.output<typeof lostSecretWarning>
 
 /**
- * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, and long tokens.
- * Refuses nothing.
+ * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, long tokens, and
+ * webhooks that lost their secret. Refuses nothing.
  */
-export async function listWarnings(deps: Deps, app: App, set: PoolsAndPermissions): Promise<AppWarning[]> {
-  const setsPools = set.registration_namespace !== undefined || set.read_namespaces !== undefined
-  const setsPermissions = set.service_codes !== undefined || set.permission_scope !== undefined
+export async function listWarnings(
+  deps: Deps,
+  { before, after, input }: { before?: App; after: App; input: AppInput },
+): Promise<AppWarning[]> {
+  const isNew = before === undefined
+  const setsPools = isNew || input.registration_namespace !== undefined || input.read_namespaces !== undefined
+  const setsPermissions = isNew || input.service_codes !== undefined || input.permission_scope !== undefined
   return [
-    ...(setsPools ? await warnOfCollisions(deps, poolSet(app)) : []),
-    ...(setsPermissions ? await warnOfTokenSize(deps, ({ id }) => id === app.id) : []),
+    ...(setsPools ? await warnOfCollisions(deps, poolSet(after)) : []),
+    ...(setsPermissions ? await warnOfTokenSize(deps, ({ id }) => id === after.id) : []),
+    ...warnOfLostSecrets(before?.webhooks ?? [], input.webhooks ?? []),
   ]
+}
+
+/** Of webhooks with another URL that leave out their secret: the stored one belongs to the old URL. */
+function warnOfLostSecrets(
+  before: readonly StoredWebhook[],
+  input: NonNullable<AppInput['webhooks']>,
+): z.output<typeof lostSecretWarning>[] {
+  const known = new Set(before.map(webhookKey))
+  const signed = new Set(before.filter(({ secret_box }) => secret_box !== null).map(({ name }) => name))
+  return input
+    .filter((webhook) => webhook.secret === undefined && signed.has(webhook.name) && !known.has(webhookKey(webhook)))
+    .map(({ name }) => {
+      const message = `deliveries of ${name} to its new URL are not signed: the stored secret belongs to the old URL`
+      return { code: 'webhook_secret_lost', webhook: name, message }
+    })
 }

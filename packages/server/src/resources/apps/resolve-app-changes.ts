@@ -4,6 +4,7 @@ import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods, canRegister } from '../../lib/auth-methods.ts'
 import { keysOf } from '../../lib/keys-of.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import { webhookKey } from '../../lib/webhook-key.ts'
 import type { AppColumns, StoredWebhook } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
 import { Role } from '../../models/role.ts'
@@ -137,10 +138,11 @@ async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[])
   })
 }
 
-/** A webhook without `secret` keeps the stored secret of the webhook with the same name; null clears it. */
+/** A webhook without `secret` keeps the stored secret of the webhook with the same name and URL; null clears it. */
 function resolveWebhooks(deps: Deps, current: AppColumns, webhooks: NonNullable<AppInput['webhooks']>): StoredWebhook[] {
+  const stored = new Map(current.webhooks.map((webhook) => [webhookKey(webhook), webhook.secret_box]))
   return webhooks.map(({ name, url, events, enabled, secret }) => {
-    const kept = current.webhooks.find((webhook) => webhook.name === name)?.secret_box ?? null
+    const kept = stored.get(webhookKey({ name, url })) ?? null
     const sealed = secret ? deps.secretBox.seal(secret, webhookSecretContext(current.id, name)) : null
     return { name, url, events, enabled, secret_box: secret === undefined ? kept : sealed }
   })

@@ -22,6 +22,7 @@ import {
 } from '../../lib/fields.ts'
 import { tokenSizeWarning, tokenSizeWarnings } from '../../lib/records.ts'
 import { isWebPort } from '../../lib/web-port.ts'
+import { webhookKey } from '../../lib/webhook-key.ts'
 
 export { appParams } from '../../lib/fields.ts'
 
@@ -42,17 +43,17 @@ const webhookInput = z.strictObject({
   events: z.array(webhookEvent).max(10).default(['user.registered']),
   enabled: z.boolean().default(true),
   secret: clearable(webhookSecret).meta({
-    description: 'Signs deliveries. Write-only. If omitted, the webhook of that name keeps its secret',
+    description: 'Signs deliveries. Write-only. If omitted, the webhook of that name and URL keeps its secret',
   }),
   has_secret: z.unknown().optional().meta({ description: 'Ignored. Accepted so that you can write back what you read' }),
 })
 
 const webhooksInput = list(webhookInput).superRefine((webhooks, context) => {
-  const names = new Set<string>()
+  const known = new Set<string>()
   webhooks.forEach((webhook, index) => {
-    if (names.has(webhook.name))
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another webhook of this app' })
-    names.add(webhook.name)
+    if (known.has(webhookKey(webhook)))
+      context.addIssue({ code: 'custom', path: [index, 'url'], message: 'is the URL of another webhook of this name' })
+    known.add(webhookKey(webhook))
   })
 })
 
@@ -168,11 +169,17 @@ const collisionWarning = z.object({
   message: z.string(),
 })
 
-/** The answer to creating or changing an app. It warns of pools whose users share e-mails and of long tokens. */
+export const lostSecretWarning = z.object({
+  code: z.literal('webhook_secret_lost'),
+  webhook: z.string().meta({ description: 'Name of the webhook' }),
+  message: z.string(),
+})
+
+/** The answer to creating or changing an app. */
 export const updatedApp = appRecord
   .extend({
     warnings: z
-      .array(z.union([collisionWarning, tokenSizeWarning]))
+      .array(z.union([collisionWarning, tokenSizeWarning, lostSecretWarning]))
       .optional()
       .meta({ description: 'Omitted if there are none' }),
   })

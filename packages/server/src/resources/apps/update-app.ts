@@ -31,16 +31,22 @@ export async function updateApp(
   sentBack: SentBack,
   actor: Actor,
 ): Promise<{ app: App; warnings: AppWarning[] }> {
-  const app = await change(deps, ref, input, sentBack, actor)
-  return { app, warnings: await listWarnings(deps, app, input) }
+  const { before, after } = await change(deps, ref, input, sentBack, actor)
+  return { app: after, warnings: await listWarnings(deps, { before, after, input }) }
 }
 
-async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: SentBack, actor: Actor): Promise<App> {
+async function change(
+  deps: Deps<Pool>,
+  ref: string,
+  input: AppInput,
+  sentBack: SentBack,
+  actor: Actor,
+): Promise<{ before: App; after: App }> {
   return transaction(deps, async (deps) => {
     const current = await getAppForUpdate(deps, ref)
     refuseChanged(changedMembers(sentBack, presentApp(current)))
     const changes = await resolveAppChanges(deps, current, input)
-    if (Object.keys(changes).length === 0) return current
+    if (Object.keys(changes).length === 0) return { before: current, after: current }
     await renewCatalog(deps)
     const closes = current.status === 'active' && changes.status === 'inactive'
     const minIat = closes ? await cutOffTokens(deps, current.id) : undefined
@@ -55,7 +61,7 @@ async function change(deps: Deps<Pool>, ref: string, input: AppInput, sentBack: 
     })
     if (current.machine_tokens && !updated.machine_tokens) await endMachineTokensOfApp(deps, current.id)
     if (minIat !== undefined) await announceCutOff(deps, current.id, minIat)
-    return updated
+    return { before: current, after: updated }
   })
 }
 

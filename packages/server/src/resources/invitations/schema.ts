@@ -45,5 +45,5 @@ export const createdInvitation = invitationRecord.extend({ token: secret, code: 
 export const invitationPage = page(invitationRecord)
 export const listInvitationsQuery = z.strictObject(pageQuery)
 
-export const acceptInvitationBody = z.object({ token: z.string().min(1).max(500) }).meta({ id: 'AcceptInvitation' })
+export const acceptInvitationBody = z.object({ token: text.min(1) }).meta({ id: 'AcceptInvitation' })
 export const acceptedInvitation = z.object({ organization: organizationRecord })

@@ -8,6 +8,7 @@ import { User } from '../../models/user.ts'
 import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { requeueMessage } from '../outbox/requeue-message.ts'
+import { webhookOf } from './find-webhook.ts'
 import type { Receiver } from './schema.ts'
 
 /**
@@ -19,8 +20,8 @@ export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Acto
     const message = await OutboxMessage.findWebhook(deps.db, id)
     if (!message?.app_id) throw new ApiError('not_found', { detail: 'No webhook delivery has this id' })
     const app = await getApp(deps, message.app_id)
-    const webhook = app.webhooks.find(({ name, enabled }) => enabled && name === message.name)
-    if (!webhook)
+    const webhook = await webhookOf(deps, app.webhooks, message)
+    if (!webhook?.enabled)
       throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${message.name}` })
     if (message.user_id !== null && (await User.isErased(deps.db, message.user_id))) throw new ApiError('delivery_erased')
     if (!(await requeueMessage(deps, id, webhook.url))) throw new ApiError('delivery_pending')
