@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { AuditProofs } from '../../packages/server/src/lib/audit-proof.ts'
 import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
-import { checkpointFacts, headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
+import { checkpointFacts } from '../../packages/server/src/resources/audit/beginning-of-chain.ts'
+import { isInChain } from '../../packages/server/src/resources/audit/is-in-chain.ts'
+import { headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { countUnopenable } from '../../packages/server/src/resources/system/count-unopenable.ts'
@@ -398,6 +400,96 @@ test('a server misses the events that were cut off after it had sealed them', as
   } finally {
     await sealer.stop()
   }
+})
+
+/** Records made by someone who can write to the database, and has no key of the service. */
+const forgedBeginnings = (deps: TestService['deps'], position: number) => {
+  const facts = { seal_position: position, seal: 'x' }
+  const { id } = deps.auditProofs.current
+  const stranger = new AuditProofs([randomBytes(32)])
+  return ['', 'x', `${id}.x`, `${id}.`, stranger.sign(checkpointFacts(facts)), `${id}.${'A'.repeat(43)}`].map((signature) => ({
+    ...facts,
+    signature,
+    created_at: 1,
+  }))
+}
+
+test('a made-up beginning of the chain, however far on, excuses no missing event: the server that knows the end says so', async () => {
+  const { service, app, user } = await buildAudited()
+  const { deps } = service
+  const [before] = await deps.db('audit_chain')
+  service.advance(120)
+  for (const forged of forgedBeginnings(deps, 9_000_000_000_000)) {
+    await service.login(user.email, app.code)
+    const errors: string[] = []
+    const logger = Object.assign(Object.create(deps.logger), {
+      info: () => undefined,
+      error: (_: Json, text: string) => errors.push(text),
+    })
+    const sealer = startAuditSealer({ ...deps, logger }, 20)
+    const cutOffs = async () => (await deps.metrics.auditCutOffs.get()).values[0]!.value
+    const refused = async () => (await deps.metrics.auditRefused.get()).values[0]!.value
+    const isSealed = () => expect.poll(async () => (await verify(service)).unsealed, { timeout: 60_000 }).toBe(0)
+    try {
+      await isSealed()
+      const known = await cutOffs()
+      const { head } = await verify(service)
+      await expect.poll(async () => (await deps.metrics.auditHead.get()).values[0]!.value).toBe(head!.position)
+      await deps.db.transaction(async (db) => {
+        await db('audit_events').where('seal_position', '>', before.position).delete()
+        await db('audit_chain').update(before)
+        await db('audit_checkpoints').insert(forged)
+      })
+      await expect.poll(cutOffs).toBe(known + 1)
+      await expect.poll(refused).toBe(1)
+      expect((await verify(service)).fault).toMatchObject({ subject: 'checkpoint', position: forged.seal_position })
+      await deps.db('audit_checkpoints').delete()
+      await expect.poll(refused).toBe(0)
+      expect(errors).toEqual([expect.stringContaining('are gone'), expect.stringContaining('differ from what the service wrote')])
+    } finally {
+      await sealer.stop()
+    }
+  }
+})
+
+test('leaving the last event behind, beyond an earlier end of the chain, hides no cut', async () => {
+  const { service } = await buildAudited()
+  const { db } = service.deps
+  const [before] = await db('audit_chain')
+  service.advance(120)
+  const known = await seal(service)
+  await events(service).where('seal_position', '>', before.position).where('seal_position', '<', known.position).delete()
+  await db('audit_chain').update(before)
+  expect(await isInChain(service.deps, known, known)).toBe(true)
+  expect(await isInChain(service.deps, known, await seal(service))).toBe(false)
+})
+
+test('a made-up beginning costs a rotation nothing: the true one is signed with the new key once it is alone again', async () => {
+  const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+  service.advance(120)
+  await seal(service)
+  service.advance(11 * 86_400)
+  await service.login(user.email, app.code)
+  await removeExpired(service.deps)
+  const [old] = service.deps.config.encryptionKeys
+  const fresh = randomBytes(32)
+  const configure = (...keys: [Buffer, ...Buffer[]]) =>
+    Object.assign(service.deps, { secretBox: new SecretBox(keys), auditProofs: new AuditProofs(keys) })
+  const [forged] = forgedBeginnings(service.deps, 9_000_000_000_000)
+  await service.deps.db('audit_checkpoints').insert(forged!)
+  configure(fresh, old)
+  expect(await seal(service)).toMatchObject({ refused: 1 })
+  await service.deps.db('audit_checkpoints').where({ seal: 'x' }).delete()
+  expect(await seal(service)).toMatchObject({ refused: 0 })
+  configure(fresh)
+  expect((await verify(service)).fault).toBeNull()
+})
+
+test('the part without seals is compared only while the end of the chain is what the service wrote', async () => {
+  const { service } = await buildAudited()
+  await service.deps.db('audit_chain').update({ adopts_until: 9_000_000_000_000 })
+  const { body } = await service.admin('GET', '/admin/audit/verify?cursor=unsealed.')
+  expect(body.fault).toMatchObject({ kind: 'changed', subject: 'head' })
 })
 
 test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the key before is configured no more', async () => {

@@ -68,7 +68,7 @@ export class Metrics {
   )
   readonly auditRefused = this.#gauge(
     'audit_refused_events',
-    'Unsealed audit events that differ from what the service wrote: something else wrote to the table',
+    'Unsealed audit events, and beginnings of the chain of seals, that differ from what the service wrote: something else wrote them',
   )
   readonly auditCutOffs = this.#counter(
     'audit_cut_offs_total',

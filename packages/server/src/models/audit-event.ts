@@ -219,11 +219,10 @@ export class AuditEvent extends BaseModel {
       .first<StoredEvent>(...storedColumns)
   }
 
-  /** A row whose position is before the beginning of the chain. This takes one statement, since retention moves both at once. */
-  static async findBeforeChain(db: Db): Promise<StoredEvent | undefined> {
-    const begin = db.raw('coalesce((select max(seal_position) from audit_checkpoints), 0)')
+  /** A row whose position is not after the beginning of the chain. */
+  static async findBeforeChain(db: Db, beginning: number): Promise<StoredEvent | undefined> {
     return rowsOf(AuditEvent, db)
-      .where('seal_position', '<=', begin)
+      .where('seal_position', '<=', beginning)
       .first<StoredEvent>(...storedColumns)
   }
 

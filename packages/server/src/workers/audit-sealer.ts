@@ -20,7 +20,7 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
     async () => {
       const { position, seal, sealed, refused } = await sealEvents(deps, () => isStopping)
       // Check after sealing. An earlier check would miss rows that are cut off before the sealing.
-      const isCutOff = known !== undefined && !(await isInChain(deps, known))
+      const isCutOff = known !== undefined && !(await isInChain(deps, known, { position, seal }))
       if (known && isCutOff) {
         metrics.auditCutOffs.inc()
         logger.error({ head: headOf(known) }, 'sealed audit events are gone; run: authctl audit verify --head HEAD')

@@ -2,10 +2,10 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
-import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
-import { checkpointFacts, keysOfChain } from './keys-of-chain.ts'
+import { readBeginning, recordBeginning } from './beginning-of-chain.ts'
+import { keysOfChain } from './keys-of-chain.ts'
 
 /**
  * Deletes a batch of the events that are as old as `until`, and returns how many. Sealed events go from the beginning of the
@@ -13,20 +13,18 @@ import { checkpointFacts, keysOfChain } from './keys-of-chain.ts'
  * intact row: setting back the time of events does not get them deleted.
  */
 export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<number> {
-  const { db, auditProofs } = deps
+  const { db } = deps
   const unsealed = await AuditEvent.deleteUnsealedExpired(db, expired)
   const chain = unsealed === expired.limit ? undefined : await AuditChain.findForUpdate(db)
   if (!chain) return unsealed
   keysOfChain(deps, chain)
-  const begin = await AuditCheckpoint.findLast(db)
-  if (begin && auditProofs.checkSignature(begin.signature, checkpointFacts(begin)) !== 'whole')
-    throw new Error('the start of the audit chain is not what was written; run audit verify for details')
-  const rows = await AuditEvent.listSealed(db, { from: (begin?.seal_position ?? 0) + 1, limit: expired.limit - unsealed })
-  const last = lastExpired(deps, rows, begin?.seal ?? '', expired.until)
+  const beginning = await readBeginning(deps)
+  if (beginning.state !== 'whole')
+    throw new Error('the beginning of the audit chain is not what was written; run audit verify for details')
+  const rows = await AuditEvent.listSealed(db, { from: beginning.position + 1, limit: expired.limit - unsealed })
+  const last = lastExpired(deps, rows, beginning.seal, expired.until)
   if (!last || last.seal_position === null || last.seal === null) return unsealed
-  const checkpoint = { seal_position: last.seal_position, seal: last.seal }
-  const signature = auditProofs.sign(checkpointFacts(checkpoint))
-  await AuditCheckpoint.set(db, { ...checkpoint, signature, created_at: deps.clock() })
+  await recordBeginning(deps, { position: last.seal_position, seal: last.seal })
   return unsealed + (await AuditEvent.deleteSealed(db, last.seal_position))
 }
 

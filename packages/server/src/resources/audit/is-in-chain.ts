@@ -1,11 +1,16 @@
 import type { Deps } from '../../deps.ts'
-import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
+import { type Place, readBeginning } from './beginning-of-chain.ts'
 
-/** Whether a sealed event is still there with this seal, or was deleted by retention. */
-export async function isInChain({ db }: Deps, { position, seal }: { position: number; seal: string }): Promise<boolean> {
-  const [row] = await AuditEvent.listSealed(db, { from: position, limit: 1 })
+/**
+ * Whether an end of the chain that was seen before is still part of it: the event is there with this seal, or retention deleted
+ * it. `end` is the end now, whose signature was checked.
+ */
+export async function isInChain(deps: Deps, { position, seal }: Place, end: Place): Promise<boolean> {
+  if (end.position < position) return false
+  const [row] = await AuditEvent.listSealed(deps.db, { from: position, limit: 1 })
   if (row?.seal_position === position && row.seal === seal) return true
-  const begin = await AuditCheckpoint.findLast(db)
-  return begin !== undefined && (begin.seal_position === position ? begin.seal === seal : begin.seal_position > position)
+  const beginning = await readBeginning(deps)
+  if (beginning.state !== 'whole') return false
+  return beginning.position === position ? beginning.seal === seal : beginning.position > position
 }

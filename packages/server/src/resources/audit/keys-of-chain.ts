@@ -12,11 +12,6 @@ export function headFacts({
   return ['head', position, seal, began_at, adopts_until]
 }
 
-/** The values that the signature of a checkpoint covers. */
-export function checkpointFacts({ seal_position, seal }: { seal_position: number; seal: string }) {
-  return ['checkpoint', seal_position, seal]
-}
-
 export interface SealedKeys {
   boxes: Readonly<Record<string, string>>
   opened: ReadonlyMap<string, Buffer>

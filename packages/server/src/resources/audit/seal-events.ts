@@ -4,9 +4,9 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
-import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { checkpointFacts, headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
+import { signBeginning } from './beginning-of-chain.ts'
+import { headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
 
 const batchSize = 500
 /** How long after the upgrade rows without a proof are accepted: servers of the previous version may still write some. */
@@ -14,7 +14,10 @@ const adoptionMs = 60 * 60 * 1_000
 /** A counting row stays open for the rest of its minute, plus some seconds because the clocks of servers differ. */
 const countingMs = 70_000
 
-/** The end of the chain, and how many unsealed rows were skipped because they are not what was written. */
+/**
+ * The end of the chain, and how many records are not what was written: unsealed rows, which were skipped, and the beginning of
+ * the chain.
+ */
 export interface Sealed {
   position: number
   seal: string
@@ -45,6 +48,8 @@ export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = (
 async function sealBatch(deps: Deps<Tx>, after: string | undefined): Promise<Batch> {
   const now = deps.clock()
   const chain = await lockChain(deps, now)
+  // Counted once, in the first batch.
+  const refusedBeginnings = (await signBeginning(deps)) || after !== undefined ? 0 : 1
   const rows = await AuditEvent.listUnsealedForUpdate(deps.db, { countedBefore: now - countingMs, after, limit: batchSize })
   const last = rows.length === batchSize ? rows.at(-1)?.id : undefined
   const whole = rows.map((row) => sealable(deps, row, chain, now)).filter((row) => row !== undefined)
@@ -54,7 +59,7 @@ async function sealBatch(deps: Deps<Tx>, after: string | undefined): Promise<Bat
     seal = deps.auditProofs.seal(seal, row.mac, position)
     return { ...row, seal_position: position, seal }
   })
-  const end = { position, seal, last, sealed: sealed.length, refused: rows.length - sealed.length }
+  const end = { position, seal, last, sealed: sealed.length, refused: rows.length - sealed.length + refusedBeginnings }
   if (sealed.length === 0) return end
   await AuditEvent.rewrite(deps.db, sealed, ['salt', 'personal_digest', 'mac', 'seal_position', 'seal'])
   const head = { ...chain, position, seal }
@@ -105,8 +110,8 @@ async function beginChain({ auditProofs, db }: Deps<Tx>, now: number): Promise<C
 }
 
 /**
- * Stores a new key. Sealed events remain provable after the replaced key has left the configuration. The ends of the chain are
- * signed again, so an attacker who has the old key cannot move them.
+ * Stores a new key. Sealed events remain provable after the replaced key has left the configuration. The end of the chain is
+ * signed again, so an attacker who has the old key cannot move it.
  */
 async function takeKey(deps: Deps<Tx>, chain: Chain, kept: SealedKeys): Promise<void> {
   const { secretBox, auditProofs } = deps
@@ -118,7 +123,4 @@ async function takeKey(deps: Deps<Tx>, chain: Chain, kept: SealedKeys): Promise<
   // Keep the boxes that cannot be opened: the key that opens them may come back.
   const keys = JSON.stringify({ ...kept.boxes, ...boxes })
   await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })
-  const checkpoint = await AuditCheckpoint.findLast(deps.db)
-  if (checkpoint && auditProofs.checkSignature(checkpoint.signature, checkpointFacts(checkpoint)) === 'whole')
-    await AuditCheckpoint.set(deps.db, { ...checkpoint, signature: auditProofs.sign(checkpointFacts(checkpoint)) })
 }

@@ -3,9 +3,9 @@ import type { AuditEventName } from '../../lib/audit-events.ts'
 import { isAdopted, type ProofState, type StoredEvent } from '../../lib/audit-proof.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
-import { AuditCheckpoint, type Checkpoint } from '../../models/audit-checkpoint.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { checkpointFacts, headFacts, keysOfChain, recordIn } from './keys-of-chain.ts'
+import { type Place, readBeginning } from './beginning-of-chain.ts'
+import { headFacts, keysOfChain, recordIn } from './keys-of-chain.ts'
 import type { AuditFault, VerifiedPage } from './present.ts'
 import type { VerifyAuditRequest } from './schema.ts'
 
@@ -27,12 +27,12 @@ export async function verifyAudit(deps: Deps, { cursor, head: known }: VerifyAud
   const page: VerifiedPage = { checked: 0, adopted: 0, unsealed: 0, fault: null, chain, next_cursor: null }
   const from = Number(start)
   const rows = await AuditEvent.listSealed(deps.db, { from, limit: pageSize + 1 })
-  const checkpoint = await AuditCheckpoint.findLast(deps.db)
-  page.fault = await faultOfEnds(deps, { chain, checkpoint, isFirst: from === 0, hasRows: rows.length > 0 })
+  const beginning = await readBeginning(deps)
+  page.fault = faultOfHead(deps, chain) ?? (await faultOfBeginning(deps, { chain, beginning, rows, isFirst: from === 0 }))
   if (page.fault) return page
 
-  const begin = Math.max(from, checkpoint?.seal_position ?? 0)
-  const beginSeal = begin === checkpoint?.seal_position ? checkpoint.seal : begin === 0 ? '' : sealAt(rows, begin)
+  const begin = Math.max(from, beginning.position)
+  const beginSeal = begin === beginning.position ? beginning.seal : sealAt(rows, begin)
   if (beginSeal === undefined) return { ...page, fault: removedAt(begin) }
   let position = begin
   let seal = beginSeal
@@ -60,20 +60,25 @@ export async function verifyAudit(deps: Deps, { cursor, head: known }: VerifyAud
   return { ...page, next_cursor: 'unsealed.' }
 }
 
-interface Ends {
-  chain: Chain | undefined
-  checkpoint: Checkpoint | undefined
-  isFirst: boolean
-  hasRows: boolean
+function faultOfHead({ auditProofs }: Deps, chain: Chain | undefined): AuditFault | null {
+  const kind = kindOf(chain ? auditProofs.checkSignature(chain.signature, headFacts(chain)) : 'whole')
+  return chain && kind ? { kind, subject: 'head', position: chain.position, event: null } : null
 }
 
-async function faultOfEnds({ auditProofs, db }: Deps, { chain, checkpoint, isFirst, hasRows }: Ends): Promise<AuditFault | null> {
-  if (!chain && (hasRows || checkpoint)) return { kind: 'removed', subject: 'head', position: null, event: null }
-  const head = kindOf(chain ? auditProofs.checkSignature(chain.signature, headFacts(chain)) : 'whole')
-  if (chain && head) return { kind: head, subject: 'head', position: chain.position, event: null }
-  const beginning = kindOf(checkpoint ? auditProofs.checkSignature(checkpoint.signature, checkpointFacts(checkpoint)) : 'whole')
-  if (checkpoint && beginning) return { kind: beginning, subject: 'checkpoint', position: checkpoint.seal_position, event: null }
-  const before = isFirst ? await AuditEvent.findBeforeChain(db) : undefined
+interface Start {
+  chain: Chain | undefined
+  beginning: Place & { state: ProofState }
+  rows: readonly StoredEvent[]
+  isFirst: boolean
+}
+
+async function faultOfBeginning({ db }: Deps, { chain, beginning, rows, isFirst }: Start): Promise<AuditFault | null> {
+  const { position, state } = beginning
+  if (!chain && (rows.length > 0 || position > 0)) return { kind: 'removed', subject: 'head', position: null, event: null }
+  const kind = kindOf(state)
+  if (kind) return { kind, subject: 'checkpoint', position, event: null }
+  // Retention only ever moves the beginning up, together with its deletions.
+  const before = isFirst ? await AuditEvent.findBeforeChain(db, position) : undefined
   return before ? { kind: 'inserted', subject: 'event', position: before.seal_position, event: before } : null
 }
 
@@ -128,6 +133,8 @@ function kindOf(verdict: ProofState): AuditFault['kind'] | null {
 }
 
 async function verifyUnsealed(deps: Deps, chain: Chain | undefined, after: string | undefined): Promise<VerifiedPage> {
+  const fault = faultOfHead(deps, chain)
+  if (fault) return { checked: 0, adopted: 0, unsealed: 0, fault, chain, next_cursor: null }
   const rows = await AuditEvent.listUnsealed(deps.db, { after, limit: pageSize })
   const page = { checked: rows.length, adopted: 0, unsealed: rows.length, chain, next_cursor: null }
   const mayBeUnproven = !chain || deps.clock() < chain.adopts_until
