@@ -6,6 +6,7 @@ import { buildApp, buildUser, type Json, PASSWORD } from '../support/service.ts'
 
 // Frozen, so that no minute ends between two tries.
 const service = serviceFixture({ AUTH_RATE_LIMIT_ACCOUNT: '3/300', AUTH_LOCKOUT_THRESHOLD: '2' }, { frozen: true })
+const behindProxy = serviceFixture({ AUTH_TRUST_PROXY: '1', AUTH_RATE_LIMIT_ACCOUNT: '3/300' }, { frozen: true })
 
 const someEmail = () => `${randomUUID()}@example.com`
 const logIn = (email: string, app_code: string | null, password = PASSWORD) =>
@@ -33,17 +34,47 @@ test('a login without an app, with an unknown one and with an inactive one is au
 })
 
 test('any number at once for one app and reason is one event a minute, which counts them', async () => {
-  const unknown = `unknown-${randomUUID()}`
+  const app = await buildApp(service)
+  await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { status: 'inactive' } })
   const email = someEmail()
-  await Promise.all([logIn(email, unknown), ...Array.from({ length: 19 }, () => logIn(someEmail(), unknown))])
+  await Promise.all([logIn(email, app.code), ...Array.from({ length: 19 }, () => logIn(someEmail(), app.code))])
   const counts = async () => {
     const rows = await refusals({ limit: '200' })
-    return rows.filter(({ details }) => details.app_code === unknown).map(({ count }) => count)
+    return rows.filter(({ details }) => details.app_code === app.code).map(({ count }) => count)
   }
   expect(await counts()).toEqual([20])
   service.advance(60)
-  await logIn(email, unknown)
+  await logIn(email, app.code)
   expect(await counts()).toEqual([1, 20])
+})
+
+test('made-up app codes, of any number and length and from all of an IPv6 network, are one small event a minute for each reason', async () => {
+  const email = someEmail()
+  const codes = Array.from({ length: 12 }, () => `${randomUUID()}`.padEnd(2_000, 'x'))
+  await Promise.all(
+    codes.map((app_code, index) =>
+      behindProxy.call('POST', '/auth/login', {
+        // Some are refused by the limit of the account.
+        body: { email: index < 6 ? email : someEmail(), password: PASSWORD, app_code },
+        headers: { 'x-forwarded-for': `2001:db8:1:2::${index + 1}` },
+      }),
+    ),
+  )
+  const rows: Json[] = await behindProxy.deps.db('audit_events').where({ event: 'login.failed' }).orderBy('reason')
+  expect(rows.map(({ reason }) => reason)).toEqual(['app_not_found', 'rate_limited'].slice(0, rows.length))
+  expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(12)
+  for (const { details } of rows) expect(JSON.parse(details).app_code).toMatch(/^.{100}…$/)
+})
+
+test('what a registration asks for and does not get is audited and logged cut, however long its codes are', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const linked_app_codes = Array.from({ length: 50 }, () => randomUUID().padEnd(1_000, 'x'))
+  const { status, body } = await service.call('POST', '/auth/register', {
+    body: { email: someEmail(), password: PASSWORD, app_code: app.code, linked_app_codes, role_code: 'x'.repeat(2_000) },
+  })
+  expect(status).toBe(201)
+  const rows: Json[] = await service.deps.db('audit_events').where({ event: 'override.refused', user_id: body.user.id })
+  expect(JSON.parse(rows[0]!.details).linked_app_codes).toEqual(linked_app_codes.map((code) => `${code.slice(0, 100)}…`))
 })
 
 test('what the limit of the account and the lockout refuse is audited with its user, and counted too', async () => {

@@ -54,6 +54,11 @@ test.each(['/verify-email?token=x', '/nothing', '/metrics'])('%s does so too', a
   expect(await linesWith({ traceparent }, path)).toMatchObject([{ msg: 'request', trace_id: traceId, span_id: spanId }])
 })
 
+test('a path of any length is logged cut', async () => {
+  const [line] = await linesWith({}, `/${'x'.repeat(10_000)}`)
+  expect(line!.path).toHaveLength(500)
+})
+
 test('a trace is never taken for the id of a request', async () => {
   const { headers } = await server.call('GET', '/health', { headers: { traceparent } })
   const requestId = headers.get('x-request-id') ?? ''

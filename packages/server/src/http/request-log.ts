@@ -23,6 +23,7 @@ interface LineFields {
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
+const maxPathLength = 500
 
 /** Returns dependencies for the work of one request. Every line that they log names the request. */
 export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
@@ -53,7 +54,7 @@ export function requestLog(deps: Deps): Middleware {
           ...ctx.state.lineFields,
           method: ctx.method,
           // Without the query: links in mails carry tokens there.
-          path: ctx.path,
+          path: ctx.path.slice(0, maxPathLength),
           status: ctx.status,
           code: ctx.state.errorCode,
           ip: origin.ip,

@@ -62,6 +62,11 @@ export const appCodeOrAll = z
 /** The code of an app in a request. A code that no app has is answered as unknown, not as malformed. */
 export const appCode = z.string().max(MAX_TEXT)
 
+/** A code that a caller may have made up, as the audit and the log keep it. */
+export function cutCode(code: string): string {
+  return code.length > maxCode ? `${code.slice(0, maxCode)}…` : code
+}
+
 /** `{appId}` of a path: UUID or code. */
 export const appRef = z
   .string()

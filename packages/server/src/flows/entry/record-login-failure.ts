@@ -1,6 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { addressKey } from '../../lib/client-address.ts'
+import { cutCode } from '../../lib/fields.ts'
 import { countEvent, type NewAuditEvent, recordEvent } from '../../resources/audit/record-event.ts'
 
 /** Whose credentials are tried, and for which app. */
@@ -25,17 +27,20 @@ export async function recordLoginFailure(deps: Deps, error: ApiError, target: At
 
 /**
  * Like `recordLoginFailure`, for a login that was refused before any hash. Such refusals cost the caller nothing, so those from
- * one address for one app and one reason share one event per minute.
+ * one address for one app and one reason share one event per minute. All codes that no app has count as one app, and all
+ * addresses of an IPv6 customer as one address: callers can make up as many as they like.
  */
 export async function countLoginRefusal(deps: Deps, error: ApiError, target: NamedTarget, actor: Actor): Promise<void> {
-  const key = [actor.origin.ip, target.app?.id ?? target.appCode ?? '', error.code]
+  // If the app was not found, only one error says that the code exists.
+  const app = target.app?.id ?? (error.code === 'app_inactive' ? target.appCode : undefined) ?? ''
+  const key = [addressKey(actor.origin.ip), app, error.code]
   await countEvent(deps, failureOf(error, target, actor), key)
 }
 
 function failureOf(error: ApiError, { email, user, app, appCode }: NamedTarget, actor: Actor): NewAuditEvent {
   const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
   const about = user ? { userId: user.id } : { email }
-  const details = { email, ...(app || appCode === undefined ? {} : { app_code: appCode }) }
+  const details = { email, ...(app || appCode === undefined ? {} : { app_code: cutCode(appCode) }) }
   return { event: 'login.failed', actor, reason, appId: app?.id ?? null, ...about, details }
 }
 

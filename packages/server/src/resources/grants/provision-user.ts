@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
+import { cutCode } from '../../lib/fields.ts'
 import { App, type LinkableApp } from '../../models/app.ts'
 import { Role } from '../../models/role.ts'
 import { type GrantedVia, UserApp } from '../../models/user-app.ts'
@@ -73,7 +74,7 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
   const linked = found.filter((target) => !target.built_in && isDeclared(target))
   for (const target of linked) await insertGrant(deps, { userId, appId: target.id, via: 'link' }, actor)
 
-  const refused = wanted.filter((code) => !linked.some((target) => target.code === code))
+  const refused = wanted.filter((code) => !linked.some((target) => target.code === code)).map(cutCode)
   if (refused.length > 0)
     deps.logger.warn({ app: app.code, linked_app_codes: refused }, 'linked apps skipped: unknown or not allowed')
   if (overrides.linkedAppCodes !== undefined && refused.length > 0) {
@@ -100,11 +101,11 @@ async function resolveMemberRole(
   const role = await Role.find(deps.db, override)
   const mayGive = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveRole(app.code, role)
   if (!declared && !mayGive) {
-    await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: override } })
+    await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: cutCode(override) } })
     return configured
   }
   const isRole = role?.scope === 'org'
   const event = isRole ? 'override.applied' : 'override.refused'
-  await recordEvent(deps, { event, actor, userId, appId: app.id, details: { role_code: override } })
+  await recordEvent(deps, { event, actor, userId, appId: app.id, details: { role_code: cutCode(override) } })
   return isRole ? override : fallbackRole
 }
