@@ -1,8 +1,8 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { newId } from '../../lib/uuid.ts'
 import { cutCode } from '../../lib/fields.ts'
+import { newId } from '../../lib/uuid.ts'
 import { App, type LinkableApp } from '../../models/app.ts'
 import { Role } from '../../models/role.ts'
 import { type GrantedVia, UserApp } from '../../models/user-app.ts'
@@ -101,7 +101,13 @@ async function resolveMemberRole(
   const role = await Role.find(deps.db, override)
   const mayGive = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveRole(app.code, role)
   if (!declared && !mayGive) {
-    await recordEvent(deps, { event: 'override.refused', actor, userId, appId: app.id, details: { role_code: cutCode(override) } })
+    await recordEvent(deps, {
+      event: 'override.refused',
+      actor,
+      userId,
+      appId: app.id,
+      details: { role_code: cutCode(override) },
+    })
     return configured
   }
   const isRole = role?.scope === 'org'
