@@ -40,10 +40,17 @@ export class ConsumerSecret extends BaseModel {
       .where('consumer_secrets.last_seen_at', '<=', latest)
   }
 
-  /** Deletes all sets of an app except the `most` that were seen last. */
-  static async keepNewest(db: Db, appId: string, most: number): Promise<void> {
-    const kept = rowsOf(ConsumerSecret, db).where({ app_id: appId }).orderBy('last_seen_at', 'desc').limit(most).select('kids')
-    await rowsOf(ConsumerSecret, db).where({ app_id: appId }).whereNotIn('kids', kept).delete()
+  /** The sets of an app, the last seen first. */
+  static async listOfApp(db: Db, appId: string): Promise<string[]> {
+    const rows = await rowsOf(ConsumerSecret, db).where({ app_id: appId }).orderBy('last_seen_at', 'desc').select('kids')
+    return rows.map(({ kids }) => kids)
+  }
+
+  static async forget(db: Db, appId: string, sets: readonly string[]): Promise<void> {
+    await rowsOf(ConsumerSecret, db)
+      .where({ app_id: appId })
+      .whereIn('kids', [...sets])
+      .delete()
   }
 
   /** All sets, sorted by the code of their app. */

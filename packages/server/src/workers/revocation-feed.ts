@@ -6,7 +6,8 @@ import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
 import { Revocation, type RevocationRow } from '../models/revocation.ts'
-import { noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
+import { readCatalog } from '../resources/catalog/read-catalog.ts'
+import { fewAlike, noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
 import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
 import { readAllRevocations, revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 import { continueFeed } from '../resources/revocations/record-revocation.ts'
@@ -99,5 +100,10 @@ export async function tendStreams(deps: Deps): Promise<void> {
   const gone = appIds.filter((id) => !existing.has(id))
   const deleted = new Set(await DeletedApp.listIds(deps.db, gone, deps.clock() - revocationKeepMs))
   for (const id of gone) if (!deleted.has(id)) deps.revocationHub.endApp(id)
-  for (const owner of owners) if (existing.has(owner.appId)) await noteConsumerSecrets(deps, owner)
+  const keyrings = await (await readCatalog(deps)).getKeyrings()
+  for (const appId of existing) {
+    const keyring = keyrings.ofApp(() => appId)
+    const ofApp = owners.filter((owner) => owner.appId === appId)
+    for (const { kids } of fewAlike(ofApp, keyring, ({ kids }) => kids)) await noteConsumerSecrets(deps, { appId, kids, keyring })
+  }
 }

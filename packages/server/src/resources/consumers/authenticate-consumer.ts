@@ -15,7 +15,8 @@ import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
  */
 export async function authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer> {
   const catalog = await readCatalog(deps)
-  const verified = verifyAssertion(assertion, deps.clock(), await catalog.getKeyrings())
+  const keyrings = await catalog.getKeyrings()
+  const verified = verifyAssertion(assertion, deps.clock(), keyrings)
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { appCode, kids } = verified.claims
   const found = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))
@@ -24,7 +25,7 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
     return { kind: 'consumer', app, appCode, kids, serviceId: await Service.getId(deps.db) }
   }
   const { last_seen_at: lastSeenAt, service_id: serviceId, ...app } = found
-  await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt })
+  await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt, keyring: keyrings.ofApp(() => app.id) })
   return { kind: 'consumer', app, appCode, kids, serviceId }
 }
 
