@@ -4,8 +4,8 @@ import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
-import { readBeginning, recordBeginning } from './beginning-of-chain.ts'
 import { keysOfChain } from './keys-of-chain.ts'
+import { readBeginning, recordBeginning } from './read-beginning.ts'
 
 /**
  * Deletes a batch of the events that are as old as `until`, and returns how many. Sealed events go from the beginning of the

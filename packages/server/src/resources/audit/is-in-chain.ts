@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { type Place, readBeginning } from './beginning-of-chain.ts'
+import { type Place, readBeginning } from './read-beginning.ts'
 
 /**
  * Whether an end of the chain that was seen before is still part of it: the event is there with this seal, or retention deleted

@@ -5,8 +5,8 @@ import type { Deps } from '../../deps.ts'
 import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { signBeginning } from './beginning-of-chain.ts'
 import { headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
+import { signBeginning } from './read-beginning.ts'
 
 const batchSize = 500
 /** How long after the upgrade rows without a proof are accepted: servers of the previous version may still write some. */

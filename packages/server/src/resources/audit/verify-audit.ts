@@ -4,9 +4,9 @@ import { isAdopted, type ProofState, type StoredEvent } from '../../lib/audit-pr
 import { isUuid } from '../../lib/uuid.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { type Place, readBeginning } from './beginning-of-chain.ts'
 import { headFacts, keysOfChain, recordIn } from './keys-of-chain.ts'
 import type { AuditFault, VerifiedPage } from './present.ts'
+import { type Place, readBeginning } from './read-beginning.ts'
 import type { VerifyAuditRequest } from './schema.ts'
 
 /** Rows per page. A page is read in a few milliseconds and takes a megabyte. */

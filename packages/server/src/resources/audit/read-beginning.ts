@@ -15,8 +15,8 @@ export function checkpointFacts({ seal_position, seal }: { seal_position: number
 }
 
 /**
- * The recorded beginning of the chain: the last event that retention deleted. Rely on it only if its state is `whole`: anyone who can write to the database can record another.
- * `isCurrent`: it is signed with the current key.
+ * The recorded beginning of the chain: the last event that retention deleted. Rely on it only if its state is `whole`: anyone who
+ * can write to the database can record another. `isCurrent`: it is signed with the current key.
  */
 export async function readBeginning({ db, auditProofs }: Deps): Promise<Place & { state: ProofState; isCurrent: boolean }> {
   const checkpoint = await AuditCheckpoint.findLast(db)
