@@ -1,8 +1,8 @@
 // What production refuses to start with, as operators see it: `gatehouse check` and `gatehouse serve` apply the same rules.
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { productionSettings } from '../support/app-fixtures.ts'
 import { testDatabase } from '../support/client.ts'
@@ -17,8 +17,9 @@ async function production(): Promise<Record<string, string>> {
   return { ...productionSettings, DATABASE_URL: database.url }
 }
 
-function someFile(content: string | Buffer, mode = 0o600): string {
+function someFile(content: string | Buffer, mode = 0o600, folderMode = 0o700): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secret-'))
+  chmodSync(folder, folderMode)
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const path = join(folder, 'secret')
   writeFileSync(path, content)
@@ -62,6 +63,16 @@ describe('production', () => {
     expect([replaced.code, replaced.stderr]).toEqual([0, ''])
   })
 
+  test('warns of a sender at localhost and of a proxy that is not trusted, in `check` and at the start', async () => {
+    const settings = { ...(await production()), MAIL_FROM: '', AUTH_TRUST_PROXY: '' }
+    const { code, stderr } = await runGatehouse(['check'], settings)
+    expect([code, warned(stderr)]).toEqual([0, ['AUTH_TRUST_PROXY', 'MAIL_FROM']])
+    const server = await startServer(settings)
+    const warnings = server.lines().flatMap((line) => /"level":"warn".*"msg":"([A-Z_]+) /.exec(line)?.[1] ?? [])
+    expect(warnings.sort()).toEqual(['AUTH_TRUST_PROXY', 'MAIL_FROM'])
+    await server.stop()
+  })
+
   test('warns of http, and of variables that nothing reads, with the name that was probably meant', async () => {
     const doubtful = {
       PUBLIC_URL: 'http://login.example.com',
@@ -92,12 +103,24 @@ describe('a secret in a file', () => {
   test('is read without its last line break, and one that others can read is warned about', async () => {
     const files = {
       JWT_ACCESS_SECRET_FILE: someFile(`${secret}\n`),
-      AUTH_ENCRYPTION_KEY_FILE: someFile(`${key}\r\n`, 0o644),
+      AUTH_ENCRYPTION_KEY_FILE: someFile(`${key}\r\n`, 0o644, 0o755),
       DATABASE_URL_FILE: someFile((await production()).DATABASE_URL!),
     }
     const unset = { JWT_ACCESS_SECRET: '', AUTH_ENCRYPTION_KEY: '' }
     const { code, stdout, stderr } = await runGatehouse(['check'], { ...others, ...unset, ...files })
     expect([code, stdout, warned(stderr)]).toEqual([0, expect.stringContaining('database: ok'), ['AUTH_ENCRYPTION_KEY_FILE']])
+  })
+
+  test('is not warned about when its folder keeps others out, whichever name leads there', async () => {
+    const path = someFile('the token of a scraper', 0o444)
+    const settings = { ...(await production()), AUTH_METRICS_TOKEN_FILE: path }
+    expect(await runGatehouse(['check'], settings)).toMatchObject({ code: 0, stderr: '' })
+    const link = join(mkdtempSync(join(tmpdir(), 'gatehouse-link-')), 'token')
+    onTestFinished(() => rm(dirname(link), { recursive: true, force: true }))
+    symlinkSync(path, link)
+    chmodSync(dirname(path), 0o711)
+    const linked = await runGatehouse(['check'], { ...settings, AUTH_METRICS_TOKEN_FILE: link })
+    expect([linked.code, warned(linked.stderr)]).toEqual([0, ['AUTH_METRICS_TOKEN_FILE']])
   })
 
   test('is refused beside the variable itself, and where it is no regular file of up to 64 KiB', async () => {

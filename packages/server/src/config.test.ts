@@ -12,6 +12,8 @@ const production = {
   JWT_ACCESS_SECRET: secret,
   AUTH_ENCRYPTION_KEY: key,
   SMTP_URL: 'smtp://mail.example.com',
+  MAIL_FROM: 'Acme <no-reply@example.com>',
+  AUTH_TRUST_PROXY: '1',
 }
 const kept = (name: string) => (name === 'encryption-key' ? key : `kept ${secret}`)
 const file = (path: string) => ({ text: `${path.slice(1)}\n`, isReadableByOthers: path.startsWith('!') })
@@ -245,6 +247,18 @@ describe('faults', () => {
     expect(load(allow).warnings).toEqual([])
     for (const refused of ['change-me-change-me-change-me-change-me', `${secret} `])
       expect(namesOf(faultsOf({ ...allow, JWT_ACCESS_SECRET: refused }))).toEqual(['JWT_ACCESS_SECRET'])
+  })
+
+  test.each<[string, Record<string, string>, string[]]>([
+    ['mails from localhost', { MAIL_FROM: '' }, ['MAIL_FROM']],
+    ['mails from a named sender at localhost', { MAIL_FROM: 'Acme <login@LOCALHOST>' }, ['MAIL_FROM']],
+    ['a proxy for https that is not trusted', { AUTH_TRUST_PROXY: '' }, ['AUTH_TRUST_PROXY']],
+    ['passwords in transit without TLS', { PUBLIC_URL: 'http://login.example.com', AUTH_TRUST_PROXY: '0' }, ['PUBLIC_URL']],
+    ['nothing on this machine', { PUBLIC_URL: 'http://localhost:4000', AUTH_TRUST_PROXY: '0' }, []],
+    ['nothing in sound settings', {}, []],
+  ])('production warns of %s', (_, doubtful, expected) => {
+    expect(namesOf(load({ ...production, ...doubtful }).warnings)).toEqual(expected)
+    expect(load({ ...production, NODE_ENV: 'development', ...doubtful }).warnings).toEqual([])
   })
 
   test('a random secret passes, however long; only the first hundred characters are judged', () => {

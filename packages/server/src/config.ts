@@ -359,9 +359,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
   if (production) {
     const secrets = judgeSecrets(judged)
     faults.push(...secrets.faults)
-    warnings.push(...secrets.warnings)
-    if (judged.PUBLIC_URL?.startsWith('http:'))
-      warnings.push('PUBLIC_URL begins with http: passwords and tokens can be read in transit')
+    warnings.push(...secrets.warnings, ...doubtsAbout(judged))
   }
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults, warnings)
 
@@ -461,7 +459,8 @@ function readFileOf(name: string, path: string, secrets: SecretSources, { given,
   const value = file.text.replace(/\r?\n$/, '')
   if (value === '') faults.push(`${name}_FILE names an empty file`)
   else given[name] = value
-  if (file.isReadableByOthers) warnings.push(`${name}_FILE names a file that every user of this machine can read`)
+  if (file.isReadableByOthers)
+    warnings.push(`${name}_FILE names a file that every user of this machine can read; chmod 600 the file, or 700 its folder`)
 }
 
 /** The settings that can be read from a file, keyed by the variable that names the file. */
@@ -503,6 +502,22 @@ function crossFaults(env: Partial<Environment>, given: ReadonlySet<string>): str
     faults.push('AUTH_BOOTSTRAP_ADMIN_EMAIL and AUTH_BOOTSTRAP_ADMIN_PASSWORD must be set together')
   }
   return faults
+}
+
+/** Settings that production starts with, although they are seldom what the operator wants. */
+function doubtsAbout({ PUBLIC_URL, AUTH_TRUST_PROXY, MAIL_FROM }: Partial<Environment>): string[] {
+  const doubts: string[] = []
+  const url = PUBLIC_URL === undefined ? null : URL.parse(PUBLIC_URL)
+  if (url?.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname))
+    doubts.push('PUBLIC_URL begins with http: passwords and tokens can be read in transit')
+  // The service itself speaks plain HTTP.
+  if (url?.protocol === 'https:' && AUTH_TRUST_PROXY === 0)
+    doubts.push(
+      'AUTH_TRUST_PROXY is 0 although PUBLIC_URL begins with https: all callers seem to have the address of the proxy, and share one rate limit; set the number of proxies',
+    )
+  if (MAIL_FROM !== undefined && /@localhost>?$/i.test(MAIL_FROM))
+    doubts.push('MAIL_FROM is an address at localhost, which mail servers refuse or take for spam; set an address of your domain')
+  return doubts
 }
 
 /**

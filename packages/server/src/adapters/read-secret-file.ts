@@ -1,8 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { SecretFile } from '../config.ts'
 
 const limitBytes = 65_536
 const readableByOthers = 0o004
+const searchableByOthers = 0o001
 
 /** Reads the value of a setting from a file. `fault` leaves out the path, which may be a secret set under the wrong name. */
 export function readSecretFile(path: string): SecretFile {
@@ -10,7 +12,7 @@ export function readSecretFile(path: string): SecretFile {
     // Without O_NONBLOCK, opening a pipe would wait for a writer.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
-      return readWhole(file)
+      return readWhole(file, path)
     } finally {
       closeSync(file)
     }
@@ -19,11 +21,18 @@ export function readSecretFile(path: string): SecretFile {
   }
 }
 
-function readWhole(file: number): SecretFile {
+function readWhole(file: number, path: string): SecretFile {
   const stats = fstatSync(file)
   if (!stats.isFile()) return { fault: 'does not name a regular file' }
   if (stats.size > limitBytes) return { fault: 'names a file of more than 64 KiB' }
   const bytes = Buffer.alloc(limitBytes)
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(0, readSync(file, bytes)))
-  return { text, isReadableByOthers: (stats.mode & readableByOthers) !== 0 }
+  return { text, isReadableByOthers: (stats.mode & readableByOthers) !== 0 && isReachableByOthers(realpathSync(path)) }
+}
+
+/** Whether every folder above the file lets other users through. */
+function isReachableByOthers(path: string): boolean {
+  const folder = dirname(path)
+  if ((statSync(folder).mode & searchableByOthers) === 0) return false
+  return folder === dirname(folder) || isReachableByOthers(folder)
 }
