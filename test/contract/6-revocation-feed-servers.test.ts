@@ -75,6 +75,15 @@ describe('a server that ends', () => {
     expect(clock()).toBeLessThan(20_000)
   })
 
+  test('refuses streams with 503 meanwhile, and logs no error over it', async () => {
+    const server = await startShop({ DATABASE_URL: await someDatabase(), AUTH_SHUTDOWN_DELAY_SECONDS: '1' })
+    const stopping = server.stop()
+    expect((await openStream(server)).status).toBe(503)
+    await stopping
+    expect(saying(server, '"code":"unavailable"')).toEqual([expect.stringContaining('"msg":"request"')])
+    expect(saying(server, '"level":"error"')).toEqual([])
+  })
+
   test('is followed by another, where each consumer goes on from where it was', async () => {
     const settings = { DATABASE_URL: await someDatabase() }
     const first = await startShop(settings)

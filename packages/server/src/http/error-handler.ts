@@ -58,8 +58,9 @@ export function errorHandler(deps: Deps, write: WriteError = writeError): Middle
     } catch (thrown) {
       const error = toApiError(thrown)
       ctx.state.errorCode = error.code
-      if (error.status >= 500) {
-        deps.logger.error({ ...ctx.state.lineFields, code: error.code, err: error.cause ?? error }, 'request failed')
+      // A 503 without a cause is a decision of the service, such as to open no stream while it stops. The line of the request has it.
+      if (error.status >= 500 && error.cause !== undefined) {
+        deps.logger.error({ ...ctx.state.lineFields, code: error.code, err: error.cause }, 'request failed')
       }
       write(ctx, error, ctx.state.origin.requestId)
     }
