@@ -1,6 +1,7 @@
 #!/bin/sh
 # Creates the missing secrets of an installation, one file each, in deploy/secrets or the given folder. Existing files are kept.
-# Pass your SMTP_URL in the environment.
+# Pass your SMTP_URL in the environment. Without a DATABASE_URL there, the database is a Postgres at POSTGRES_HOST, that of
+# deploy/compose.yaml by default.
 set -eu
 umask 077
 folder=${1:-$(dirname "$0")/secrets}
@@ -21,7 +22,8 @@ random() {
 }
 
 random | keep postgres-password
-printf 'postgres://gatehouse:%s@%s/gatehouse' "$(cat postgres-password)" "${POSTGRES_HOST:-postgres:5432}" | keep database-url
+postgres="postgres://gatehouse:$(cat postgres-password)@${POSTGRES_HOST:-postgres:5432}/gatehouse"
+printf '%s' "${DATABASE_URL:-$postgres}" | keep database-url
 random | keep jwt-access-secret
 openssl rand -base64 32 | keep encryption-key
 random | keep metrics-token

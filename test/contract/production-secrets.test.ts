@@ -1,8 +1,10 @@
 // What production refuses to start with, as operators see it: `gatehouse check` and `gatehouse serve` apply the same rules.
-import { chmodSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { productionSettings } from '../support/app-fixtures.ts'
 import { testDatabase } from '../support/client.ts'
@@ -122,6 +124,41 @@ describe('a secret in a file', () => {
     const linked = await runGatehouse(['check'], { ...settings, AUTH_METRICS_TOKEN_FILE: link })
     expect([linked.code, warned(linked.stderr)]).toEqual([0, ['AUTH_METRICS_TOKEN_FILE']])
   })
+
+  test.runIf(testDatabase() === 'sqlite')(
+    'of deploy/make-secrets.sh is not warned about, neither where it was made nor as Compose mounts it',
+    async ({ skip }) => {
+      const { DATABASE_URL, ...settings } = await production()
+      const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'))
+      chmodSync(folder, 0o755)
+      onTestFinished(() => rm(folder, { recursive: true, force: true }))
+      const script = fileURLToPath(new URL('../../deploy/make-secrets.sh', import.meta.url))
+      const env = { PATH: process.env.PATH!, DATABASE_URL: DATABASE_URL!, SMTP_URL: 'smtps://user:password@smtp.example.com' }
+      const names = execFileSync(script, [join(folder, 'secrets')], { encoding: 'utf8', env }).match(/(?<=made ).*/g)!
+      const files = (where: string): Record<string, string> => ({
+        ...settings,
+        ...Object.fromEntries(['JWT_ACCESS_SECRET', 'AUTH_ENCRYPTION_KEY', 'SMTP_URL'].map((name) => [name, ''])),
+        DATABASE_URL_FILE: join(where, 'database-url'),
+        JWT_ACCESS_SECRET_FILE: join(where, 'jwt-access-secret'),
+        AUTH_ENCRYPTION_KEY_FILE: join(where, 'encryption-key'),
+        AUTH_METRICS_TOKEN_FILE: join(where, 'metrics-token'),
+        SMTP_URL_FILE: join(where, 'smtp-url'),
+      })
+      expect(await runGatehouse(['check'], files(join(folder, 'secrets')))).toMatchObject({ code: 0, stderr: '' })
+
+      // Compose mounts each file on its own, into a folder of the image that lets everybody through.
+      const mounted = join(folder, 'mounted')
+      mkdirSync(mounted)
+      const lines = names.map((name) => `touch ${mounted}/${name} && mount --bind ${folder}/secrets/${name} ${mounted}/${name}`)
+      const namespace = ['unshare', '--map-root-user', '--mount', 'sh', '-c']
+      const mount = `mount -t tmpfs tmpfs ${mounted}`
+      if (spawnSync(namespace[0]!, [...namespace.slice(1), mount]).status !== 0) skip('nothing can be mounted here')
+      const within = [...namespace, `${[mount, ...lines].join(' && ')} && exec "$@"`, 'sh']
+      expect(await runGatehouse(['check'], files(mounted), '', within)).toMatchObject({ code: 0, stderr: '' })
+      const plain = [...namespace, `${mount} && cp ${folder}/secrets/* ${mounted} && exec "$@"`, 'sh']
+      expect(warned((await runGatehouse(['check'], files(mounted), '', plain)).stderr)).toHaveLength(5)
+    },
+  )
 
   test('is refused beside the variable itself, and where it is no regular file of up to 64 KiB', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secret-'))

@@ -81,9 +81,14 @@ function start(words: readonly string[], settings: Record<string, string>, withi
   return { child, output, ended }
 }
 
-/** Runs `gatehouse WORDS` to its end. */
-export async function runGatehouse(words: readonly string[], settings: Record<string, string>, input = ''): Promise<Outcome> {
-  const { child, output, ended } = start(words, settings)
+/** Runs `gatehouse WORDS` to its end. `within` is a command that prepares the environment and then executes it. */
+export async function runGatehouse(
+  words: readonly string[],
+  settings: Record<string, string>,
+  input = '',
+  within: readonly string[] = [],
+): Promise<Outcome> {
+  const { child, output, ended } = start(words, settings, within)
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const exit = await ended

@@ -1,17 +1,23 @@
 // The files in deploy/ and .github/ refer only to things that exist in the repository.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { settings } from '../../packages/server/src/config.ts'
 import type { Json } from '../support/client.ts'
-import { unpackFromDebian } from '../support/debian-packages.ts'
+import { librariesIn, unpackFromDebian } from '../support/debian-packages.ts'
 import { parseYaml, readText, readYaml, root } from '../support/deployment-files.ts'
 
 const scripts: Record<string, string> = JSON.parse(readText('package.json')).scripts
 const settingNames = new Set(
   Object.entries(settings.shape).flatMap(([name, schema]) => (schema.meta()?.secret ? [name, `${name}_FILE`] : [name])),
 )
+function someFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-deployment-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 const unknownSettings = (names: readonly string[]) => names.filter((name) => !settingNames.has(name))
 
 test.each(globSync('{.github,deploy}/**/*.{yml,yaml}', { cwd: root }))('%s is YAML', (path) => {
@@ -116,9 +122,18 @@ describe('the compose files', () => {
     expect(readText('.gitignore').split('\n')).toContain('deploy/secrets/')
   })
 
+  test('check the settings of the server before it starts, and with the same rights', () => {
+    const { check, gatehouse } = compose.services
+    expect(check.command).toEqual(['check'])
+    expect(gatehouse.depends_on).toEqual({ check: { condition: 'service_completed_successfully' } })
+    for (const name of ['build', 'environment', 'secrets', 'read_only', 'cap_drop', 'security_opt'])
+      expect(check[name], name).toEqual(gatehouse[name])
+    expect(development.services.check.environment).toEqual(development.services.gatehouse.environment)
+  })
+
   test('catch mails in development alone', () => {
-    expect(Object.keys(compose.services)).toEqual(['gatehouse', 'postgres'])
-    expect(Object.keys(development.services)).toEqual(['gatehouse', 'mail'])
+    expect(Object.keys(compose.services)).toEqual(['check', 'gatehouse', 'postgres'])
+    expect(Object.keys(development.services)).toEqual(['check', 'gatehouse', 'mail'])
     expect(development.services.gatehouse.environment).toMatchObject({ SMTP_URL: 'smtp://mail:1025', SMTP_URL_FILE: '' })
   })
 })
@@ -129,21 +144,29 @@ describe('the manifests for Kubernetes', () => {
   const kubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0
   const base = readYaml('deploy/kubernetes/base/deployment.yaml')
 
-  test('set settings that there are, from keys of the secret that there are', () => {
-    const patch = readYaml('deploy/kubernetes/overlays/sqlite-single/deployment.yaml')
-    const literals: string[] = readYaml('deploy/kubernetes/base/kustomization.yaml').configMapGenerator[0].literals
-    const variables = [base, patch].flatMap(
-      ({ spec }) => spec.template.spec.containers[0].env as { name: string; value: string }[],
+  test('set settings that there are, from keys of the secret that there are, which the page on deploying puts there', () => {
+    const literalsOf = (path: string): string[] => readYaml(path).configMapGenerator[0].literals
+    const literals = ['base', 'overlays/sqlite-single'].flatMap((name) =>
+      literalsOf(`deploy/kubernetes/${name}/kustomization.yaml`),
     )
-    const names = [...literals.map((literal) => literal.split('=')[0]!), ...variables.map(({ name }) => name)]
+    const names = literals.map((literal) => literal.split('=')[0]!)
     expect(names.length).toBeGreaterThan(9)
     expect(unknownSettings(names)).toEqual([])
 
-    const keys = Object.keys(readYaml('deploy/kubernetes/secret.example.yaml').stringData)
-    const read = variables.flatMap(({ value }) => /^\/run\/secrets\/gatehouse\/(.*)$/.exec(value)?.[1] ?? [])
-    expect(read.sort()).toEqual(keys.toSorted())
+    const keys = Object.keys(readYaml('deploy/kubernetes/secret.example.yaml').stringData).sort()
+    const read = literals.flatMap((literal) => /=\/run\/secrets\/gatehouse\/(.*)$/.exec(literal)?.[1] ?? [])
+    expect(read.sort()).toEqual(keys)
     const made = readText('deploy/make-secrets.sh')
     for (const key of keys) expect(made).toContain(`| keep ${key}`)
+    const put = [...readText('docs/deploying.md').matchAll(/--from-file=(\S+)/g)].map(([, path]) => path!)
+    expect(put.sort()).toEqual(keys.map((key) => `deploy/secrets/${key}`))
+  })
+
+  test('check the settings of the server before it starts, and with the same rights', () => {
+    const { initContainers, containers } = base.spec.template.spec
+    expect(initContainers[0].args).toEqual(['check'])
+    for (const name of ['image', 'envFrom', 'env', 'securityContext', 'volumeMounts'])
+      expect(initContainers[0][name], name).toEqual(containers[0][name])
   })
 
   test('give a server as long to end as it may take', () => {
@@ -160,6 +183,8 @@ describe('the manifests for Kubernetes', () => {
     const one = (kind: string): Json => rendered.get(name)?.find((document) => document.kind === kind) ?? {}
     const { spec } = one('Deployment').spec.template
     const [container] = spec.containers
+    for (const name of ['image', 'envFrom', 'securityContext', 'volumeMounts'])
+      expect(spec.initContainers[0][name], name).toEqual(container[name])
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
     expect(spec.automountServiceAccountToken).toBe(false)
     expect(container.securityContext).toEqual({
@@ -185,6 +210,70 @@ describe('the manifests for Kubernetes', () => {
     expect(single.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
     expect(find('sqlite-single', 'PersistentVolumeClaim')?.spec.accessModes).toEqual(['ReadWriteOncePod'])
     expect(find('sqlite-single', 'PodDisruptionBudget')).toBeUndefined()
+  })
+})
+
+describe('the systemd unit', () => {
+  const unit = readText('deploy/gatehouse.service')
+  const valuesOf = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value!)
+
+  test('checks before each start, never gives up, and gets each secret that Kubernetes gives, as a credential', () => {
+    const program = '/usr/bin/node /opt/gatehouse/dist/gatehouse.js'
+    expect([valuesOf('ExecStartPre'), valuesOf('ExecStart')]).toEqual([[`${program} check`], [`${program} serve`]])
+    expect(unit.slice(0, unit.indexOf('[Service]'))).toContain('\nStartLimitIntervalSec=0\n')
+    expect(valuesOf('Restart')).toEqual(['on-failure'])
+    const variables = valuesOf('Environment').map((line) => line.split('='))
+    expect(unknownSettings(variables.map(([name]) => name!))).toEqual(['MALLOC_ARENA_MAX'])
+    const credentials = variables.flatMap(([, value]) => /^%d\/(.*)$/.exec(value!)?.[1] ?? []).sort()
+    expect(credentials).toEqual(Object.keys(readYaml('deploy/kubernetes/secret.example.yaml').stringData).sort())
+    const loaded = credentials.map((name) => `${name}:/etc/gatehouse/secrets/${name}`)
+    expect(valuesOf('LoadCredential').sort()).toEqual(loaded)
+  })
+
+  test('is accepted by systemd', async ({ skip }) => {
+    const installed = spawnSync('systemd-analyze', ['--version']).status === 0
+    const unpacked = installed
+      ? undefined
+      : await unpackFromDebian('systemd', ['systemd', 'libsystemd-shared'], '10 MB').catch((error: Error) => skip(error.message))
+    const analyze = unpacked === undefined ? 'systemd-analyze' : join(unpacked, 'usr/bin/systemd-analyze')
+    const env = { PATH: process.env.PATH, ...(unpacked && { LD_LIBRARY_PATH: librariesIn(unpacked).join(delimiter) }) }
+    const folder = someFolder()
+    // The program is not installed here, so another takes its place.
+    writeFileSync(join(folder, 'gatehouse.service'), unit.replaceAll('/usr/bin/node', '/bin/true'))
+    const verify = ['verify', '--man=no', '--recursive-errors=no', join(folder, 'gatehouse.service')]
+    const { status, stdout, stderr } = spawnSync(analyze, verify, { encoding: 'utf8', env })
+    expect([status, stdout, stderr]).toEqual([0, '', ''])
+  })
+
+  test('shares account, settings and secrets with gatehouse-command.sh, which passes on words, streams and the exit code', () => {
+    const folder = someFolder()
+    const added = '[Service]\nLoadCredential=previous:/etc/gatehouse/secrets/previous\nEnvironment=X_FILE=%d/previous\n'
+    writeFileSync(join(folder, 'unit'), `${unit}\n# override.conf\n${added}`)
+    const stand = (name: string, script: string) => writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    stand('systemctl', `[ "$*" = 'cat gatehouse.service' ] && cat ${folder}/unit`)
+    stand('systemd-run', `printf '%s\\n' "$@"; cat; exit 3`)
+    const words = ['create-admin', '--email', 'you@example.com', 'two words']
+    const { status, stdout } = spawnSync(join(root, 'deploy/gatehouse-command.sh'), words, {
+      encoding: 'utf8',
+      env: { PATH: `${folder}${delimiter}${process.env.PATH}` },
+      input: 'the password',
+    })
+    expect(status).toBe(3)
+    const lines = stdout.split('\n')
+    expect(lines.slice(-words.length - 3)).toEqual([
+      '/usr/bin/node',
+      '/opt/gatehouse/dist/gatehouse.js',
+      ...words,
+      'the password',
+    ])
+    const name = lines.find((line) => line.startsWith('--unit='))!.slice('--unit='.length)
+    const properties = lines.flatMap((line) => (line.startsWith('--property=') ? line.slice('--property='.length) : []))
+    const shared = /^(DynamicUser|StateDirectory|WorkingDirectory|UMask|Environment|EnvironmentFile|LoadCredential)=/
+    const expected = `${unit}${added}`.split('\n').filter((line) => shared.test(line))
+    expect(properties).toEqual([
+      ...expected.map((line) => line.replace('%d', `/run/credentials/${name}.service`)),
+      'User=gatehouse',
+    ])
   })
 })
 

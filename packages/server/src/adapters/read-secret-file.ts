@@ -27,12 +27,15 @@ function readWhole(file: number, path: string): SecretFile {
   if (stats.size > limitBytes) return { fault: 'names a file of more than 64 KiB' }
   const bytes = Buffer.alloc(limitBytes)
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(0, readSync(file, bytes)))
-  return { text, isReadableByOthers: (stats.mode & readableByOthers) !== 0 && isReachableByOthers(realpathSync(path)) }
+  return { text, isReadableByOthers: (stats.mode & readableByOthers) !== 0 && isReachableByOthers(realpathSync(path), stats.dev) }
 }
 
-/** Whether every folder above the file lets other users through. */
-function isReachableByOthers(path: string): boolean {
+/** Whether each folder above a file lets other users through. `device` is where the file is, undefined for a folder. */
+function isReachableByOthers(path: string, device?: number): boolean {
   const folder = dirname(path)
-  if ((statSync(folder).mode & searchableByOthers) === 0) return false
+  const { mode, dev } = statSync(folder)
+  // A container runtime has mounted this file on its own, as Docker Compose does. Its machine, the container, has no other users.
+  if (device !== undefined && device !== dev) return false
+  if ((mode & searchableByOthers) === 0) return false
   return folder === dirname(folder) || isReachableByOthers(folder)
 }
