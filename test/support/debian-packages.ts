@@ -37,9 +37,11 @@ export async function unpackFromDebian(name: string, packages: readonly string[]
   return unpacked
 }
 
-/** The folders of an unpacked tree that contain shared libraries, for LD_LIBRARY_PATH. */
+/** The folders of an unpacked tree that contain shared libraries, for LD_LIBRARY_PATH. None if the machine has all of them. */
 export function librariesIn(unpacked: string): string[] {
-  const files = readdirSync(join(unpacked, 'usr', 'lib'), { recursive: true, withFileTypes: true })
+  const folder = join(unpacked, 'usr', 'lib')
+  if (!existsSync(folder)) return []
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
   return [...new Set(files.filter(({ name }) => name.includes('.so')).map(({ parentPath }) => parentPath))]
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ErrorCode, errorCodes } from '../errors.ts'
 import { STATUS_CODES } from './node-http.ts'
@@ -9,10 +9,20 @@ const codes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** Answers input that is not HTTP, or too slow, with the usual JSON error. Node would answer without a body. */
+/**
+ * Answers input that is not HTTP, or too slow, with the usual JSON error. Node would answer without a body. Closes the connection
+ * without an answer where a client, or a proxy that shares the connection among clients, would take it for that to another
+ * request.
+ */
 export function answerClientErrors(server: Server): void {
+  const latest = new WeakMap<Socket, ServerResponse>()
+  server.prependListener('request', (request, response) => {
+    latest.set(request.socket, response)
+    // HTTP/1.0 has no chunks, so a proxy may see the end of this request elsewhere than Node does (RFC 9112, section 6.1).
+    if (request.httpVersion === '1.0' && request.headers['transfer-encoding'] !== undefined) response.shouldKeepAlive = false
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
+    if (error.code === 'ECONNRESET' || !socket.writable || wouldBeMistaken(latest.get(socket))) return socket.destroy()
     const code = codes[error.code ?? ''] ?? 'malformed_request'
     const { status, title } = errorCodes[code]
     const requestId = randomUUID()
@@ -27,4 +37,10 @@ export function answerClientErrors(server: Server): void {
     ]
     return socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
   })
+}
+
+/** Whether the latest request of a connection still waits for its answer, or has one although its own body is at fault. */
+function wouldBeMistaken(latest: ServerResponse | undefined): boolean {
+  if (!latest) return false
+  return latest.req.complete ? !latest.writableFinished : latest.headersSent
 }
