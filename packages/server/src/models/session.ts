@@ -87,6 +87,19 @@ const newSession = `
     :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
+/**
+ * The sessions `s` of a user that are alive. A login that raced with a floor leaves one that never ended, but is below the floor.
+ */
+function aliveOf(db: Db, userId: string, now: number) {
+  return db('sessions as s')
+    .join('users as u', 'u.id', 's.user_id')
+    .leftJoin('user_apps as g', (on) => on.on('g.user_id', 's.user_id').andOn('g.app_id', 's.app_id'))
+    .where('s.user_id', userId)
+    .whereNull('s.ended_at')
+    .andWhere('s.expires_at', '>', now)
+    .whereRaw('s.token_version >= u.min_token_version and s.token_version >= coalesce(g.min_token_version, 0)')
+}
+
 /** A login, until it ends or expires. Its refresh tokens replace one another. */
 export class Session extends BaseModel {
   static override tableName = 'sessions'
@@ -150,10 +163,9 @@ export class Session extends BaseModel {
     return newest?.created_at ?? null
   }
 
-  /** How many sessions of a user have not ended and not expired. */
-  static async countOpen(db: Db, userId: string, now: number): Promise<number> {
-    const open = rowsOf(Session, db).where({ user_id: userId }).whereNull('ended_at').where('expires_at', '>', now)
-    const [counted] = await open.count({ n: '*' })
+  /** How many sessions of a user are alive. */
+  static async countAlive(db: Db, userId: string, now: number): Promise<number> {
+    const [counted] = await aliveOf(db, userId, now).count({ n: '*' })
     return Number(counted?.n)
   }
 
@@ -177,14 +189,8 @@ export class Session extends BaseModel {
 
   /** A page of the sessions of a user that are alive, newest first. */
   static async listAlive(db: Db, userId: string, request: PageRequest, now: number): Promise<SessionRow[]> {
-    const query = db('sessions as s')
-      .join('users as u', 'u.id', 's.user_id')
+    const query = aliveOf(db, userId, now)
       .leftJoin('apps as a', 'a.id', 's.app_id')
-      .leftJoin('user_apps as g', (on) => on.on('g.user_id', 's.user_id').andOn('g.app_id', 's.app_id'))
-      .where('s.user_id', userId)
-      .whereNull('s.ended_at')
-      .andWhere('s.expires_at', '>', now)
-      .whereRaw('s.token_version >= u.min_token_version and s.token_version >= coalesce(g.min_token_version, 0)')
       .orderBy('s.id', 'desc')
       .limit(rowsToRead(request))
       .select('s.id', 's.app_id', 'a.code as app_code', 's.auth_method', 's.ip', 's.user_agent')

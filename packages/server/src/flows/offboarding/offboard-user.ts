@@ -49,7 +49,7 @@ export async function offboardUser(
 }
 
 async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise<Omit<Done, 'service_accounts'>> {
-  const sessions = await Session.countOpen(deps.db, user.id, deps.clock())
+  const sessions = await Session.countAlive(deps.db, user.id, deps.clock())
   const changes = await applyChanges(deps, user, { status: 'suspended' }, actor)
   await lockOrganizationsOf(deps, [user.id])
   const organizations = (await listMemberships(deps, user.id)).map(({ slug }) => slug)

@@ -14,6 +14,7 @@ import { addInvitationMail } from '../mail/add-mail.ts'
 import { type Governed, getGovernedOrganization, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { validateMemberRoles } from '../organizations/validate-member-roles.ts'
 import { giveBackAttempt } from '../rate-limits/take-attempt.ts'
+import { keepCaller } from '../users/keep-caller.ts'
 import { presentInvitation } from './present.ts'
 import type { CreateInvitationInput, createdInvitation } from './schema.ts'
 import { takeInvitation } from './take-invitation.ts'
@@ -22,7 +23,7 @@ const defaultLifeSeconds = 7 * 24 * 60 * 60
 
 /**
  * Creates an invitation to an organization. Only this answer and the mail to the address, if there is one, contain the token; the
- * database stores its hash. Throws what `lockGovernedOrganization` throws, `validation_failed`, and to an org_admin what
+ * database stores its hash. Throws what `keepCaller` and `lockGovernedOrganization` throw, `validation_failed`, and to an org_admin what
  * `takeInvitation` throws.
  */
 export async function createInvitation(
@@ -49,6 +50,7 @@ async function insertInvitation(
 ): Promise<z.output<typeof createdInvitation>> {
   const token = newOpaqueToken(TOKEN_PREFIXES.invitation)
   return transaction(deps, async (deps) => {
+    await keepCaller(deps, actor)
     await lockGovernedOrganization(deps, { organizationId, by }, actor)
     const roleCodes = await validateMemberRoles(deps, input.role_codes, { by, held: [] })
     const app = input.app_code == null ? null : await getInvitingApp(deps, input.app_code)

@@ -11,6 +11,7 @@ import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { keepCaller } from '../users/keep-caller.ts'
 import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 import type { ServiceAccountInput } from './schema.ts'
@@ -23,7 +24,7 @@ export interface IssuedAccount {
 
 /**
  * Creates a service account. Throws `service_account_name_taken`. Throws `validation_failed` if it would already be expired, if
- * it names no app for a scope that is bound to apps, or if it names an app that does not exist.
+ * it names no app for a scope that is bound to apps, or if it names an app that does not exist. Throws what `keepCaller` throws.
  */
 export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
   const now = deps.clock()
@@ -36,6 +37,7 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
   const token = newServiceToken()
   try {
     return await transaction(deps, async (deps) => {
+      await keepCaller(deps, actor)
       const appIds = await idsOfApps(deps, appCodes)
       const id = newId(now)
       const row = {

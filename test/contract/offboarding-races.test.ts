@@ -1,0 +1,205 @@
+// A person who is offboarded while they do everything that they still can, on two servers. What stands at the end opens nothing.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { askPostgres } from '../support/ask-postgres.ts'
+import { chance } from '../support/chance.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import {
+  ADMIN_EMAIL,
+  bootstrapAdmin,
+  type Json,
+  PASSWORD,
+  type Reply,
+  someEmail,
+  testDatabase,
+  unique,
+} from '../support/service.ts'
+
+const app = { code: 'shop', name: 'Shop', auto_grant_on_signup: true, machine_tokens: true }
+let servers: [ServerInstance, ServerInstance]
+let database: TestDatabase
+let adminToken: string
+let introspector: string
+
+beforeAll(async () => {
+  database = await createDatabase(testDatabase(), inject('templates'))
+  onFileEnd(() => database.drop())
+  const settings = { DATABASE_URL: database.url, AUTH_RATE_LIMIT_ACCOUNT: 'off', ...bootstrapAdmin }
+  const start = () => startInstance(settings, onFileEnd)
+  const first = await start()
+  // One server writes to a SQLite file.
+  servers = [first, testDatabase() === 'postgres' ? await start() : first]
+  adminToken = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
+  expect((await admin('POST', '/admin/apps', app)).status).toBe(201)
+  const body = { name: 'introspector', service: 'ops', scopes: ['tokens:introspect'], app_codes: [app.code, 'authctl'] }
+  const created = await admin('POST', '/admin/service-accounts', body)
+  expect(created.status).toBe(201)
+  introspector = created.body.token
+})
+
+let turn = 0
+/** Every call goes to the other server than the one before. */
+function call(method: string, path: string, body?: object, token?: string): Promise<Reply> {
+  turn += 1
+  return servers[turn % 2]!.call(method, path, { body, token })
+}
+const admin = (method: string, path: string, body?: object) => call(method, path, body, adminToken)
+const login = ({ email }: Json, code = app.code, rest = {}) =>
+  call('POST', '/auth/login', { email, password: PASSWORD, app_code: code, ...rest })
+const offboard = ({ id }: Json) => admin('POST', `/admin/users/${id}/offboard`, {})
+
+interface Person {
+  user: Json
+  tokens: Json
+  /** For the admin API. */
+  bearer: string
+  organization: Json
+}
+
+/** A system_admin and org_admin who is logged in. */
+async function somebody(): Promise<Person> {
+  const created = await admin('POST', '/admin/users', { email: someEmail(), password: PASSWORD })
+  expect(created.status).toBe(201)
+  const user = created.body
+  expect((await admin('POST', `/admin/users/${user.id}/roles`, { role_code: 'system_admin' })).status).toBeLessThan(300)
+  const organization = (await admin('POST', '/admin/organizations', { name: 'Acme', slug: unique('acme') })).body
+  const membership = await admin('PUT', `/admin/organizations/${organization.id}/members/${user.id}`, {
+    role_codes: ['org_admin'],
+  })
+  expect(membership.status).toBe(201)
+  const tokens = (await login(user)).body
+  const bearer = (await login(user, 'authctl')).body.access_token
+  return { user, tokens, bearer, organization }
+}
+
+const newAccount = (bearer: string) => {
+  const body = {
+    name: unique('account'),
+    service: 'notes',
+    scopes: ['tokens:issue', 'permissions:register'],
+    app_codes: [app.code],
+  }
+  return call('POST', '/admin/service-accounts', body, bearer)
+}
+const invite = ({ organization, bearer }: Person, path = '/admin/organizations') =>
+  call('POST', `${path}/${organization.id}/invitations`, { role_codes: ['org_member'] }, bearer)
+const newMachineToken = (token: string) =>
+  call('POST', '/auth/token', { grant_type: 'client_credentials', app_code: app.code }, token)
+
+/** All that the replies of successful calls gave to the person. */
+function given(replies: readonly Reply[], field: string): string[] {
+  return replies.flatMap(({ status, body }) => (status < 300 && body?.[field] ? [body[field]] : []))
+}
+
+const opensNothing = async (token: string) =>
+  expect((await call('POST', '/auth/introspect', { token }, introspector)).body).toEqual({ active: false })
+
+test('a person who does all that they can meanwhile keeps nothing of it', async () => {
+  for (let round = 0; round < 2; round += 1) {
+    const { soon } = chance(round)
+    const person = await somebody()
+    const { user, tokens, bearer } = person
+    const account = (await newAccount(bearer)).body
+    const acts: (() => Promise<Reply>)[] = [
+      () => login(user),
+      () => login(user, 'authctl'),
+      () => call('POST', '/auth/refresh', { refresh_token: tokens.refresh_token }),
+      () => newAccount(bearer),
+      () => newAccount(bearer),
+      () => call('POST', `/admin/service-accounts/${account.id}/rotate`, undefined, bearer),
+      () => newMachineToken(account.token),
+      () => invite(person),
+      () => invite(person),
+      () => invite(person, '/organizations'),
+    ]
+    const doing = Promise.all([...acts, ...acts].map((act) => soon(80, act)))
+    const [replies, offboarded] = await Promise.all([doing, soon(20, () => offboard(user))])
+    expect(offboarded.status).toBe(200)
+    for (const { status } of replies) expect(status).toBeLessThan(500)
+
+    const friend = (await call('POST', '/auth/register', { email: someEmail(), password: PASSWORD, app_code: app.code })).body
+    const bearers = [bearer, tokens.access_token, ...given(replies, 'access_token')]
+    const refreshers = [tokens.refresh_token, ...given(replies, 'refresh_token')]
+    const accounts = [account.token, ...given(replies, 'token').filter((token) => token.startsWith('gsa_'))]
+    await Promise.all([
+      ...bearers.map(opensNothing),
+      ...refreshers.map(async (token) =>
+        expect((await call('POST', '/auth/refresh', { refresh_token: token })).status).toBe(401),
+      ),
+      ...accounts.map(async (token) => expect((await newMachineToken(token)).status).toBe(401)),
+      ...given(replies, 'code').map(async (token) => {
+        const accepted = await call('POST', '/auth/invitations/accept', { token }, friend.access_token)
+        expect(accepted.body.code).toBe('invalid_invitation')
+      }),
+    ])
+    const nothing = { suspended: false, sessions: 0, grants: [], organizations: [], invitations: 0, service_accounts: [] }
+    expect((await offboard(user)).body).toMatchObject(nothing)
+  }
+})
+
+describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks for a secret', () => {
+  let db: ReturnType<typeof createKnex>
+  beforeAll(() => {
+    db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
+    return () => db.destroy()
+  })
+  const waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+
+  /** Runs a call that the statement holds up, then `meanwhile`, and lets the call go on. */
+  async function heldUpBy<T>(statement: string, act: () => Promise<Reply>, meanwhile: (held: typeof db) => Promise<T>) {
+    const held = await db.transaction()
+    await held.raw(statement)
+    const acting = act()
+    await expect.poll(() => askPostgres(database.url, waiting)).toBe('1')
+    const result = await meanwhile(held)
+    await held.commit()
+    return { reply: await acting, result }
+  }
+
+  test('an offboarding waits, and withdraws it', async () => {
+    const { user, bearer } = await somebody()
+    let offboarding: Promise<Reply> | undefined
+    const { reply: created } = await heldUpBy(
+      'lock table service_accounts in share mode',
+      () => newAccount(bearer),
+      async () => {
+        offboarding = offboard(user)
+        // It waits, so there is no condition to wait for.
+        await Promise.race([offboarding, sleep(500)])
+      },
+    )
+    const offboarded = await offboarding!
+    expect([created.status, offboarded.status]).toEqual([201, 200])
+    expect(offboarded.body.service_accounts).toEqual([expect.objectContaining({ id: created.body.id, deleted: true })])
+    expect((await newMachineToken(created.body.token)).status).toBe(401)
+  })
+
+  test.each([
+    ['a service account', ({ bearer }: Person) => newAccount(bearer)],
+    ['an invitation', (person: Person) => invite(person)],
+  ])('%s is refused to who is suspended in between', async (_, ask) => {
+    const person = await somebody()
+    const where = `where id = '${person.user.id}'`
+    const { reply } = await heldUpBy(
+      `select 1 from users ${where} for update`,
+      () => ask(person),
+      (held) => held.raw(`update users set status = 'suspended' ${where}`),
+    )
+    expect([reply.status, reply.body.code]).toEqual([401, 'token_revoked'])
+  })
+
+  test('the next token of a service account is refused to who is suspended in between', async () => {
+    const person = await somebody()
+    const { id, token } = (await newAccount(person.bearer)).body
+    const where = `where id = '${person.user.id}'`
+    const rotate = () => call('POST', `/admin/service-accounts/${id}/rotate`, undefined, person.bearer)
+    const { reply } = await heldUpBy(`select 1 from users ${where} for update`, rotate, (held) =>
+      held.raw(`update users set status = 'suspended' ${where}`),
+    )
+    expect([reply.status, reply.body.code]).toEqual([401, 'token_revoked'])
+    expect((await newMachineToken(token)).status).toBe(200)
+  })
+})
