@@ -149,7 +149,11 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
   const waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
   /** Runs a call that the statement holds up, then `meanwhile`, and lets the call go on. */
-  async function heldUpBy<T>(statement: string, act: () => Promise<Reply>, meanwhile: (held: typeof db) => Promise<T>) {
+  async function heldUpBy<T>(
+    statement: string,
+    act: () => Promise<Reply>,
+    meanwhile: (held: { raw(statement: string): PromiseLike<unknown> }) => PromiseLike<T>,
+  ) {
     const held = await db.transaction()
     await held.raw(statement)
     const acting = act()
