@@ -1,6 +1,6 @@
-// The two ways to restore Postgres in docs/restoring.md, with Postgres's own programs: a dump, and a base
-// backup with the archived write-ahead log, restored to a point in time. Uses Debian's PostgreSQL 15, since
-// the tests' usual one contains only the server.
+// The two ways to restore Postgres in docs/restoring.md, with Postgres's own programs: a dump, by the commands of the page, and a
+// base backup with the archived write-ahead log, restored to a point in time. Uses Debian's PostgreSQL 15, since the tests' usual
+// one contains only the server.
 import { spawnSync } from 'node:child_process'
 import { chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { askPostgres } from '../support/ask-postgres.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD } from '../support/client.ts'
 import { librariesIn, unpackFromDebian } from '../support/debian-packages.ts'
+import { readText } from '../support/deployment-files.ts'
 import { freePort } from '../support/free-port.ts'
 import { until } from '../support/mail-server.ts'
 import { makeFastFolder } from '../support/postgres.ts'
@@ -42,13 +43,15 @@ async function startArchiving() {
   const archive = join(folder, 'archive')
   mkdirSync(archive)
   if (asRoot) for (const each of [folder, archive]) chownSync(each, NOBODY, NOBODY)
-  const run = (program: string, ...words: string[]): string => {
-    const { status, stdout, stderr } = spawnSync(join(binaries, program), words, { ...ids, cwd: folder, env, encoding: 'utf8' })
+  const port = await freePort()
+  const spawn = (program: string, words: readonly string[], variables: Record<string, string> = {}): string => {
+    const options = { ...ids, cwd: folder, env: { ...env, ...variables }, encoding: 'utf8' } as const
+    const { status, stdout, stderr } = spawnSync(program, words, options)
     if (status !== 0) throw new Error(`${program} ${words.join(' ')}: ${stderr || stdout}`)
     return stdout
   }
-  const port = await freePort()
-  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+  const run = (program: string, ...words: string[]) => spawn(join(binaries, program), words)
+  const url = (database: string, role = 'postgres') => `postgres://${role}@127.0.0.1:${port}/${database}`
   let data = join(folder, 'data')
   const start = () => {
     const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder}`
@@ -70,6 +73,11 @@ async function startArchiving() {
   return {
     url,
     run,
+    /** Runs a command as an operator types it, connected as the superuser unless it says otherwise. */
+    type(line: string, variables: Record<string, string>): void {
+      const superuser = { PGHOST: '127.0.0.1', PGPORT: String(port), PGUSER: 'postgres' }
+      spawn('sh', ['-c', line], { ...superuser, PATH: `${binaries}${delimiter}${env.PATH}`, ...variables })
+    },
     connection: ['--host=127.0.0.1', `--port=${port}`, '--username=postgres'],
     folder,
     start,
@@ -103,11 +111,20 @@ async function startService(url: string) {
   return { settings, server, token, register }
 }
 
-async function expectWholeAfterRestore(settings: Record<string, string>, held: readonly Held[]): Promise<ServerInstance> {
-  const finished = await runGatehouse(['finish-restore'], settings)
-  expect([finished.code, finished.stdout]).toEqual([0, expect.stringMatching(/^ended [1-9]\d* sessions/)])
-  const checked = await runGatehouse(['check', '--deep'], settings)
-  expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining('rows: ok')])
+/** The commands in a section of docs/restoring.md, with `backup` in place of its folder `/backup`. */
+function commandsOf(heading: string, backup: string): string[] {
+  const [, section = ''] = readText('docs/restoring.md').split(`\n## ${heading}\n`)
+  const blocks = section.split('\n## ')[0]!.matchAll(/```sh\n(.*?)```/gs)
+  return [...blocks].flatMap(([, block]) => block!.split('\n')).flatMap((line) => line.trim().replaceAll('/backup', backup) || [])
+}
+
+async function expectFinished(settings: Record<string, string>, words: readonly string[]): Promise<void> {
+  const { code, stdout } = await runGatehouse(words, settings)
+  const said = words[0] === 'check' ? expect.stringContaining('rows: ok') : expect.stringMatching(/^ended [1-9]\d* sessions/)
+  expect([code, stdout]).toEqual([0, said])
+}
+
+async function expectDead(settings: Record<string, string>, held: readonly Held[]): Promise<ServerInstance> {
   const server = await startInstance(settings)
   for (const { access_token, refresh_token } of held) {
     expect((await server.call('GET', '/auth/me', { token: access_token })).status).toBe(401)
@@ -141,7 +158,9 @@ test.skipIf(reason !== '')(
     postgres.putBack(backup, moment)
     postgres.start()
     await until(async () => (await ask('select pg_is_in_recovery()')) === 'false', 'the end of the recovery')
-    const restored = await expectWholeAfterRestore(settings, [ada, bob, eve])
+    await expectFinished(settings, ['finish-restore'])
+    await expectFinished(settings, ['check', '--deep'])
+    const restored = await expectDead(settings, [ada, bob, eve])
     // Bob registered and Ada lost the app after the base backup, so both can only come from the log.
     expect([await mayLogin(restored, 'bob'), await mayLogin(restored, 'ada'), await mayLogin(restored, 'eve')]).toEqual([
       200, 403, 401,
@@ -150,20 +169,28 @@ test.skipIf(reason !== '')(
 )
 
 test.skipIf(reason !== '')(
-  `a dump leads back to when it was made, and nothing that was held lives${reason && ` (${reason})`}`,
+  `the commands of the page restore a dump for the role of the servers, and nothing that was held lives${reason && ` (${reason})`}`,
   async () => {
     const postgres = await startArchiving()
-    const { server, register } = await startService(postgres.url('postgres'))
+    postgres.run('psql', ...postgres.connection, '-c', 'create role gatehouse login', 'postgres')
+    postgres.run('createdb', ...postgres.connection, '--owner=gatehouse', 'gatehouse')
+    const { settings, server, register } = await startService(postgres.url('gatehouse', 'gatehouse'))
     const ada = await register('ada')
-    const dump = join(postgres.folder, 'gatehouse.dump')
-    postgres.run('pg_dump', ...postgres.connection, '--format=custom', `--file=${dump}`, 'postgres')
+    const [, dump = ''] = commandsOf('Back up', postgres.folder)
+    expect(dump).toMatch(/^pg_dump /)
+    postgres.type(dump, settings)
     const eve = await register('eve')
     await server.stop()
-    postgres.run('createdb', ...postgres.connection, 'gatehouse_restored')
-    const into = ['--no-owner', '--exit-on-error', '--dbname=gatehouse_restored']
-    postgres.run('pg_restore', ...postgres.connection, ...into, dump)
-    const settings = { DATABASE_URL: postgres.url('gatehouse_restored'), ...bootstrapAdmin }
-    const restored = await expectWholeAfterRestore(settings, [ada, eve])
+
+    for (const line of commandsOf('Restore on Postgres', postgres.folder)) {
+      const [program, ...words] = line.split(' ')
+      if (program === 'gatehouse') await expectFinished(settings, words)
+      else postgres.type(line, settings)
+    }
+    const restored = await expectDead(settings, [ada, eve])
     expect([await mayLogin(restored, 'ada'), await mayLogin(restored, 'eve')]).toEqual([200, 401])
+    // What was replaced is still there.
+    const replaced = postgres.url('gatehouse_replaced')
+    expect(await askPostgres(replaced, "select count(*)::int from users where email = 'eve@example.com'")).toBe('1')
   },
 )
