@@ -299,7 +299,7 @@ test('a magic link lets in while the password is locked and its limit is full, a
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const verification = await mailbox.take(user.email)
-  await service.call('POST', '/auth/email/verify', { body: { token: verification.token } })
+  await service.call('POST', '/auth/email/verify', { body: { token: verification.token, password: PASSWORD } })
   for (const _ of times(5)) await service.login(user.email, app.code, wrong)
   await service.call('POST', '/auth/magic-link', { body: { email: user.email, app_code: app.code } })
   const { token } = await mailbox.take(user.email, /^Sign in to/)

@@ -129,6 +129,18 @@ describe('who may not ask', () => {
     expect(await requestsOf(user)).toEqual([])
   })
 
+  test('somebody whose address was verified by the link of a mail alone, until the mailbox is proven', async () => {
+    const { user } = await buildUser(service, open)
+    const { token } = await mailbox.take(user.email)
+    await service.call('POST', '/auth/email/verify', { body: { token } })
+    expectError(await ask(user), 'email_unverified')
+    await service.call('POST', '/auth/magic-link', { body: { email: user.email, app_code: open.code } })
+    const link = await mailbox.take(user.email, /^Sign in to/)
+    const body = { token: link.token, password: PASSWORD }
+    expect((await service.call('POST', '/auth/magic-link/consume', { body })).status).toBe(200)
+    expect((await ask(user)).status).toBe(201)
+  })
+
   test('somebody who may enter, or would with the next login', async () => {
     expectError(await ask(await waitingUser(open), { app_code: open.code }), 'access_granted')
     expectError(await ask(await waitingUser(), { app_code: open.code }), 'access_granted')

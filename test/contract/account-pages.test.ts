@@ -156,15 +156,45 @@ describe('/verify-email', () => {
     const shown = await show('/verify-email', mail.token)
     expectPage(shown, 200, 'Confirm your e-mail address')
     expect(read(shown)).toMatchObject({
-      fields: ['token'],
+      fields: ['token', 'email', 'password'],
       text: expect.stringContaining(`The Shop Confirm your e-mail address Is ${user.email}`),
     })
+    for (const password of ['', 'a guess']) {
+      const refused = await send('/verify-email', { token: mail.token, password })
+      expectPage(refused, password === '' ? 400 : 401, 'Confirm your e-mail address')
+    }
     expect(await isVerified(user)).toBe(false)
-    const done = await send('/verify-email', { token: mail.token })
+    const done = await send('/verify-email', { token: mail.token, password: PASSWORD })
     expectPage(done, 200, 'Your e-mail address is confirmed')
     expect([await isVerified(user), read(done).links]).toEqual([true, []])
     for (const reply of [await send('/verify-email', { token: mail.token }), await show('/verify-email', mail.token)])
       expectDeadLink(reply)
+  })
+
+  test('a reader who does not know the password gets a mail with which to set one, and the account is the reader’s alone', async () => {
+    const { user, mail, access_token } = await build()
+    expect(read(await show('/verify-email', mail.token)).text).toContain('I don’t know this password')
+    const asked = await send('/verify-email', { token: mail.token, forgot: 'yes' })
+    expectPage(asked, 200, 'Look into your mailbox')
+    expect(await isVerified(user)).toBe(false)
+    const { token } = await mailbox.take(user.email, /^Set a new password/)
+    await send('/reset-password', { token, password: NEW_PASSWORD, password_again: NEW_PASSWORD })
+    expect(await isVerified(user)).toBe(true)
+    expectError(await service.call('GET', '/auth/me', { token: access_token }), 'token_revoked')
+    expectError(await service.login(user.email, app.code), 'invalid_credentials')
+    expectDeadLink(await send('/verify-email', { token: mail.token, forgot: 'yes' }))
+  })
+
+  test('asks for no password where the account has none', async () => {
+    const email = anAddress()
+    await service.admin('POST', '/admin/users/import', {
+      body: JSON.stringify({ email }),
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
+    const { token } = await ask('email/resend', email)
+    expect(read(await show('/verify-email', token)).fields).toEqual(['token'])
+    expectPage(await send('/verify-email', { token }), 200, 'Your e-mail address is confirmed')
+    expectDeadLink(await send('/verify-email', { token }))
   })
 
   test('an expired link is dead, and so is one that a newer mail replaced', async () => {
@@ -185,7 +215,7 @@ describe('/verify-email', () => {
     expect(searchParams.get('redirect_url')).toBe(CALLBACK)
     const forged = await rawCall(service.url, 'GET', `/verify-email?token=${mail.token}&redirect_url=https://evil.example/`)
     expect(forged.body).not.toContain('evil')
-    const done = await send('/verify-email', { token: mail.token, redirect_url: 'https://evil.example/' })
+    const done = await send('/verify-email', { token: mail.token, password: PASSWORD, redirect_url: 'https://evil.example/' })
     expect(read(done).links).toEqual([CALLBACK])
     expect(done.body).not.toContain('evil')
 
@@ -195,7 +225,7 @@ describe('/verify-email', () => {
     const set = (allowed_redirect_urls: string[]) =>
       service.admin('PATCH', `/admin/apps/${app.id}`, { body: { allowed_redirect_urls } })
     await set([])
-    expect(read(await send('/verify-email', { token })).links).toEqual([])
+    expect(read(await send('/verify-email', { token, password: PASSWORD })).links).toEqual([])
     await set(app.allowed_redirect_urls)
   })
 })

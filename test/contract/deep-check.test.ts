@@ -53,6 +53,7 @@ const plants: Record<string, (db: Tx) => Promise<unknown>> = {
     await db('user_namespaces').insert({ user_id: id, namespace: 'default', created_at: 1 })
   },
   'user-below-floor': (db) => db('users').where({ id: user.id }).update({ min_access_version: 9 }),
+  'proof-unverified': (db) => db('users').where({ id: user.id }).update({ email_verified_at: null, mailbox_proven_at: 1 }),
   'grant-below-floor': (db) => db('user_apps').where({ user_id: user.id }).update({ min_token_version: 9 }),
   'session-above-version': (db) => db('sessions').where({ id: session.id }).update({ token_version: 9 }),
   'session-forked': (db) =>

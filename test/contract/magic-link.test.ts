@@ -7,7 +7,7 @@ import { buildOrganization } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, type Mail } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
+import { ADMIN_EMAIL, buildApp, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 import { enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
 const { service, mailbox } = mailingFixture({ AUTH_LOCKOUT_THRESHOLD: '3' }, { frozen: true })
@@ -18,11 +18,11 @@ const consume = (token: string, extra: Record<string, unknown> = {}) =>
 const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
 const setApp = (body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
 
-/** A user, by default with a verified address. */
+/** A user, by default one who has proven the mailbox. */
 async function build({ verified = true, through = app } = {}): Promise<Json> {
   const registered = await buildUser(service, through)
   const { token } = await mailbox.take(registered.user.email)
-  if (verified) await service.call('POST', '/auth/email/verify', { body: { token } })
+  if (verified) await service.call('POST', '/auth/email/verify', { body: { token, password: PASSWORD } })
   return registered
 }
 
@@ -182,8 +182,8 @@ describe('with a second factor', () => {
   })
 })
 
-describe('an address that nobody had verified', () => {
-  test('is, and the account loses password, second factor and sessions of whoever opened it', async () => {
+describe('an account that nobody had proven', () => {
+  test('is then, and loses the password, second factor and sessions of whoever opened it', async () => {
     const { user, access_token, refresh_token } = await build({ verified: false })
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
@@ -215,7 +215,7 @@ describe('an address that nobody had verified', () => {
     expect((await service.login(user.email, place.code)).body.user.email_verified).toBe(false)
   })
 
-  test('once verified by its own mail, the account keeps its password and its sessions', async () => {
+  test('keeps its password and its sessions once it was proven by its own mail and the password', async () => {
     const { user, access_token } = await build()
     expect((await consume((await ask(user.email)).token)).status).toBe(200)
     expect([await me(access_token), (await service.login(user.email, app.code)).status]).toEqual([200, 200])
@@ -223,7 +223,7 @@ describe('an address that nobody had verified', () => {
     expect(mailbox.mailsTo(user.email)).toHaveLength(2)
   })
 
-  test('verified after it was looked at, the account keeps all, and its second factor is asked for', async () => {
+  test('and that is proven after it was looked at keeps all, and its second factor is asked for', async () => {
     const { user, access_token } = await buildUser(service, app)
     const verification = await mailbox.take(user.email)
     const authenticator = await enableTwoFactor(service, access_token)
@@ -231,7 +231,7 @@ describe('an address that nobody had verified', () => {
     const { db } = service.deps
     const verifyThenBegin = async (...args: Parameters<typeof db.transaction>) => {
       service.deps.db = db
-      await service.call('POST', '/auth/email/verify', { body: { token: verification.token } })
+      await service.call('POST', '/auth/email/verify', { body: { token: verification.token, password: PASSWORD } })
       return db.transaction(...args)
     }
     service.deps.db = new Proxy(db, {
@@ -242,7 +242,7 @@ describe('an address that nobody had verified', () => {
     expect((await loginWithCode(service, user, app, authenticator.code())).status).toBe(200)
   })
 
-  test('verified while links are used at once, its second factor is asked for or gone, never passed by', async () => {
+  test('and that is proven while links are used at once: its second factor is asked for or gone, never passed by', async () => {
     for (let round = 0; round < 5; round += 1) {
       const registered = await buildUser(service, app)
       const { user, access_token } = registered
@@ -250,13 +250,13 @@ describe('an address that nobody had verified', () => {
       await enableTwoFactor(service, access_token)
       const { token } = await ask(user.email)
       const [verified, ...consumed] = await Promise.all([
-        service.call('POST', '/auth/email/verify', { body: { token: verification.token } }),
+        service.call('POST', '/auth/email/verify', { token: access_token, body: { token: verification.token } }),
         consume(token),
         consume(token),
       ])
       const entered = consumed.filter(({ status }) => status === 200)
       const factors = await countRows(service, 'second_factors', { user_id: user.id })
-      expect([verified.status, entered.length, factors]).toEqual(factors === 0 ? [200, 1, 0] : [200, 0, 1])
+      expect([verified.status === 200, entered.length, factors]).toEqual(factors === 0 ? [false, 1, 0] : [true, 0, 1])
     }
   })
 })

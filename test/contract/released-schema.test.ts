@@ -1,15 +1,18 @@
 // A database of each engine as the released 0001-initial made it, with a row or more in the main tables. All later migrations are
 // tested from it: what is stored must work after them as before, and the schema is that of a new database.
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import type { Knex } from 'knex'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
 import { testDatabase } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
+import { startMailbox } from '../support/mailbox.ts'
 import { startInstance } from '../support/server-instance.ts'
 import { runGatehouse } from '../support/server-process.ts'
 
@@ -25,15 +28,12 @@ async function releasedDatabase(): Promise<string> {
   }
   const database = await createDatabase('postgres', inject('templates'))
   onTestFinished(() => database.drop())
-  const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
-  try {
+  await inDatabase(database.url, async (db) => {
     await db.raw('drop schema public cascade')
     await db.raw('create schema public')
     // Escaped, because knex takes a question mark in a text for a binding.
     await db.raw(stored('released-0001.sql').toString().replaceAll('?', '\\?'))
-  } finally {
-    await db.destroy()
-  }
+  })
   return database.url
 }
 
@@ -60,13 +60,58 @@ test('a database of the first release is brought up to date, passes the check, a
   expect(await schemaOf(settings.DATABASE_URL)).toEqual(await schemaOf(fresh.url))
 })
 
-async function countEvents(databaseUrl: string, condition: string): Promise<number> {
+test('an account that was verified before mailboxes were proven keeps everything at its next magic link', async () => {
+  const mailbox = await startMailbox()
+  const settings = { DATABASE_URL: await releasedDatabase(), SMTP_URL: mailbox.url }
+  const verifiedAt = Date.now() - 86_400_000
+  // Ada clicked the link of her first mail. Eve also gave her password, so an app that asks for that lets her in.
+  await inDatabase(settings.DATABASE_URL, async (db) => {
+    const ada = await db('users').where({ email: 'ada@example.com' }).first()
+    const clicked = { email_verified_at: verifiedAt, first_verified_at: verifiedAt }
+    await db('users').where({ id: ada.id }).update(clicked)
+    const eve = { ...ada, ...clicked, id: randomUUID(), email: 'eve@example.com', mailbox_proven_at: verifiedAt }
+    await db('users').insert(eve)
+    for (const role of await db('user_roles').where({ user_id: ada.id }))
+      await db('user_roles').insert({ ...role, user_id: eve.id })
+    for (const grant of await db('user_apps').where({ user_id: ada.id }))
+      await db('user_apps').insert({ ...grant, id: randomUUID(), user_id: eve.id })
+  })
+
+  const server = await startInstance(settings)
+  const admin = (await server.login('admin@example.com', 'authctl')).body.access_token
+  const require = (require_verified_email: boolean) =>
+    server.call('PATCH', '/admin/apps/notes', { token: admin, body: { require_verified_email } })
+  expect((await require(true)).status).toBe(200)
+  const login = async (email: string) => (await server.login(email, 'notes')).body
+  expect(await login('eve@example.com')).toMatchObject({ user: { email_verified: true } })
+  expect(await login('ada@example.com')).toMatchObject({ code: 'email_unverified' })
+  await require(false)
+
+  for (const email of ['ada@example.com', 'eve@example.com']) {
+    const before = await login(email)
+    await server.call('POST', '/auth/magic-link', { body: { email, app_code: 'notes' } })
+    const { token } = await mailbox.take(email, /^Sign in to/)
+    const entered = await server.call('POST', '/auth/magic-link/consume', { body: { token } })
+    expect([entered.status, entered.body.user]).toEqual([200, before.user])
+    expect((await server.call('GET', '/auth/me', { token: before.access_token })).status).toBe(200)
+  }
+  // The magic link has proven Ada's mailbox too.
+  await require(true)
+  for (const email of ['ada@example.com', 'eve@example.com']) expect(await login(email)).toHaveProperty('access_token')
+  expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject({ code: 0 })
+})
+
+async function inDatabase<T>(databaseUrl: string, run: (db: Knex) => Promise<T>): Promise<T> {
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })
   try {
-    return Number((await db('audit_events').whereRaw(condition).count({ n: '*' }))[0]!.n)
+    return await run(db)
   } finally {
     await db.destroy()
   }
+}
+
+async function countEvents(databaseUrl: string, condition: string): Promise<number> {
+  return inDatabase(databaseUrl, async (db) => Number((await db('audit_events').whereRaw(condition).count({ n: '*' }))[0]!.n))
 }
 
 const sqliteSchema =
@@ -80,10 +125,6 @@ const postgresSchema = `
 
 /** Tables, columns, indexes and constraints. */
 async function schemaOf(databaseUrl: string): Promise<unknown[]> {
-  const db = createKnex({ databaseUrl, dbPoolMax: 1 })
-  try {
-    return testDatabase() === 'sqlite' ? await db.raw(sqliteSchema) : (await db.raw(postgresSchema)).rows
-  } finally {
-    await db.destroy()
-  }
+  const isSqlite = testDatabase() === 'sqlite'
+  return inDatabase(databaseUrl, async (db) => (isSqlite ? db.raw(sqliteSchema) : (await db.raw(postgresSchema)).rows))
 }

@@ -6,7 +6,7 @@ import { fixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, type Mail } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { arrive, buildSsoProvider, callbackOf, REDIRECT_URL, startProvider } from '../support/provider.ts'
-import { buildApp, buildUser, type Json, type Reply } from '../support/service.ts'
+import { buildApp, buildUser, type Json, PASSWORD, type Reply } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const provider = fixture(() => startProvider([callbackOf('acme')], onFileEnd))
@@ -25,11 +25,11 @@ async function logIn(email: string, headers: Record<string, string> = {}): Promi
   return service.call('POST', '/auth/sso/token', { body: { code, code_verifier: verifier }, headers })
 }
 
-/** A user who has read the mail of the registration. */
+/** A user who has read the mail of the registration and given the password with its link. */
 async function buildVerifiedUser(): Promise<Json> {
   const registered = await buildUser(service, app)
   const { token } = await mailbox.take(registered.user.email)
-  await service.call('POST', '/auth/email/verify', { body: { token } })
+  await service.call('POST', '/auth/email/verify', { body: { token, password: PASSWORD } })
   return registered
 }
 
@@ -64,12 +64,18 @@ test('whoever is registered by a first login has nothing to be told', async () =
   expect(mailbox.mailsTo(email)).toEqual([])
 })
 
-test('who takes an account over is told what it lost and what was added', async () => {
+test.each([
+  ['', false],
+  [', also when the link of the first mail was clicked', true],
+])('a person who takes an account over is told what it lost and what was added%s', async (_, isClicked) => {
   const { user } = await buildUser(service, app)
+  const { token } = await mailbox.take(user.email)
+  if (isClicked) await service.call('POST', '/auth/email/verify', { body: { token } })
   expect((await logIn(user.email)).body.user.id).toBe(user.id)
   const lost = await takeNotice(user.email, /^Your e-mail address was confirmed$/)
   expect(inOneLine(lost)).toContain('its linked providers, its names, its organization memberships and its sessions were removed')
   await takeNotice(user.email, /^A way to sign in was added$/)
+  expectError(await service.login(user.email, app.code), 'invalid_credentials')
 })
 
 test('an unlink by the user and one by an admin are told, that of an admin without where from', async () => {

@@ -28,7 +28,13 @@ const show = async (id: string): Promise<Json> => (await service.admin('GET', `/
 const consume = (token: string, extra: Json = {}) =>
   service.call('POST', '/auth/magic-link/consume', { body: { token, ...extra } })
 const give = (id: string, role_code: string) => service.admin('POST', `/admin/users/${id}/roles`, { body: { role_code } })
-const verify = (token: string) => service.call('POST', '/auth/email/verify', { body: { token } })
+const verify = (token: string, extra: Json = { password: PASSWORD }) =>
+  service.call('POST', '/auth/email/verify', { body: { token, ...extra } })
+/** Opens the link of the first mail, as the owner of an address might who does not know of the account. */
+const click = async (email: string) => {
+  const { status, body } = await verify((await mailbox.take(email, /^Confirm/)).token, {})
+  expect([status, body.user.email_verified]).toEqual([200, true])
+}
 const load = (line: Json, query = ''): Promise<Reply> =>
   service.admin('POST', `/admin/users/import${query}`, {
     body: JSON.stringify(line),
@@ -50,8 +56,11 @@ interface Planted {
   organization: Json
 }
 
-/** An account that a stranger registered, with everything that a stranger can put into it. */
-async function plant(): Promise<Planted> {
+/**
+ * An account that a stranger registered, with everything that a stranger can put into it. With `isClicked`, the owner of the
+ * address has clicked the link of the first mail.
+ */
+async function plant({ isClicked = false } = {}): Promise<Planted> {
   const tokens = await buildUser(service, app, { organization_name: 'Trap', first_name: 'Eve', last_name: 'Stranger' })
   const { user, organization } = tokens
   const authenticator = await enableTwoFactor(service, tokens.access_token)
@@ -69,6 +78,7 @@ async function plant(): Promise<Planted> {
   await service.admin('PUT', `/admin/organizations/${other.id}/members/${user.id}`, { body: { role_codes: ['org_member'] } })
   await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })
   const openLink = (await mailbox.take(user.email, /^Set a new password/)).token
+  if (isClicked) await click(user.email)
   return { user, tokens, authenticator, openLink, invitation: invited.body.token, organization }
 }
 
@@ -174,8 +184,11 @@ describe('a magic link', () => {
     await expectUntouched(user, token, authenticator)
   })
 
-  test('claims an unproven account: everything a stranger put into it is gone, and grants stay', async () => {
-    const planted = await plant()
+  test.each([
+    ['that nobody has verified', false],
+    ['whose address was verified by the link alone', true],
+  ])('claims an unproven account %s: everything a stranger put into it is gone, and grants stay', async (_, isClicked) => {
+    const planted = await plant({ isClicked })
     const { user } = planted
     const { status, body } = await consume((await ask(user.email)).token)
     expect([status, body.user]).toEqual([200, { ...user, email_verified: true, first_name: null, last_name: null }])
@@ -187,6 +200,41 @@ describe('a magic link', () => {
       ...{ password: true, two_factor: true, identities: 0, memberships: 2, invitations: 1, names: true },
     })
     expect(await auditEvents(service, { user_id: user.id, event: 'membership.deleted' })).toHaveLength(2)
+  })
+
+  test('with the password of an unproven account proves it and removes nothing, and asks for its second factor', async () => {
+    for (const isClicked of [false, true]) {
+      const { user, tokens, authenticator } = await plant({ isClicked })
+      const { token } = await ask(user.email)
+      expectError(await consume(token, { password: 'a guess' }), 'invalid_credentials')
+      expect((await consume(token, { password: PASSWORD })).body).toEqual({ requires_2fa: true })
+      service.advance(30)
+      const entered = await consume(token, { password: PASSWORD, two_factor_code: authenticator.code() })
+      expect([entered.status, entered.body.user.email_verified]).toEqual([200, true])
+      await expectUntouched(user, tokens.access_token, authenticator)
+      expect((await show(user.id)).organizations).toHaveLength(2)
+      // The account is proven from now on.
+      expect((await consume((await ask(user.email)).token)).body).toEqual({ requires_2fa: true })
+      expect((await give(user.id, 'super_admin')).status).toBe(201)
+    }
+  })
+
+  test('refuses a password that is not a text, and does not look at a password of an account that has none', async () => {
+    const email = someEmail()
+    await service.admin('POST', '/admin/users', { body: { email } })
+    const { token } = await ask(email)
+    for (const password of ['', null, 12345678]) expectError(await consume(token, { password }), 'validation_failed')
+    expectError(await consume(token, { password: PASSWORD }), 'invalid_credentials')
+    expect((await consume(token)).status).toBe(200)
+  })
+
+  test('with wrong passwords locks what logins lock, and stays good without one', async () => {
+    const { user } = await buildUser(service, app)
+    const { token } = await ask(user.email)
+    for (let count = 0; count < 10; count += 1) expectError(await consume(token, { password: 'a guess' }), 'invalid_credentials')
+    expectError(await consume(token, { password: PASSWORD }), 'account_locked')
+    expectError(await service.login(user.email, app.code), 'account_locked')
+    expect((await consume(token)).status).toBe(200)
   })
 
   test('removes a second factor too whose setup a stranger had only begun', async () => {
@@ -204,8 +252,8 @@ describe('a reset of an unproven account', () => {
     return service.call('POST', '/auth/password/reset', { body: { token, password: IMPORTED } })
   }
 
-  test('removes the same but keeps the second factor', async () => {
-    const planted = await plant()
+  test.each([false, true])('removes the same but keeps the second factor, also after a click (%s)', async (isClicked) => {
+    const planted = await plant({ isClicked })
     const { user, authenticator } = planted
     expect((await reset(user.email)).status).toBe(204)
     const login = (code?: string) => loginWithCode(service, user, app, code, IMPORTED)
@@ -230,25 +278,28 @@ describe('a reset of an unproven account', () => {
 })
 
 describe('an import', () => {
-  test('fails for an unproven account, with and without roles, and changes nothing of it', async () => {
-    const planted = await plant()
-    const { user, tokens, authenticator } = planted
-    const before = await show(user.id)
-    for (const line of [{ roles: ['system_admin'] }, { tags: ['staff'] }, {}]) {
-      for (const query of ['', '?dry_run=true', '?claim_unverified=false']) {
-        const { status, body } = await load({ email: user.email, password_hash: hash, ...line }, query)
-        expect([status, body]).toEqual([
-          200,
-          {
-            ...{ imported: 0, updated: 0, unchanged: 0, failed: 1 },
-            errors: [{ line: 1, code: 'account_unverified', message: expect.stringContaining(user.id) }],
-          },
-        ])
+  test.each([false, true])(
+    'fails for an unproven account and changes nothing of it, also after a click (%s)',
+    async (isClicked) => {
+      const planted = await plant({ isClicked })
+      const { user, tokens, authenticator } = planted
+      const before = await show(user.id)
+      for (const line of [{ roles: ['system_admin'] }, { tags: ['staff'] }, {}]) {
+        for (const query of ['', '?dry_run=true', '?claim_unverified=false']) {
+          const { status, body } = await load({ email: user.email, password_hash: hash, ...line }, query)
+          expect([status, body]).toEqual([
+            200,
+            {
+              ...{ imported: 0, updated: 0, unchanged: 0, failed: 1 },
+              errors: [{ line: 1, code: 'account_unverified', message: expect.stringContaining(user.id) }],
+            },
+          ])
+        }
       }
-    }
-    expect(await show(user.id)).toEqual(before)
-    await expectUntouched(user, tokens.access_token, authenticator)
-  })
+      expect(await show(user.id)).toEqual(before)
+      await expectUntouched(user, tokens.access_token, authenticator)
+    },
+  )
 
   test('with claim_unverified takes the account from the stranger and applies the line as for a new user', async () => {
     const planted = await plant()
@@ -299,16 +350,15 @@ describe('an import', () => {
 })
 
 describe('system_admin and super_admin', () => {
-  test.each(['system_admin', 'super_admin'])(
-    '%s is refused to an unproven account, until its address is verified',
-    async (role) => {
-      const { user } = await buildUser(service, app)
-      expectError(await give(user.id, role), 'account_unverified')
-      expect((await show(user.id)).roles).toEqual(['base_user'])
-      await verify((await mailbox.take(user.email)).token)
-      expect((await give(user.id, role)).status).toBe(201)
-    },
-  )
+  test.each(['system_admin', 'super_admin'])('%s is refused to an unproven account, until it is proven', async (role) => {
+    const { user } = await buildUser(service, app)
+    expectError(await give(user.id, role), 'account_unverified')
+    await click(user.email)
+    expectError(await give(user.id, role), 'account_unverified')
+    expect((await show(user.id)).roles).toEqual(['base_user'])
+    await consume((await ask(user.email)).token, { password: PASSWORD })
+    expect((await give(user.id, role)).status).toBe(201)
+  })
 
   test('are given to users whom an operator made or who were verified once', async () => {
     const email = `made-${randomUUID()}@example.com`
@@ -355,15 +405,27 @@ test('a login finds the proven account of two who share an address, whichever po
   const [trap, home] = [await into(first), await into(second)]
   const email = someEmail()
   const owner = (await service.register(email, home.code, { password: IMPORTED })).body.user
-  await verify((await mailbox.take(email)).token)
+  await verify((await mailbox.take(email)).token, { password: IMPORTED })
   await service.register(email, trap.code)
+  await click(email)
   const both = await buildApp(service, { registration_namespace: first, read_namespaces: [second], auto_grant_on_signup: true })
   const login = await service.login(email, both.code, { password: IMPORTED })
   expect([login.status, login.body.user?.id]).toEqual([200, owner.id])
 })
 
+test('a founder invites once the own address is proven, and not after a click alone', async () => {
+  const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: 'Trap' })
+  const invite = () =>
+    service.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'] } })
+  await click(user.email)
+  expectError(await invite(), 'email_unverified')
+  expect((await consume((await ask(user.email)).token, { password: PASSWORD })).status).toBe(200)
+  expect((await invite()).status).toBe(201)
+})
+
 test('what an admin gives to an unproven account is given, with a warning; to a proven one without', async () => {
   const [unproven, proven] = [await buildUser(service, app), await buildUser(service, app)]
+  await click(unproven.user.email)
   await markVerified(service, proven.user.id)
   const other = await buildApp(service)
   const organization = await buildOrganization(service)

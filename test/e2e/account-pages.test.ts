@@ -167,6 +167,7 @@ test('the link of the first mail leads to a page whose button confirms the addre
   await page.getByText(`Is ${email} your address?`).waitFor()
   await shoot(page, 'verify')
   await expectReadable(page, 'light')
+  await page.getByLabel('Password').fill(PASSWORD)
   await press(page, 'Yes, confirm it')
   await heading(page, 'Your e-mail address is confirmed')
   await shoot(page, 'verified')

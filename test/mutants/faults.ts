@@ -430,7 +430,7 @@ const login: PlantedFault[] = [
   {
     title: 'access is asked for with an address that nobody has verified',
     file: server('resources/grants/open-request.ts'),
-    search: 'if (user.email_verified_at === null)',
+    search: 'if (!hasProvenAddress(user))',
     replace: 'if (user.email === null)',
     tests: contract('access-requests'),
   },
@@ -1181,9 +1181,16 @@ const accounts: PlantedFault[] = [
   {
     title: 'an account that an operator made counts as unproven',
     file: server('lib/account-record.ts'),
-    search: "first_verified_at === null && (made_by === 'self' || made_by === 'provider')",
-    replace: 'first_verified_at === null && made_by.length > 0',
+    search: "proof.mailbox_proven_at === null && (made_by === 'self' || made_by === 'provider')",
+    replace: 'proof.mailbox_proven_at === null && made_by.length > 0',
     tests: contract('unproven-accounts'),
+  },
+  {
+    title: 'a click on the link of a mail proves an account',
+    file: server('lib/account-record.ts'),
+    search: 'isUnproven(account) ? (account.link_verified_at ?? now) : null',
+    replace: 'null',
+    tests: contract('unproven-accounts', 'access-requests'),
   },
   {
     title: 'an account that was verified once counts as unproven when its address changes',
@@ -1202,7 +1209,7 @@ const accounts: PlantedFault[] = [
   {
     title: 'a claimed account keeps the password of who registered it',
     file: server('resources/account-claims/claim-accounts.ts'),
-    search: 'password_hash: null, first_name',
+    search: 'password_hash: null, password_set_at: null, first_name',
     replace: 'first_name',
     tests: contract('unproven-accounts', 'magic-link'),
   },

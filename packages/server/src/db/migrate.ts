@@ -7,6 +7,7 @@ import * as initial from './migrations/0001-initial.ts'
 import * as restoresAndDeletedKeys from './migrations/0002-restores-and-deleted-keys.ts'
 import * as sealedAudit from './migrations/0003-sealed-audit.ts'
 import * as unsealedAuditEvents from './migrations/0004-unsealed-audit-events.ts'
+import * as provenAccounts from './migrations/0005-proven-accounts.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -26,6 +27,7 @@ export const migrations: Migrations = {
     '0002-restores-and-deleted-keys': restoresAndDeletedKeys,
     '0003-sealed-audit': sealedAudit,
     '0004-unsealed-audit-events': unsealedAuditEvents,
+    '0005-proven-accounts': provenAccounts,
   },
   checksums,
 }

@@ -1,22 +1,50 @@
 import { expect, test } from 'vitest'
-import { asClaimable, isUnproven, madeBys, verifiedNow } from './account-record.ts'
+import { asClaimable, hasProvenAddress, isUnproven, madeBys, verifiedByLink, verifiedNow } from './account-record.ts'
 
-test('an account is unproven when it was registered by its user or a provider and no address of it was ever verified', () => {
-  const unproven = madeBys.filter((made_by) => isUnproven({ made_by, first_verified_at: null }))
-  expect(unproven).toEqual(['self', 'provider'])
-  for (const made_by of madeBys) expect(isUnproven({ made_by, first_verified_at: 1 })).toBe(false)
+const never = { email_verified_at: null, first_verified_at: null, link_verified_at: null, mailbox_proven_at: null }
+const clicked = { email_verified_at: 1, first_verified_at: 1, link_verified_at: 1, mailbox_proven_at: null }
+/** As a version before `link_verified_at` left it: verified, by whatever means. */
+const former = { ...clicked, link_verified_at: null }
+const proven = { email_verified_at: 1, first_verified_at: 1, link_verified_at: null, mailbox_proven_at: 1 }
+
+test('an account that its user or a provider registered is unproven until more than a link has verified an address of it', () => {
+  const unproven = (record: typeof never | typeof clicked | typeof proven) =>
+    madeBys.filter((made_by) => isUnproven({ made_by, ...record }))
+  expect(unproven(never)).toEqual(['self', 'provider'])
+  expect(unproven(clicked)).toEqual(['self', 'provider'])
+  expect(unproven(former)).toEqual([])
+  expect(unproven(proven)).toEqual([])
+  // An admin has changed the address since.
+  expect(unproven({ ...proven, email_verified_at: null, mailbox_proven_at: null })).toEqual([])
 })
 
 test('only an unproven account can be claimed', () => {
-  const unproven = { made_by: 'self', first_verified_at: null } as const
+  const unproven = { made_by: 'self', ...clicked } as const
   expect(asClaimable(unproven)).toBe(unproven)
   expect(asClaimable({ ...unproven, made_by: 'import' })).toBeUndefined()
+  expect(asClaimable({ ...unproven, ...proven })).toBeUndefined()
 })
 
-test('the time of the first verification is kept at later ones', () => {
-  expect(verifiedNow(5)).toEqual({ email_verified_at: 5, first_verified_at: 5, mailbox_proven_at: 5 })
-  expect(verifiedNow(5, { made_by: 'self', first_verified_at: null }).first_verified_at).toBe(5)
-  expect(verifiedNow(5, { made_by: 'self', first_verified_at: 3 })).toEqual({
-    ...{ email_verified_at: 5, first_verified_at: 3, mailbox_proven_at: 5 },
+test('an address is proven when it is verified and the account is not unproven', () => {
+  expect(hasProvenAddress({ made_by: 'self', ...clicked })).toBe(false)
+  expect(hasProvenAddress({ made_by: 'admin', ...clicked })).toBe(true)
+  expect(hasProvenAddress({ made_by: 'admin', ...never })).toBe(false)
+  expect(hasProvenAddress({ made_by: 'self', ...proven })).toBe(true)
+  expect(hasProvenAddress({ made_by: 'self', ...proven, email_verified_at: null, mailbox_proven_at: null })).toBe(false)
+})
+
+test('a link alone leaves an account unproven, and one that is proven stays so; the first verification is never forgotten', () => {
+  expect(verifiedByLink(5, { made_by: 'self', ...never })).toEqual({
+    ...{ email_verified_at: 5, first_verified_at: 5, link_verified_at: 5 },
+  })
+  const moved = { made_by: 'self', ...proven, email_verified_at: null, mailbox_proven_at: null } as const
+  expect(verifiedByLink(5, moved)).toEqual({ email_verified_at: 5, first_verified_at: 1, link_verified_at: null })
+  expect(verifiedNow(5)).toEqual({
+    ...{ email_verified_at: 5, first_verified_at: 5 },
+    link_verified_at: null,
+    mailbox_proven_at: 5,
+  })
+  expect(verifiedNow(5, { made_by: 'self', ...clicked })).toEqual({
+    ...{ email_verified_at: 5, first_verified_at: 1, link_verified_at: null, mailbox_proven_at: 5 },
   })
 })

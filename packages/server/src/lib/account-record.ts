@@ -7,14 +7,25 @@ export interface AccountRecord {
   made_by: MadeBy
   /** When an address of the account was first verified. Never cleared, even when the address changes. */
   first_verified_at: number | null
+  /** Since when the link of a mail is all that verified an address of the account. Cleared by a proof of the mailbox. */
+  link_verified_at: number | null
+  /** When the mailbox of the present address was proven to be the account's. */
+  mailbox_proven_at: number | null
 }
 
 /**
- * Whether no address of the account was ever verified, so that it may have been registered with a stranger's address. An account
- * that an operator made or imported is trusted, whether or not its address was verified.
+ * Whether nobody has ever shown to have both the account and the mailbox of its address, so that it may have been registered with
+ * a stranger's address. The link of a mail alone does not show that: the owner of the address may have clicked it without knowing
+ * of the account. An account that an operator made or imported is trusted, whether or not its address was verified.
  */
-export function isUnproven({ made_by, first_verified_at }: AccountRecord): boolean {
-  return first_verified_at === null && (made_by === 'self' || made_by === 'provider')
+export function isUnproven({ made_by, ...proof }: AccountRecord): boolean {
+  const wasProven = proof.first_verified_at !== null && proof.link_verified_at === null
+  return !wasProven && proof.mailbox_proven_at === null && (made_by === 'self' || made_by === 'provider')
+}
+
+/** Whether the present address is verified and the account is not unproven, so that the two belong to one person. */
+export function hasProvenAddress(account: AccountRecord & Pick<Verification, 'email_verified_at'>): boolean {
+  return account.email_verified_at !== null && !isUnproven(account)
 }
 
 /** The warning for an admin who gives something to an unproven account, as part of the answer. Empty for a proven account. */
@@ -40,24 +51,33 @@ function isClaimable<U extends AccountRecord>(account: U): account is Claimable<
 interface Verification {
   email_verified_at: number | null
   first_verified_at: number | null
+  link_verified_at: number | null
   mailbox_proven_at: number | null
 }
 
 /** Columns for an address whose mailbox belongs to the user of the account. */
-export function verifiedNow(now: number, account?: AccountRecord): { [column in keyof Verification]: number } {
-  return { email_verified_at: now, first_verified_at: account?.first_verified_at ?? now, mailbox_proven_at: now }
+export function verifiedNow(now: number, account?: AccountRecord) {
+  const first_verified_at = account?.first_verified_at ?? now
+  return { email_verified_at: now, first_verified_at, link_verified_at: null, mailbox_proven_at: now } satisfies Verification
 }
 
 /**
  * Columns for an address that was verified only by the link in a mail. The person who opened it reads the mail, but the account
- * may belong to a stranger who registered the address first.
+ * may belong to a stranger who registered the address first, so an unproven account stays unproven.
  */
 export function verifiedByLink(now: number, account: AccountRecord & Verification): Omit<Verification, 'mailbox_proven_at'> {
-  return { email_verified_at: account.email_verified_at ?? now, first_verified_at: account.first_verified_at ?? now }
+  return {
+    email_verified_at: account.email_verified_at ?? now,
+    first_verified_at: account.first_verified_at ?? now,
+    link_verified_at: isUnproven(account) ? (account.link_verified_at ?? now) : null,
+  }
 }
 
-/** Columns for an address that is not verified. */
+/** Columns for a new address that is not verified. They keep what is known of earlier ones. */
 export const unverified = { email_verified_at: null, mailbox_proven_at: null } as const
+
+/** Columns for an account none of whose addresses was ever verified. */
+export const neverVerified = { ...unverified, first_verified_at: null, link_verified_at: null } as const
 
 /** Whether an app accepts the account: an app may require a proven mailbox. */
 export function isVerifiedFor(

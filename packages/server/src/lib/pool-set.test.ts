@@ -9,7 +9,7 @@ test('an app sees its registration pool, then those it reads, each once; without
 
 const user = (id: string, namespace: string, ...tags: string[]) => ({
   ...{ id, namespace, tags },
-  ...{ made_by: 'self' as const, first_verified_at: 1 as number | null },
+  ...{ made_by: 'self' as const, first_verified_at: 1 as number | null, link_verified_at: null, mailbox_proven_at: null },
 })
 const unproven = (id: string, namespace: string) => ({ ...user(id, namespace), first_verified_at: null })
 

@@ -31,7 +31,7 @@ export function verificationMail(app: NamedParty, link: string, { at, ip, disown
         'It works once, for 24 hours.',
         `Time: ${minuteOf(at)}.`,
         ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
-        'If this was not you, open this link instead: it deletes the account, unless it has been confirmed already.',
+        'If this was not you, open this link instead: it deletes the account, unless someone has confirmed it with its password.',
         { link: disownLink, label: 'This was not me' },
       ],
     }

@@ -39,6 +39,14 @@ const invariants: readonly Invariant[] = [
     cure: 'update users set token_version = min_token_version where token_version < min_token_version, then the same with min_access_version',
   },
   {
+    name: 'proof-unverified',
+    rows: `select ${id('id')} as what from users where (mailbox_proven_at is not null and email_verified_at is null)
+      or (link_verified_at is not null and first_verified_at is null)`,
+    fault:
+      'the mailbox of the user counts as proven although the address is not verified, or a click is recorded without a verification',
+    cure: 'update users set mailbox_proven_at = null, link_verified_at = null where id = ID; the user proves the mailbox with a magic link',
+  },
+  {
     name: 'grant-below-floor',
     rows: `select ${id('g.id')} as what from user_apps g join users u on u.id = g.user_id
       where g.min_token_version > u.token_version or g.min_access_version > u.token_version`,

@@ -20,7 +20,7 @@ export const addGrant = command({
   summary: 'Give a user access to an app',
   description:
     'A revoked grant becomes active again; its old tokens stay invalid. On a terminal, asks first if the account was registered by its ' +
-    'user or a provider and its address was never verified.',
+    'user or a provider and was never proven to be theirs.',
   examples: [
     'grant add --app shop --user bob@example.com',
     'grant add --app shop --user bob@example.com@@staff --expires 30d --reason "audit in March"',

@@ -10,7 +10,7 @@ const minuteMs = 60_000
 /** What a page may show to the holder of a mail link. */
 export interface MailLink {
   app: { name: string; code: string }
-  /** Whether the app asks for a verified address and the account has a password to prove who owns it. */
+  /** Whether the account has a password, which proves whose it is. */
   asksPassword: boolean
   /** The address that the mail was sent to. */
   email: string
@@ -29,7 +29,7 @@ export async function describeMailLink(deps: Deps, token: string, purpose: Token
   const app = await getApp(deps, appId)
   const isAllowed = asked !== null && matchesRedirectUrl(asked, app.allowed_redirect_urls)
   const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
-  const asksPassword = app.require_verified_email && (await getUser(deps, found.user_id)).password_hash !== null
+  const asksPassword = (await getUser(deps, found.user_id)).password_hash !== null
   const named = { name: app.name, code: app.code }
   return { app: named, asksPassword, email, redirectUrl: isAllowed ? asked : null, minutesLeft }
 }

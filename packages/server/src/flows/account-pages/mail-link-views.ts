@@ -8,10 +8,9 @@ import { type FormRefusal, generalFault, withFaultOfCode } from './refusal.ts'
 export function verifyView(place: PageToken, { app, asksPassword, email }: MailLink, refusal?: FormRefusal): PageView {
   const to = nameOf(app)
   const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' } as const
-  const hint = `The password you chose for ${to}. If you did not choose one, someone else entered your address: close this page.`
+  const hint = `The password of the account for ${to}.`
   const parts = asksPassword
     ? [
-        alert(generalFault(refusal, to)),
         // Password managers find the password by this field.
         field({ name: 'email', label: 'Account', type: 'email', autocomplete: 'username', value: email, isFixed: true }),
         field({ ...password, hint }, refusal && withFaultOfCode(refusal)),
@@ -20,8 +19,19 @@ export function verifyView(place: PageToken, { app, asksPassword, email }: MailL
   return {
     ...headOf(refusal, 'Confirm your e-mail address'),
     place: to,
-    body: html`<p>Is ${shown(email)} your address?</p>\n${form(place, 'Yes, confirm it', ...parts)}`,
+    body: html`<p>Is ${shown(email)} your address?</p>
+${form({ ...place, after: asksPassword ? forgotPart : undefined }, 'Yes, confirm it', alert(generalFault(refusal, to)), ...parts)}`,
   }
+}
+
+/** For a reader whose address someone else has registered: with a reset, the account is the reader's alone. */
+const forgotPart = html`<p>If you did not choose a password, someone else entered your address. Set a password of your own, and the account is yours alone.</p>
+<button type="submit" name="forgot" value="yes" formnovalidate>I don’t know this password</button>
+`
+
+export function resetMailedView({ app, email }: MailLink): PageView {
+  const body = html`<p>We are mailing a link to ${shown(email)}. Open it to set a new password. If no mail arrives, you have had several in the last minutes: try again later.</p>`
+  return { status: 200, title: 'Look into your mailbox', place: nameOf(app), body }
 }
 
 export function disownView(place: PageToken, { app, email }: MailLink): PageView {
@@ -51,7 +61,7 @@ export function undoneView({ app, email }: MailLink): PageView {
 }
 
 export function disownedView({ app }: MailLink): PageView {
-  const body = html`<p>The account is deleted, unless its address was already confirmed. There is nothing more to do here.</p>`
+  const body = html`<p>The account is deleted, unless someone has already confirmed it with its password. There is nothing more to do here.</p>`
   return { status: 200, title: 'Thank you', place: nameOf(app), body }
 }
 

@@ -20,12 +20,19 @@ export interface Field {
   isFixed?: boolean
 }
 
-/** A form that posts to its own page. The URL is relative, for a service that a proxy serves under a path. */
-export function form({ path, token }: PageToken, button: string, ...parts: readonly (Html | undefined)[]): Html {
+/**
+ * A form that posts to its own page. The URL is relative, for a service that a proxy serves under a path. `after` follows the
+ * button.
+ */
+export function form(
+  { path, token, after }: PageToken & { after?: Html | undefined },
+  button: string,
+  ...parts: readonly (Html | undefined)[]
+): Html {
   return html`<form method="post" action="${path.slice(1)}">
 <input type="hidden" name="token" value="${token}">
 ${parts}<button type="submit">${button}</button>
-</form>`
+${after}</form>`
 }
 
 /** A field with its label, hint and fault. Screen readers read all of them with the field. */

@@ -1,5 +1,6 @@
 import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
+import { requestMail } from '../../resources/mail/request-mail.ts'
 import { choosePassword } from './choose-password.ts'
 import { confirmEmail } from './confirm-email.ts'
 import { describeInvitation } from './describe-invitation.ts'
@@ -14,6 +15,7 @@ import {
   loginCodeView,
   magicLinkView,
   passwordSetView,
+  resetMailedView,
   resetView,
   undoneView,
   undoView,
@@ -46,7 +48,7 @@ function confirmChangePage(): WebPage {
   return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice })
 }
 
-/** A page that confirms an address. It asks for the password if the app requires verified addresses. */
+/** A page that confirms an address. It asks for the password of the account, if there is one, since a link alone proves nothing. */
 function confirmationPage({
   path,
   purpose,
@@ -64,6 +66,11 @@ function confirmationPage({
     async submit(deps, { form, origin }) {
       const link = await describeMailLink(deps, form.token, purpose)
       try {
+        if (form.forgot !== '') {
+          const mail = { email: link.email, app_code: link.app.code, redirect_url: link.redirectUrl ?? undefined }
+          await requestMail(deps, 'reset_password', mail, origin)
+          return resetMailedView(link)
+        }
         await confirmEmail(deps, purpose, { link, form }, { caller: undefined, origin })
         return verifiedView(link)
       } catch (error) {

@@ -7,7 +7,8 @@ const sent = z.string().catch('')
 
 export const tokenForm = z.object({ token: sent })
 
-export const confirmForm = z.object({ token: sent, password: sent })
+/** `forgot` is sent by the button of a reader who does not know the password. */
+export const confirmForm = z.object({ token: sent, password: sent, forgot: sent })
 export type ConfirmForm = z.output<typeof confirmForm>
 
 export const newPasswordForm = z.object({ token: sent, password: sent, password_again: sent })

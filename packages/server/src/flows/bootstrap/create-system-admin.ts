@@ -59,9 +59,11 @@ export async function createSystemAdmin(
       if (!account) return promote(deps, existing.id, actor)
       if (!input.claimsUnproven)
         throw new ApiError('account_unverified', {
-          detail: `The address ${email} of that account was never verified; claim it with --claim-unverified`,
+          detail: `Nobody has proven that the account ${email} is theirs; claim it with --claim-unverified`,
         })
-      const given = { password_hash: passwordHash ?? null, made_by: 'bootstrap' as const, ...verifiedNow(deps.clock(), account) }
+      const now = deps.clock()
+      const password = { password_hash: passwordHash ?? null, password_set_at: passwordHash === undefined ? null : now }
+      const given = { ...password, made_by: 'bootstrap' as const, ...verifiedNow(now, account) }
       await claimAccounts(deps, [{ account, given, appId: null }], actor, () => promote(deps, account.id, actor))
       return 'claimed'
     }

@@ -14,6 +14,7 @@ import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { enter } from '../entry/enter.ts'
+import { holdsAccount } from '../entry/holds-account.ts'
 import { byToken } from '../entry/way-in.ts'
 import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
 import type { ConsumeMagicLinkInput } from './schema.ts'
@@ -27,20 +28,23 @@ export interface MagicLogin {
 /**
  * Logs in with the token of a mail instead of the password. Everything else is as at a login: a separate limit, the second factor
  * with its lockout, and the gate. A failed attempt leaves the token unspent. Verifies the address, and claims an unproven
- * account. Throws `invalid_token`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code` and what
- * the gate throws.
+ * account unless the password of the account is given too, which proves it. A wrong password counts as a failed login. Throws
+ * `invalid_token`, `invalid_credentials`, `rate_limited`, `account_locked`, `two_factor_required`, `invalid_two_factor_code` and
+ * what the gate throws.
  */
 export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
   const found = await getMailToken(deps, input.token, 'magic_link')
   const app = await App.findById(deps.db, found.app_id)
   if (!app) throw invalidToken()
   const { email, user_id, redirect_url: redirectUrl } = found
+  // A claim would spend the token, so a password that was checked here is still that of the account when the token is spent.
+  const isHolder = await holdsAccount(deps, { userId: user_id, appId: app.id }, { password: input.password }, actor)
   const tokens = await withAttempt(
     deps,
     {
       way: () => byToken(deps, email, 'magic_link'),
       target: { email, user: { id: user_id }, app },
-      prove: (_, counted) => logIn(deps, { found, app, code: input.two_factor_code, counted }, actor),
+      prove: (_, counted) => logIn(deps, { found, app, isHolder, code: input.two_factor_code, counted }, actor),
     },
     actor,
   )
@@ -50,22 +54,24 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
 interface LinkLogin {
   found: SpendableToken
   app: App
+  /** Whether the caller has shown the password of the account. */
+  isHolder: boolean
   code: string | undefined
   counted: CountedAttempt
 }
 
 async function logIn(deps: Deps<Pool>, link: LinkLogin, actor: Actor): Promise<TokenAnswer> {
-  const { found, app, code, counted } = link
+  const { found, app, isHolder, code, counted } = link
   // Pools may have changed since the mail. A user whom a login through the app would not find cannot use a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
   if (before?.id !== found.user_id) throw invalidToken()
   // Spend the code before the transaction. An account that is about to be claimed needs none.
-  const isClaim = (await findClaimable(deps, before)) !== undefined
+  const isClaim = !isHolder && (await findClaimable(deps, before)) !== undefined
   const secondFactor = isClaim ? undefined : await passSecondFactor(deps, before, code, actor)
   const proof = { app, overrides: {}, authMethod: 'magic_link', counted }
   const tokens = await transaction(deps, async (deps) => {
     await lockUserRow(deps, found.user_id)
-    const account = await findClaimable(deps, await getUser(deps, found.user_id))
+    const account = isHolder ? undefined : await findClaimable(deps, await getUser(deps, found.user_id))
     // The account was proven, or its roles changed, since it was read. The token is still unspent, so start over.
     if (isClaim !== (account !== undefined)) return undefined
     const user = await spendMailToken(deps, found)

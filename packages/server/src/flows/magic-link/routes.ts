@@ -11,7 +11,7 @@ export const magicLinkRoutes: Route[] = [
     description:
       'Logs in through the app that the mail was requested for. Asks for a second factor, as a login does. A failed attempt ' +
       'does not spend the token. Verifies the address. For an unproven account, first removes its password, second factor and ' +
-      'sessions.',
+      'sessions, unless `password` shows that the account is the caller’s. A wrong password counts as a failed login.',
     auth: 'public',
     noStore: true,
     body: consumeMagicLinkBody,
@@ -21,6 +21,7 @@ export const magicLinkRoutes: Route[] = [
       'account_suspended',
       'app_access_denied',
       'app_inactive',
+      'invalid_credentials',
       'invalid_token',
       'invalid_two_factor_code',
       'two_factor_required',

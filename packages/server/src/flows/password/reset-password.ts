@@ -36,7 +36,7 @@ export async function resetPassword(
     const finish = () => finishReset(deps, user, found.app_id, actor)
     if (account) return resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor, finish)
     await verifyAddress(deps, user)
-    await User.update(deps.db, user.id, { password_hash: passwordHash })
+    await User.update(deps.db, user.id, { password_hash: passwordHash, password_set_at: deps.clock() })
     await dropLoginTokens(deps, user.id)
     await finish()
     await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
@@ -53,7 +53,7 @@ async function finishReset(deps: Deps<Tx>, user: PooledUser, appId: string, acto
 
 /**
  * Resets an unproven account. It loses everything that a stranger may have set up, except the second factor. If there is one, the
- * address stays unverified: the factor may be a stranger's, and only a magic link to a still unproven account removes it.
+ * account stays unproven: the factor may be a stranger's, and only a magic link to a still unproven account removes it.
  */
 async function resetUnproven(
   deps: Deps<Tx>,
@@ -62,6 +62,7 @@ async function resetUnproven(
   finish: () => Promise<void>,
 ): Promise<void> {
   const hasFactor = (await SecondFactor.findActive(deps.db, account.id)) !== undefined
-  const given = { password_hash: passwordHash, ...(hasFactor ? {} : verifiedNow(deps.clock(), account)) }
+  const now = deps.clock()
+  const given = { password_hash: passwordHash, password_set_at: now, ...(hasFactor ? {} : verifiedNow(now, account)) }
   await stripForReset(deps, { account, given, appId }, actor, finish)
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { verifiedNow } from '../../lib/account-record.ts'
+import { type AccountRecord, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
 import { User } from '../../models/user.ts'
@@ -18,10 +18,7 @@ import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 export interface AccountClaim {
   account: ClaimableAccount
   given: Partial<
-    Pick<
-      PooledUser,
-      'password_hash' | 'first_name' | 'last_name' | 'made_by' | 'email_verified_at' | 'first_verified_at' | 'mailbox_proven_at'
-    >
+    Pick<PooledUser, keyof AccountRecord | 'email_verified_at' | 'password_hash' | 'password_set_at' | 'first_name' | 'last_name'>
   >
   appId: string | null
 }
@@ -109,7 +106,11 @@ async function strip(
   actor: Actor,
 ): Promise<StrippedAccount> {
   const { id } = account
-  const columns = { password_hash: null, first_name: null, last_name: null, ...given, updated_at: deps.clock() }
+  const columns = {
+    ...{ password_hash: null, password_set_at: null, first_name: null, last_name: null },
+    ...given,
+    updated_at: deps.clock(),
+  }
   await User.update(deps.db, id, columns)
   const lost = {
     password: account.password_hash !== null,

@@ -2,6 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { hasProvenAddress } from '../../lib/account-record.ts'
 import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -39,7 +40,11 @@ export async function openRequest(
   { user, app, message }: Asking,
   actor: Actor,
 ): Promise<{ request: FullRequest; isNew: boolean }> {
-  if (user.email_verified_at === null) throw new ApiError('email_unverified')
+  // An admin decides by the address, so it must be the user's.
+  if (!hasProvenAddress(user))
+    throw new ApiError('email_unverified', {
+      detail: 'Verify the address with the link from a mail together with the password, or sign in with a magic link',
+    })
   return transaction(deps, async (deps) => {
     // Giving a grant and deciding a request take the same lock.
     await lockUserRow(deps, user.id)

@@ -1,6 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { hasProvenAddress } from '../../lib/account-record.ts'
 import type { UserCaller } from '../../lib/caller.ts'
 import { limitUser } from '../rate-limits/limit-user.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../rate-limits/take-attempt.ts'
@@ -20,14 +21,14 @@ interface InvitationByMember {
 
 /**
  * Counts an invitation by an org_admin against the limits of the caller and of the organization. The caller's address must be
- * verified, since anybody can found an organization and mail strangers through it. A system_admin is not limited. Returns the
+ * proven, since anybody can found an organization and mail strangers through it. A system_admin is not limited. Returns the
  * attempts; give them back if no invitation is made. Throws `email_unverified`, `rate_limited`.
  */
 export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByMember): Promise<(Attempt | undefined)[]> {
   const { organizationId, caller, isMailed } = invitation
   if (caller.authority.refuseAdministration() === undefined) return []
-  const { email_verified_at: verifiedAt } = await getUser(deps, caller.userId)
-  if (verifiedAt === null) throw new ApiError('email_unverified', { detail: 'Verify your address before you invite others' })
+  if (!hasProvenAddress(await getUser(deps, caller.userId)))
+    throw new ApiError('email_unverified', { detail: 'Verify your address before you invite others' })
   if (isMailed) await limitUser(deps, caller)
   const limit = deps.config.invitationLimit
   const own = await takeAttempt(deps, `invitations:user:${caller.userId}`, limit)

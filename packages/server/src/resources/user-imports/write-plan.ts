@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { type AccountRecord, unverified, verifiedNow } from '../../lib/account-record.ts'
+import { type AccountRecord, neverVerified, verifiedNow } from '../../lib/account-record.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type NewUserRow, User } from '../../models/user.ts'
@@ -63,8 +63,9 @@ function claimOf({ account, line }: NonNullable<PlannedUser['claimedBy']>, now: 
 /** The columns of the user's row that a line sets. */
 function columnsOf({ email_verified, password_hash, first_name, last_name }: ImportedUser, now: number, account?: AccountRecord) {
   return {
-    ...(email_verified ? verifiedNow(now, account) : { ...unverified, first_verified_at: null }),
+    ...(email_verified ? verifiedNow(now, account) : neverVerified),
     password_hash: password_hash ?? null,
+    password_set_at: password_hash == null ? null : now,
     first_name: first_name ?? null,
     last_name: last_name ?? null,
   }

@@ -6,6 +6,6 @@ import type { PooledUser } from './present.ts'
 export function assertProven(user: PooledUser): void {
   if (!isUnproven(user)) return
   throw new ApiError('account_unverified', {
-    detail: `No address of the account ${user.email} was ever verified, so someone else may have registered it`,
+    detail: `Nobody has proven yet that the account ${user.email} and the mailbox are theirs, so someone else may have registered it`,
   })
 }

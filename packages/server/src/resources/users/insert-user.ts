@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { type MadeBy, unverified, verifiedNow } from '../../lib/account-record.ts'
+import { type MadeBy, neverVerified, verifiedNow } from '../../lib/account-record.ts'
 import { newId } from '../../lib/uuid.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
@@ -34,9 +34,10 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
   const row = {
     id: newId(now),
     email: input.email,
-    ...(input.emailVerified ? verifiedNow(now) : { ...unverified, first_verified_at: null }),
+    ...(input.emailVerified ? verifiedNow(now) : neverVerified),
     made_by: input.madeBy,
     password_hash: input.passwordHash,
+    password_set_at: input.passwordHash === null ? null : now,
     first_name: input.firstName,
     last_name: input.lastName,
     namespace: input.namespace,
