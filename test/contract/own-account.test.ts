@@ -174,7 +174,7 @@ describe('another e-mail address', () => {
   test('has pages of the service: one to confirm it, and one to take it back', async () => {
     const { user, email, link } = await buildChanging()
     const send = (path: string, token: string) =>
-      fetch(`${service.url}${path}`, { method: 'POST', body: new URLSearchParams({ token }) })
+      fetch(`${service.url}${path}`, { method: 'POST', body: new URLSearchParams({ token, password: PASSWORD }) })
     expect(await (await fetch(`${service.url}/confirm-email?token=${link.token}`)).text()).toContain(email)
     expect((await send('/confirm-email', link.token)).status).toBe(200)
     expect((await show(user.id)).email).toBe(email)
