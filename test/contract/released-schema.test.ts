@@ -6,7 +6,6 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import type { Knex } from 'knex'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
@@ -101,7 +100,7 @@ test('an account that was verified before mailboxes were proven keeps everything
   expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject({ code: 0 })
 })
 
-async function inDatabase<T>(databaseUrl: string, run: (db: Knex) => Promise<T>): Promise<T> {
+async function inDatabase<T>(databaseUrl: string, run: (db: ReturnType<typeof createKnex>) => Promise<T>): Promise<T> {
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })
   try {
     return await run(db)

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { asClaimable, hasProvenAddress, isUnproven, madeBys, verifiedByLink, verifiedNow } from './account-record.ts'
+import {
+  type AccountRecord,
+  asClaimable,
+  hasProvenAddress,
+  isUnproven,
+  madeBys,
+  verifiedByLink,
+  verifiedNow,
+} from './account-record.ts'
 
 const never = { email_verified_at: null, first_verified_at: null, link_verified_at: null, mailbox_proven_at: null }
 const clicked = { email_verified_at: 1, first_verified_at: 1, link_verified_at: 1, mailbox_proven_at: null }
@@ -8,8 +16,7 @@ const former = { ...clicked, link_verified_at: null }
 const proven = { email_verified_at: 1, first_verified_at: 1, link_verified_at: null, mailbox_proven_at: 1 }
 
 test('an account that its user or a provider registered is unproven until more than a link has verified an address of it', () => {
-  const unproven = (record: typeof never | typeof clicked | typeof proven) =>
-    madeBys.filter((made_by) => isUnproven({ made_by, ...record }))
+  const unproven = (record: Omit<AccountRecord, 'made_by'>) => madeBys.filter((made_by) => isUnproven({ made_by, ...record }))
   expect(unproven(never)).toEqual(['self', 'provider'])
   expect(unproven(clicked)).toEqual(['self', 'provider'])
   expect(unproven(former)).toEqual([])
