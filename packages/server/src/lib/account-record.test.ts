@@ -1,13 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  type AccountRecord,
-  asClaimable,
-  hasProvenAddress,
-  isUnproven,
-  madeBys,
-  verifiedByLink,
-  verifiedNow,
-} from './account-record.ts'
+import { asClaimable, hasProvenAddress, isUnproven, madeBys, verifiedByLink, verifiedNow } from './account-record.ts'
 
 const never = { email_verified_at: null, first_verified_at: null, link_verified_at: null, mailbox_proven_at: null }
 const clicked = { email_verified_at: 1, first_verified_at: 1, link_verified_at: 1, mailbox_proven_at: null }
