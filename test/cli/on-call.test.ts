@@ -315,11 +315,11 @@ describe('audit', () => {
       input: JSON.stringify({ permissions: [{ code: 'settled:read', name: 'Read' }] }),
     })
     await authctl('role create settler --name Settler')
-    await authctl('grant add --app settled --user undone@example.com --expires 30d')
+    await authctl(split('grant add --app settled --user undone@example.com --expires 30d --reason "audit in March"'))
     const state = async () => {
       const { updated_at: _, ...app } = await read('app show settled')
-      const [{ expires_at, status }] = await read('grant list --app settled')
-      return { app, permissions: (await read('role show settler')).permissions, expires_at, status }
+      const [{ expires_at, status, reason }] = await read('grant list --app settled')
+      return { app, permissions: (await read('role show settler')).permissions, expires_at, status, reason }
     }
     const before = await state()
     const changes = [
@@ -331,6 +331,8 @@ describe('audit', () => {
       ['app.updated', 'app deactivate settled --yes'],
       ['role_permissions.changed', 'role permit settler --permission settled:read'],
       ['grant.created', 'grant add --app settled --user undone@example.com --expires 60d'],
+      ['grant.created', 'grant add --app settled --user undone@example.com --expires never'],
+      ['grant.revoked', 'grant revoke --app settled --user undone@example.com --yes'],
     ] as const
     for (const [event, command] of changes) {
       expect({ command, exit: (await authctl(split(command))).exit }).toEqual({ command, exit: 0 })
@@ -340,6 +342,31 @@ describe('audit', () => {
       expect({ undo, exit: (await authctl(split(undo.replace('authctl ', '')))).exit }).toEqual({ undo, exit: 0 })
       expect(await state()).toEqual(before)
     }
+  })
+
+  test('undo never gives access back for longer than it was given', async () => {
+    await person('limited@example.com')
+    await authctl('app create limited --name Limited')
+    const read = async (command: string) => parsed(await authctl(`${command} --json`))
+    const grant = '--app limited --user limited@example.com'
+    const shown = async (event: string) => {
+      const [{ id }] = await read(`audit list --event ${event} --app limited --limit 1`)
+      return read(`audit show ${id}`)
+    }
+    await authctl(`grant add ${grant}`)
+    await authctl(`grant add ${grant} --expires 5500ms`)
+    const { undo: unlimited } = await shown('grant.created')
+    expect(unlimited).toMatch(/ --expires never$/)
+    const [{ expires_at }] = await read('grant list --app limited')
+    await authctl(`grant revoke ${grant} --yes`)
+    expect((await shown('grant.revoked')).undo).toMatch(new RegExp(` --expires ${expires_at}$`))
+    await expect.poll(async () => (await shown('grant.revoked')).undo, { timeout: 20_000 }).toBeNull()
+    const { id, undo_refused } = await shown('grant.revoked')
+    expect(undo_refused).toBe(`The access ended at ${expires_at}, so there is nothing to restore`)
+    expect((await authctl(`audit show ${id} -o table`)).stdout).toMatch(/\n\nThe access ended at .*, so there is nothing to restore\n$/)
+    // The grant that came next replaced an ended one.
+    await authctl(`grant add ${grant}`)
+    expect((await shown('grant.created')).undo).toMatch(/^authctl grant revoke /)
   })
 
   test('who tells who gave a role, and how to take it away', async () => {

@@ -354,3 +354,16 @@ test('each change is audited once with who did it and what changed; one that cha
   ])
   expect(await auditEvents(service, { event: 'grant.revoked', ...about })).toHaveLength(1)
 })
+
+test('the event of a revoked grant keeps what was taken', async () => {
+  const app = await buildApp(service)
+  const { user } = await buildUser(service, app)
+  const path = grantPath(user, app)
+  const body = { expires_at: '2099-01-31T18:00:00.000Z', reason: 'audit in March' }
+  const { body: given } = await service.admin('POST', path, { body })
+  const { body: revoked } = await service.admin('DELETE', path)
+  const { warnings: _, ...before } = given
+  expect(before).toMatchObject({ ...body, status: 'active', revoked_at: null })
+  const [event] = await auditEvents(service, { event: 'grant.revoked', user_id: user.id, app_id: app.id })
+  expect(event).toMatchObject({ details: { before, after: revoked } })
+})

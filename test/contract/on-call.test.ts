@@ -318,6 +318,8 @@ describe('offboarding', () => {
         'user.suspended',
       ].sort(),
     )
+    const [revoked] = events.filter(({ event }) => event === 'grant.revoked')
+    expect(revoked?.details).toMatchObject({ before: { app_code: app.code, status: 'active' }, after: { status: 'revoked' } })
     const revocations = await countRows(service, 'revocations')
     const again = await offboard(user.id)
     expect(again.body).toMatchObject({ suspended: false, sessions: 0, grants: [], organizations: [], invitations: 0 })

@@ -20,13 +20,17 @@ export function parseMoment(text: string, now: number, direction: 'from now' | '
   return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? undefined : new Date(time).toISOString()
 }
 
-/** Reads the value of `--expires`. Throws `invalid_time` if it is not a moment. */
-export function parseExpiry(text: string, now: number): string {
+/** The value of `--expires` that removes an end. */
+export const noExpiry = 'never'
+
+/** Reads the value of `--expires`: null for `never`. Throws `invalid_time` if it is neither that nor a moment. */
+export function parseExpiry(text: string, now: number): string | null {
+  if (text === noExpiry) return null
   const moment = parseMoment(text, now)
   if (moment !== undefined) return moment
   throw new Failure('invalid', `--expires ${text} is not a valid time`, {
     code: 'invalid_time',
-    hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z or 30d',
+    hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z, 30d or never',
   })
 }
 

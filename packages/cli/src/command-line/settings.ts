@@ -65,7 +65,8 @@ export function readSettings(
   }
 }
 
-const longestReason = 500
+/** In characters. */
+export const longestReason = 500
 
 function readReason(text: string | undefined): string | undefined {
   const reason = text?.trim() || undefined

@@ -1,30 +1,66 @@
+import { noExpiry } from '../command-line/duration.ts'
+import { longestReason } from '../command-line/settings.ts'
+import { escapeControls } from '../text/escape-controls.ts'
 import { appFlags } from './app-settings.ts'
 import type { AuditEvent } from './audit-events.ts'
 
-/** The command that undoes a change, as the words after `authctl`. Undefined if no single command does. */
-export function undoOf({
-  event,
-  user_id: user,
-  app_id: app,
-  details,
-}: Pick<AuditEvent, 'event' | 'user_id' | 'app_id' | 'details'>): string[] | undefined {
-  const text = (member: string) => textIn(details, member)
+/** The words after `authctl` that undo a change, or the reason why no command does. */
+export type Undo = { words: string[] } | { refusal: string }
+
+/** Undefined if no single command undoes the change. `now` in milliseconds. */
+export function undoOf(event: Pick<AuditEvent, 'event' | 'user_id' | 'app_id' | 'details'>, now: number): Undo | undefined {
+  const { user_id: user, app_id: app, details } = event
   const before = recordIn(details, 'before')
-  if (user !== null && app !== null) {
-    if (event === 'grant.created') return undoOfGrant(app, user, before)
-    if (event === 'grant.revoked') return ['grant', 'add', '--app', app, '--user', user]
-  }
+  if (user !== null && app !== null && event.event === 'grant.revoked') return undoOfRevocation({ app, user }, before, now)
+  const words = wordsThatUndo(event, before, now)
+  return words && { words }
+}
+
+function wordsThatUndo(
+  { event, user_id: user, app_id: app, details }: Parameters<typeof undoOf>[0],
+  before: Record<string, unknown> | undefined,
+  now: number,
+): string[] | undefined {
+  const text = (member: string) => textIn(details, member)
+  if (user !== null && app !== null && event === 'grant.created') return undoOfGrant({ app, user }, before, now)
   if (user !== null) return undoOfUser(event, user, text, before)
   if (app !== null && event === 'app.updated') return undoOfApp(app, before)
   return event === 'role_permissions.changed' ? undoOfPermissions(details) : undefined
 }
 
-/** If the grant was active before, the event changed it rather than made it. Only its end can be set back. */
-function undoOfGrant(app: string, user: string, before: Record<string, unknown> | undefined): string[] | undefined {
-  const words = ['--app', app, '--user', user]
-  if (textIn(before, 'status') !== 'active') return ['grant', 'revoke', ...words, '--yes']
-  const expires = textIn(before, 'expires_at')
-  return expires === undefined ? undefined : ['grant', 'add', ...words, '--expires', expires]
+interface Grant {
+  app: string
+  user: string
+}
+
+/** Gives back what was taken and no more: access that was to end must not become access without an end. */
+function undoOfRevocation(grant: Grant, before: Record<string, unknown> | undefined, now: number): Undo {
+  if (!before) {
+    const refusal = 'This event does not say when the access was to end, so no command restores it; see authctl grant list'
+    return { refusal }
+  }
+  const end = endIn(before)
+  if (end !== undefined && Date.parse(end) <= now) return { refusal: `The access ended at ${end}, so there is nothing to restore` }
+  return { words: giveBack(grant, before, end === undefined ? [] : ['--expires', end]) }
+}
+
+/** If the grant was active before, the event changed it rather than made it. */
+function undoOfGrant(grant: Grant, before: Record<string, unknown> | undefined, now: number): string[] {
+  const end = endIn(before)
+  const wasActive = textIn(before, 'status') === 'active' && (end === undefined || Date.parse(end) > now)
+  return before && wasActive
+    ? giveBack(grant, before, ['--expires', end ?? noExpiry])
+    : ['grant', 'revoke', '--app', grant.app, '--user', grant.user, '--yes']
+}
+
+function giveBack({ app, user }: Grant, before: Record<string, unknown>, expiry: string[]): string[] {
+  const reason = textIn(before, 'reason')
+  const isTypeable = reason !== undefined && [...reason].length <= longestReason && escapeControls(reason) === reason
+  return ['grant', 'add', '--app', app, '--user', user, ...expiry, ...(isTypeable ? ['--reason', reason] : [])]
+}
+
+function endIn(before: Record<string, unknown> | undefined): string | undefined {
+  return textIn(before, 'expires_at')
 }
 
 /** Undefined if some were added and others removed, which takes two commands to undo. */
@@ -50,7 +86,7 @@ function undoOfUser(
   const organization = text('organization_id')
   switch (event) {
     case 'role.assigned':
-      return role === undefined ? undefined : ['user', 'role', user, '--role', role, '--remove', '--yes']
+      return role === undefined ? undefined : wordsToTakeRole(user, role)
     case 'role.unassigned':
       return role === undefined ? undefined : ['user', 'role', user, '--role', role]
     case 'user.suspended':
@@ -73,6 +109,11 @@ function undoOfUser(
     default:
       return undefined
   }
+}
+
+/** The words after `authctl` that take a global role away. */
+export function wordsToTakeRole(user: string, role: string): string[] {
+  return ['user', 'role', user, '--role', role, '--remove', '--yes']
 }
 
 function memberOf(organization: string, user: string): string[] {

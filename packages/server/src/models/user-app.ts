@@ -91,8 +91,12 @@ export class UserApp extends BaseModel {
     return revoked
   }
 
-  static async revokeAllOf(db: Tx, userId: string, now: number): Promise<void> {
-    await rowsOf(UserApp, db).where({ user_id: userId, status: 'active' }).update({ status: 'revoked', revoked_at: now })
+  /** Revokes the active grants of a user, expired ones too, and returns them. */
+  static async revokeAllOf(db: Tx, userId: string, now: number) {
+    return rowsOf(UserApp, db)
+      .where({ user_id: userId, status: 'active' })
+      .update({ status: 'revoked', revoked_at: now })
+      .returning('*')
   }
 
   /** Removes the reasons that admins wrote down for the grants of a user. */

@@ -24,7 +24,7 @@ export const showAudit = command({
   run: runShowAudit,
 })
 
-export async function runShowAudit({ api }: Tools, { id }: Input<typeof options>): Promise<Result> {
+export async function runShowAudit({ api, now }: Tools, { id }: Input<typeof options>): Promise<Result> {
   if (!isUuid(id)) {
     throw new Failure('invalid', `"${id}" is not the id of an event`, {
       code: 'invalid_event',
@@ -32,13 +32,14 @@ export async function runShowAudit({ api }: Tools, { id }: Input<typeof options>
     })
   }
   const event = await bodyOf(api.GET('/api/v1/admin/audit/{id}', { params: { path: { id } } }))
-  const words = undoOf(event)
-  const undo = words && `authctl ${toCommandLine(words)}`
+  const undoing = undoOf(event, now())
+  const undo = undoing && 'words' in undoing ? `authctl ${toCommandLine(undoing.words)}` : null
+  const refusal = undoing && 'refusal' in undoing ? undoing.refusal : null
   const { details, actor: _, names, user_id, app_id, ...told } = event
   const record = { ...told, actor: shownActor(event), user: names.user, app: names.app, user_id, app_id, ...(details ?? {}) }
   return {
     kind: 'report',
-    value: { ...event, undo: undo ?? null },
-    parts: [{ record }, ...(undo ? ['', 'To undo it:', `  ${undo}`] : [])],
+    value: { ...event, undo, undo_refused: refusal },
+    parts: [{ record }, ...(undo ? ['', 'To undo it:', `  ${undo}`] : []), ...(refusal ? ['', refusal] : [])],
   }
 }

@@ -2,7 +2,7 @@ import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
 import { type Input, positional } from '../../command-line/options.ts'
 import { type AuditEvent, shownActor } from '../../nouns/audit-events.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
-import { undoOf } from '../../nouns/undo-event.ts'
+import { wordsToTakeRole } from '../../nouns/undo-event.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
 import { getUserDetail } from '../../nouns/user-records.ts'
 import { userRefOf } from '../../nouns/user-ref.ts'
@@ -67,15 +67,12 @@ export async function runWhoGave({ api }: Tools, input: Input<typeof options>): 
   }
   const within = user.organizations.filter(({ role_codes }) => role_codes.includes(role)).map(({ slug }) => slug)
   const holds = user.roles.includes(role)
-  const takesAway = holds
-    ? undoOf({ event: 'role.assigned', user_id: user.id, app_id: null, details: { role_code: role } })
-    : undefined
-  const remedy = takesAway && `authctl ${toCommandLine(takesAway)}`
+  const remedy = holds ? `authctl ${toCommandLine(wordsToTakeRole(user.id, role))}` : null
   const head = { user: userRefOf(user), user_id: user.id, role, holds, organizations: within }
   const table = rowsOf(changes, ['at', 'change', 'by', 'organization', 'ip', 'why'])
   return {
     kind: 'report',
-    value: { ...head, changes, remedy: remedy ?? null },
+    value: { ...head, changes, remedy },
     parts: [
       { record: head },
       '',

@@ -12,7 +12,7 @@ import type { Tools } from '../../tools/create-tools.ts'
 const options = {
   app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
   ...userOptions,
-  expires: text('TIME', 'When the access ends: 2027-01-31, 2027-01-31T18:00:00Z, or 30d from now'),
+  expires: text('TIME', 'When the access ends: 2027-01-31, 2027-01-31T18:00:00Z, 30d from now, or never for no end'),
 }
 
 export const addGrant = command({

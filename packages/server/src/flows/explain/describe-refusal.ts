@@ -66,7 +66,10 @@ function describeUnfound({ user, found, namesakes, pools, email }: LoginCase): s
 
 function describeNoGrant(appCode: string, ref: string, { grants }: Entitlements, now: number): string {
   const grant = grants.find(({ app_code }) => app_code === appCode)
-  const remedy = command('grant add', '--app', appCode, '--user', ref)
+  // A revoked grant that was to end is given back with its end.
+  const end = grant?.status === 'revoked' ? grant.expires_at : null
+  const until = end !== null && end > now ? ['--expires', iso(end)] : []
+  const remedy = command('grant add', '--app', appCode, '--user', ref, ...until)
   if (!grant) return `The user has no grant, and the app does not grant automatically. Grant it: ${remedy}`
   if (grant.status === 'revoked') {
     const when = grant.revoked_at === null ? '' : ` at ${iso(grant.revoked_at)}`

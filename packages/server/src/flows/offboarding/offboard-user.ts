@@ -2,9 +2,11 @@ import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { App } from '../../models/app.ts'
 import { Session } from '../../models/session.ts'
 import { UserApp } from '../../models/user-app.ts'
-import { recordEvent, recordEvents } from '../../resources/audit/record-event.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { recordRevocations } from '../../resources/grants/record-revocations.ts'
 import { removeInvitationsTo, removeSentInvitations } from '../../resources/invitations/remove-sent-invitations.ts'
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/remove-memberships.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
@@ -65,13 +67,18 @@ async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise
 
 /** Revokes all active grants, expired ones too. Returns the codes of their apps. */
 async function revokeGrants(deps: Deps<Tx>, userId: string, actor: Actor): Promise<string[]> {
-  const active = (await UserApp.listStates(deps.db, userId)).filter(({ status }) => status === 'active')
-  await UserApp.revokeAllOf(deps.db, userId, deps.clock())
-  await recordEvents(
-    deps,
-    active.map(({ app_id }) => ({ event: 'grant.revoked', actor, userId, appId: app_id })),
+  const grants = await UserApp.revokeAllOf(deps.db, userId, deps.clock())
+  const apps = await App.listCodes(
+    deps.db,
+    grants.map(({ app_id }) => app_id),
   )
-  return active.map(({ app_code }) => app_code)
+  const codes = new Map(apps.map(({ id, code }) => [id, code]))
+  await recordRevocations(
+    deps,
+    grants.map((grant) => ({ grant, appCode: codes.get(grant.app_id)! })),
+    actor,
+  )
+  return [...codes.values()].sort()
 }
 
 async function closeServiceAccounts(

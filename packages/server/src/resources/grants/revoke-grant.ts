@@ -6,11 +6,11 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getApp } from '../apps/get-app.ts'
-import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
 import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 import { presentGrant } from './present.ts'
+import { recordRevocations } from './record-revocations.ts'
 import type { grantRecord } from './schema.ts'
 
 /**
@@ -28,7 +28,7 @@ export async function revokeGrant(
     const revoked = await UserApp.revoke(deps.db, { user_id: user.id, app_id: app.id }, deps.clock())
     if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })
     await assertAdministrableWithout(deps, user.id)
-    await recordEvent(deps, { event: 'grant.revoked', actor, userId: user.id, appId: app.id })
+    await recordRevocations(deps, [{ grant: revoked, appCode: app.code }], actor)
     await raiseTokenVersion(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
     return presentGrant(revoked, app.code, deps.clock())
   })
