@@ -363,7 +363,9 @@ describe('audit', () => {
     await expect.poll(async () => (await shown('grant.revoked')).undo, { timeout: 20_000 }).toBeNull()
     const { id, undo_refused } = await shown('grant.revoked')
     expect(undo_refused).toBe(`The access ended at ${expires_at}, so there is nothing to restore`)
-    expect((await authctl(`audit show ${id} -o table`)).stdout).toMatch(/\n\nThe access ended at .*, so there is nothing to restore\n$/)
+    expect((await authctl(`audit show ${id} -o table`)).stdout).toMatch(
+      /\n\nThe access ended at .*, so there is nothing to restore\n$/,
+    )
     // The grant that came next replaced an ended one.
     await authctl(`grant add ${grant}`)
     expect((await shown('grant.created')).undo).toMatch(/^authctl grant revoke /)

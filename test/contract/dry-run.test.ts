@@ -108,10 +108,6 @@ const writes: Record<string, () => Promise<Write>> = {
     await addMember(service, organization.id, id, ['org_member'])
     return { path: `/admin/users/${id}/offboard`, body: {} }
   },
-  'POST /admin/tokens/trace': async () => ({
-    path: '/admin/tokens/trace',
-    body: { token: (await buildUser(service, app)).refresh_token },
-  }),
   'POST /admin/users/{userId}/logout': async () => ({ path: `/admin/users/${(await newUser()).id}/logout` }),
   'DELETE /admin/users/{userId}/2fa': async () => {
     const { user, access_token } = await buildUser(service, app)
@@ -279,7 +275,8 @@ function withParts(declared: { code: string; name: string }): Json {
 }
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`
-const isAdminWrite = ({ method, path }: Route) => method !== 'GET' && path.startsWith('/admin/')
+const tokenTrace = 'POST /admin/tokens/trace'
+const isAdminWrite = (route: Route) => route.method !== 'GET' && route.path.startsWith('/admin/') && nameOf(route) !== tokenTrace
 const dry = (path: string) => `${path}${path.includes('?') ? '&' : '?'}dry_run=true`
 
 /** A reply without what differs from call to call, and without the secrets that a dry run leaves out. */
@@ -306,12 +303,9 @@ test('every admin write is in the table, and each of them alone takes a dry run 
   const declared = listRoutes().filter(isAdminWrite)
   expect(Object.keys(writes).map((name) => name.replace(/ with .*/, ''))).toEqual(expect.arrayContaining(declared.map(nameOf)))
   for (const route of [...listRoutes(), ...listRootRoutes()]) {
-    const takes = [
-      route.dryRun !== undefined,
-      'dry_run' in (route.query?.shape ?? {}),
-      'x-audit-reason' in (route.headers?.shape ?? {}),
-    ]
-    expect([nameOf(route), ...takes]).toEqual([nameOf(route), ...takes.map(() => isAdminWrite(route))])
+    const takes = ['dry_run' in (route.query?.shape ?? {}), 'x-audit-reason' in (route.headers?.shape ?? {})]
+    const expected = [isAdminWrite(route), isAdminWrite(route) || nameOf(route) === tokenTrace]
+    expect([nameOf(route), ...takes]).toEqual([nameOf(route), ...expected])
   }
   expect(declared.filter(({ dryRun }) => dryRun === 'own').map(nameOf)).toEqual([
     'POST /admin/users/import',
@@ -406,6 +400,21 @@ test('a transaction that fails in a rehearsal is undone, and what comes after it
   })
   expect(seen).toEqual([0, 1])
   expect(await service.deps.db('roles').where({ code })).toEqual([])
+})
+
+test('nobody traces a token without a record of it: a dry run, which would lose the record, is refused', async () => {
+  const { user, refresh_token } = await buildUser(service, app)
+  const trace = (path: string, reason: string) =>
+    service.admin('POST', path, { body: { token: refresh_token }, headers: { 'x-audit-reason': reason } })
+  for (const value of ['true', 'false', '']) {
+    const refused = await trace(`/admin/tokens/trace?dry_run=${value}`, 'unseen')
+    expectError(refused, 'validation_failed')
+    expect(faultsOf(refused)).toEqual(['dry_run: unknown_field'])
+    expect(JSON.stringify(refused.body)).not.toContain(user.id)
+  }
+  expect((await trace('/admin/tokens/trace', 'seen')).status).toBe(200)
+  const events = await auditEvents(service, { event: 'token.traced', user_id: user.id })
+  expect(events.map(({ audit_reason }) => audit_reason)).toEqual(['seen'])
 })
 
 describe('elsewhere the parameter is refused, before anything is looked at', () => {

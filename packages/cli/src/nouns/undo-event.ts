@@ -40,7 +40,8 @@ function undoOfRevocation(grant: Grant, before: Record<string, unknown> | undefi
     return { refusal }
   }
   const end = endIn(before)
-  if (end !== undefined && Date.parse(end) <= now) return { refusal: `The access ended at ${end}, so there is nothing to restore` }
+  if (end !== undefined && Date.parse(end) <= now)
+    return { refusal: `The access ended at ${end}, so there is nothing to restore` }
   return { words: giveBack(grant, before, end === undefined ? [] : ['--expires', end]) }
 }
 

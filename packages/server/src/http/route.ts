@@ -121,9 +121,10 @@ export interface Route {
   plan?(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply | undefined>
   /**
    * Set by `route` on every write of the admin API, which takes `?dry_run=true` and `X-Audit-Reason`. `rehearsed`: the router
-   * runs `handle` in a transaction that it rolls back. `own`: `handle` reads `dry_run` itself. Other routes refuse `dry_run`.
+   * runs `handle` in a transaction that it rolls back. `own`: `handle` reads `dry_run` itself. `refused`: declared by a POST that
+   * only reads, since a dry run would remove the audit of who asked. Routes without this refuse `dry_run` too.
    */
-  dryRun?: 'rehearsed' | 'own'
+  dryRun?: 'rehearsed' | 'own' | 'refused'
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : Record<string, never>
@@ -137,6 +138,7 @@ interface RouteDeclaration<
   L extends z.ZodType | undefined,
 > extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'handle' | 'plan' | 'dryRun'> {
   auth: A
+  dryRun?: 'refused'
   params?: P
   query?: Q
   body?: B
@@ -170,12 +172,9 @@ const nothing = z.strictObject({})
 function withWriteOptions(declared: Route): Route {
   const { query = nothing, headers = z.object({}) } = declared
   const isOwn = 'dry_run' in query.shape
-  return {
-    ...declared,
-    query: isOwn ? query : query.extend({ dry_run: dryRun }),
-    headers: headers.extend({ 'x-audit-reason': auditReason }),
-    dryRun: isOwn ? 'own' : 'rehearsed',
-  }
+  const audited = { ...declared, query, headers: headers.extend({ 'x-audit-reason': auditReason }) }
+  if (declared.dryRun === 'refused' || isOwn) return { ...audited, dryRun: declared.dryRun ?? 'own' }
+  return { ...audited, query: query.extend({ dry_run: dryRun }), dryRun: 'rehearsed' }
 }
 
 export function ok(body: unknown): Reply {

@@ -125,7 +125,7 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
   const { ip, requestId } = ctx.state.origin
   try {
     const sentQuery = readQuery(ctx)
-    if (!route.dryRun && 'dry_run' in sentQuery)
+    if ((route.dryRun ?? 'refused') === 'refused' && 'dry_run' in sentQuery)
       throw fieldError('dry_run', 'unknown_field', 'is allowed only on writes under /admin')
     const takesSecrets = takesClientSecrets(route)
     const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)

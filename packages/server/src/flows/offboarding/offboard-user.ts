@@ -72,13 +72,11 @@ async function revokeGrants(deps: Deps<Tx>, userId: string, actor: Actor): Promi
     deps.db,
     grants.map(({ app_id }) => app_id),
   )
-  const codes = new Map(apps.map(({ id, code }) => [id, code]))
-  await recordRevocations(
-    deps,
-    grants.map((grant) => ({ grant, appCode: codes.get(grant.app_id)! })),
-    actor,
+  const revoked = apps.flatMap(({ id, code }) =>
+    grants.filter(({ app_id }) => app_id === id).map((grant) => ({ grant, appCode: code })),
   )
-  return [...codes.values()].sort()
+  await recordRevocations(deps, revoked, actor)
+  return revoked.map(({ appCode }) => appCode).sort()
 }
 
 async function closeServiceAccounts(

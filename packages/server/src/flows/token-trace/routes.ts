@@ -11,8 +11,9 @@ export const tokenTraceRoutes: Route[] = [
     description:
       'For a token that was found where it should not be: an access token, a refresh token, a machine token, or the token of a ' +
       'service account. Changes nothing: a refresh token stays unused. The audit log records who asked and about whom, never ' +
-      'the token.',
+      'the token. That record is the only thing it writes, so it refuses `dry_run`, which would leave it out.',
     auth: 'system_admin',
+    dryRun: 'refused',
     noStore: true,
     body: traceTokenBody,
     responses: { 200: tokenTrace },
