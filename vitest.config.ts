@@ -47,7 +47,7 @@ const fullLaneOnly = isFastLane
       'packages/server/src/adapters/password-hasher',
       'test/cli/{completion,dashboard,declarative-round-trip,long-lists,on-call,probe,probe-examples}',
       'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
-      'test/contract/{*-servers,6-rotation-guide,hash-fairness,production-secrets,programs,released-schema,restore}',
+      'test/contract/{*-servers,6-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
       'test/e2e/{api-reference,behind-proxies,browser-spa,dashboard,npm-start,react,sso-spa}',
       'test/faults/*',
       'test/packaging/{example-tests,packages,programs,quickstarts,sdk}',

@@ -97,7 +97,8 @@ test.each([
 ])('behind a proxy that writes ports, %s and %s are one client and %s is another', async (...forwarded) => {
   const world = await build('1000/60', { AUTH_TRUST_PROXY: '1' })
   for (const value of forwarded) await tryLogin(world, { headers: { 'x-forwarded-for': value } })
-  expect(Object.values(await addressesIn(world.service)).sort()).toEqual([1, 2])
+  const counted = Object.entries(await addressesIn(world.service)).filter(([key]) => !key.endsWith('/48'))
+  expect(counted.map(([, count]) => count).sort()).toEqual([1, 2])
 })
 
 describe('what is counted', () => {
@@ -109,6 +110,8 @@ describe('what is counted', () => {
     await service.call('POST', '/auth/login', { body: '{' })
     await service.call('POST', '/auth/register', { body: {} })
     await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+    expect(await countedBy(service)).toEqual({ 'ip:127.0.0.1': 4 })
+    await service.call('POST', '/auth/refresh', { body: { refresh_token: 'grt_nothing' } })
     await service.call('POST', '/auth/logout', { body: { refresh_token: 'grt_nothing' } })
     expect(await countedBy(service)).toEqual({ 'ip:127.0.0.1': 6 })
 
@@ -124,6 +127,39 @@ describe('what is counted', () => {
       headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
     })
     expect(await countedBy(service)).toEqual({ 'ip:127.0.0.1': 6 })
+  })
+
+  test('refreshes that fail, however many succeed', async () => {
+    const { service, app } = await build('3/60')
+    let { refresh_token } = await buildUser(service, app)
+    await service.deps.db('rate_limits').delete()
+    for (let i = 0; i < 5; i += 1) {
+      const reply = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+      expect(reply.status).toBe(200)
+      refresh_token = reply.body.refresh_token
+    }
+    expect(await countedBy(service)).toEqual({})
+    const failing = [{ refresh_token: 'grt_nothing' }, {}, '{']
+    for (const body of failing) expect((await service.call('POST', '/auth/refresh', { body })).status).toBeOneOf([400, 401])
+    const refused = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+    expectError(refused, 'rate_limited')
+    expect(refused.headers.get('retry-after')).toBe('60')
+    service.advance(60)
+    expect((await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status).toBe(200)
+  })
+
+  test('an IPv6 /48 as a whole, up to ten times the limit of one /64', async () => {
+    const world = await build('2/60', { AUTH_TRUST_PROXY: '1' })
+    const from = (address: string) => tryLogin(world, { headers: { 'x-forwarded-for': address } })
+    const replies = await atOnce(30, (index) => from(`2001:db8:1:${index}::1`))
+    expect(replies.filter(({ status }) => status === 401)).toHaveLength(20)
+    expect(replies.filter(({ status }) => status === 429)).toHaveLength(10)
+    expectError(await from('2001:db8:1:ffff::1'), 'rate_limited')
+    expectError(await from('2001:db8:2:ffff::1'), 'invalid_credentials')
+    // A call that the /48 has no room for does not count against its /64.
+    const counted = await addressesIn(world.service)
+    expect(counted['ip:2001:db8:1::/48']).toBe(20)
+    expect(Object.values(counted).reduce((sum, count) => sum + count, 0)).toBe(20 + 20 + 2)
   })
 
   test('every such route, by its declaration', () => {
@@ -228,7 +264,7 @@ describe('a bearer', () => {
       return [status, ((await addressesIn(service))['ip:127.0.0.1'] ?? 0) - before]
     }
     expect(await counts('/auth/refresh', { refresh_token: own.refresh_token })).toEqual([200, 0])
-    expect(await counts('/auth/refresh', { refresh_token: foreign.refresh_token })).toEqual([200, 1])
+    expect(await counts('/auth/refresh', { refresh_token: foreign.refresh_token })).toEqual([200, 0])
     expect(await counts('/auth/refresh', { refresh_token: 'grt_nothing' })).toEqual([401, 1])
     // Only the fields that the route reads can name the app.
     expect(await counts('/auth/refresh', { refresh_token: 'grt_nothing', app_code: app.code, token: 'x' })).toEqual([401, 1])
@@ -362,6 +398,7 @@ describe('X-Forwarded-For', () => {
     expectError(await tryLogin(world, forwarded('::ffff:c633:6407')), 'rate_limited')
     expect(await countedBy(world.service)).toEqual({
       'ip:198.51.100.7': 2,
+      'ip:2001:db8:1::/48': 3,
       'ip:2001:db8:1:2::/64': 2,
       'ip:2001:db8:1:3::/64': 1,
     })

@@ -59,7 +59,8 @@ describe('a form', () => {
   })
 
   test('/auth/token and /auth/introspect take at most 50 fields', async () => {
-    const account = { name: 'caller', service: 'caller', scopes: ['tokens:introspect'], app_codes: ['authctl'] }
+    const scopes = ['tokens:introspect', 'tokens:issue']
+    const account = { name: 'caller', service: 'caller', scopes, app_codes: ['authctl'] }
     const { token } = (await service.admin('POST', '/admin/service-accounts', { body: account })).body
     for (const path of ['/auth/token', '/auth/introspect']) {
       const headers = { 'content-type': formType, authorization: `Bearer ${token}` }
@@ -87,6 +88,29 @@ test('a call with a client secret counts by address, before its body is read, un
   }
   expectError(await limited.call('POST', '/auth/introspect', { token: 'garbage', body: { token: 'x' } }), 'rate_limited')
   expect((await limited.call('POST', '/auth/introspect', { token: client_secret, body: { token: 'x' } })).status).toBe(200)
+})
+
+describe('a list of permissions', () => {
+  const register = async (scopes: string[], body: string): Promise<Reply> => {
+    const name = `caller-${scopes.length}-${body.length}`
+    const { token } = (await service.admin('POST', '/admin/service-accounts', { body: { name, service: 'shop', scopes } })).body
+    return service.call('POST', '/admin/permissions/register', { token, body })
+  }
+
+  test('is not read from a service account without the scope', async () => {
+    expectError(await register([], '{'), 'scope_required')
+  })
+
+  test('is not judged if its service is not the caller’s', async () => {
+    const permissions = JSON.stringify(Array.from({ length: 6_000 }, () => 'x'))
+    expectError(await register(['permissions:register'], `{"service":"other","permissions":${permissions}}`), 'service_mismatch')
+  })
+
+  test('is counted before its entries are judged', async () => {
+    const reply = await register(['permissions:register'], `{"service":"shop","permissions":[${'0,'.repeat(200_000)}0]}`)
+    expectError(reply, 'validation_failed')
+    expect(reply.body.errors).toEqual([{ path: 'permissions', code: 'too_long', message: 'must have at most 5000 entries' }])
+  })
 })
 
 test('an answer lists at most 100 faults', async () => {

@@ -42,7 +42,8 @@ import { organizationRoutes } from './resources/organizations/routes.ts'
 import { permissionRoutes } from './resources/permissions/routes.ts'
 import { poolRoutes } from './resources/pools/routes.ts'
 import { findAppOfToken } from './resources/rate-limits/find-app-of-token.ts'
-import { giveBackAttempt, takeAttempt } from './resources/rate-limits/take-attempt.ts'
+import { assertRoomForAddress, takeByAddress } from './resources/rate-limits/limit-address.ts'
+import { giveBackAttempts } from './resources/rate-limits/take-attempt.ts'
 import { revocationRoutes } from './resources/revocations/routes.ts'
 import { roleRoutes } from './resources/roles/routes.ts'
 import { secondFactorRoutes } from './resources/second-factors/routes.ts'
@@ -127,7 +128,8 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
     { prefix: BASE_PATH, routes: listRoutes() },
     { prefix: '', routes: listRootRoutes().filter((route) => route !== metricsRoute || servesMetrics) },
   ]
-  const callers = { authenticate: authenticateCaller, authenticateConsumer, takeAttempt, giveBackAttempt, findAppOfToken }
+  const limits = { takeByAddress, assertRoomForAddress, giveBackAttempts, findAppOfToken }
+  const callers = { authenticate: authenticateCaller, authenticateConsumer, ...limits }
   const routing = createRouting(deps, mounts, { ...callers, rehearse: rehearsal, onReply: options.onReply })
   const app = new Koa()
   app.use(requestLog(deps))

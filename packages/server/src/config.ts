@@ -205,7 +205,7 @@ export const settings = z.object({
   ),
   AUTH_RATE_LIMIT_IP: withDefault(
     limit,
-    'Per IP address: POSTs to pages, POSTs under `/auth/` that need no bearer token, and wrong client secrets; COUNT/SECONDS or `off`',
+    'Per IP address: POSTs to pages, POSTs under `/auth/` that need no bearer token, and wrong client secrets; a refresh counts only if it fails; an IPv6 /48 as a whole has ten times the limit of a /64; COUNT/SECONDS or `off`',
     '1000/60',
     '100/60',
   ),

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { z } from 'zod'
 import { fieldError } from '../errors.ts'
-import { isSoundText } from './url-encoded.ts'
+import { isSoundText } from '../lib/json.ts'
 
 const header = 'X-Audit-Reason'
 const maxCharacters = 500

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
 import type { AssertedConsumer, Caller, ConsumerCaller } from '../lib/caller.ts'
 import { looksLikeServiceToken } from '../lib/service-token.ts'
-import type { AuthenticateCaller, RouteAuth } from './route.ts'
+import type { AuthenticateCaller, Route } from './route.ts'
 
 /** Verifies the assertion of a consumer and looks up its app; handed in by `app.ts`. */
 export type AuthenticateConsumer = (deps: Deps, assertion: string) => Promise<AssertedConsumer>
@@ -26,10 +26,13 @@ export function serviceTokenIn(secret: unknown): string | undefined {
   return typeof secret === 'string' && looksLikeServiceToken(secret) ? secret : undefined
 }
 
-/** Authenticates the caller that a route requires. A public route gets undefined, and its token is not checked. */
+/**
+ * Authenticates the caller that a route requires, and refuses a service account without the scope of the route. A public route
+ * gets undefined, and its token is not checked.
+ */
 export async function authorize(
   deps: Deps,
-  auth: RouteAuth,
+  { auth, scope }: Pick<Route, 'auth' | 'scope'>,
   bearer: string | undefined,
   { authenticate, authenticateConsumer }: { authenticate: AuthenticateCaller; authenticateConsumer: AuthenticateConsumer },
 ): Promise<Caller | AssertedConsumer | undefined> {
@@ -48,7 +51,11 @@ export async function authorize(
     if (caller.kind !== 'user') throw new ApiError('token_invalid', { detail: 'An access token of a user is required' })
     return caller
   }
-  if ((auth === 'service' || takesServiceAccounts) && caller.kind === 'service_account') return caller
+  if ((auth === 'service' || takesServiceAccounts) && caller.kind === 'service_account') {
+    const refusal = scope && caller.authority.refuseWithout(scope)
+    if (refusal) throw new ApiError(refusal.code, refusal)
+    return caller
+  }
   const refusal = caller.authority.refuseAdministration()
   if (!refusal) return caller
   const asksForService = auth === 'service' && refusal.code === 'system_admin_required'

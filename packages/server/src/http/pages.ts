@@ -8,7 +8,6 @@ import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { PageReply, WebPage } from './page.ts'
 import { pageHeaders, renderHelp } from './page-layout.ts'
-import { limitByAddress } from './rate-limit.ts'
 import { readForm } from './request-body.ts'
 import { naming } from './request-log.ts'
 import type { RouterOptions } from './router.ts'
@@ -19,7 +18,11 @@ import { validate } from './validate.ts'
 const methods = ['GET', 'HEAD', 'POST']
 
 /** Serves pages, and their errors as pages. Other paths go to the next middleware. A POST is limited like one under `/auth/`. */
-export function servePages(deps: Deps<Pool>, pages: readonly WebPage[], options: Pick<RouterOptions, 'takeAttempt'>): Middleware {
+export function servePages(
+  deps: Deps<Pool>,
+  pages: readonly WebPage[],
+  options: Pick<RouterOptions, 'takeByAddress'>,
+): Middleware {
   const byPath = new Map(
     pages.map((page) => {
       const refuse = errorHandler(deps, (ctx, error, requestId) => sendView(ctx, refusalView(page, error, requestId)))
@@ -35,10 +38,15 @@ export function servePages(deps: Deps<Pool>, pages: readonly WebPage[], options:
   }
 }
 
-async function answer(deps: Deps<Pool>, page: WebPage, ctx: Context, options: Pick<RouterOptions, 'takeAttempt'>): Promise<void> {
+async function answer(
+  deps: Deps<Pool>,
+  page: WebPage,
+  ctx: Context,
+  options: Pick<RouterOptions, 'takeByAddress'>,
+): Promise<void> {
   const { origin } = ctx.state
   if (ctx.method === 'POST') {
-    await limitByAddress(deps, origin.ip, options)
+    await options.takeByAddress(deps, 'ip', origin.ip)
     const form = validate(page.form, await readForm(ctx))
     send(ctx, await page.submit(deps, { form, origin }))
   } else {

@@ -2,12 +2,10 @@ import type { Context, Middleware } from 'koa'
 import { koaBody, HttpMethodEnum as Method } from 'koa-body'
 import { ApiError } from '../errors.ts'
 import { isRecord } from '../lib/is-record.ts'
-import { duplicateName, type ParsedJson, parseJson } from '../lib/json.ts'
-import { isSoundText, parseUrlEncoded } from './url-encoded.ts'
+import { isSoundText, JsonFault, type ParsedJson, parseJson } from '../lib/json.ts'
+import { parseUrlEncoded } from './url-encoded.ts'
 
 const usualLimitBytes = 64 * 1024
-const maxDepth = 32
-const maxNameShown = 200
 const maxFormFields = 50
 const formType = 'application/x-www-form-urlencoded'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -98,7 +96,8 @@ async function collect(ctx: Context, types: string[], limitBytes: number): Promi
 function parseForm(text: string): Record<string, unknown> {
   const form = parseUrlEncoded(text, maxFormFields)
   if (!form) throw new ApiError('invalid_json', { detail: `The form has more than ${maxFormFields} fields` })
-  assertSound(form, 1)
+  if (!Object.entries(form).flat(2).every(isSoundText))
+    throw new ApiError('invalid_json', { detail: 'A field contains a NUL or half a surrogate pair' })
   return form
 }
 
@@ -107,34 +106,14 @@ function parseForm(text: string): Record<string, unknown> {
  * Throws `invalid_json`.
  */
 export function parseObject(bytes: Buffer): ParsedBody {
-  let text: string
   let parsed: ParsedJson
   try {
-    text = utf8.decode(bytes)
-    parsed = parseJson(text)
+    parsed = parseJson(utf8.decode(bytes))
   } catch (cause) {
-    throw new ApiError('invalid_json', { detail: 'The body is not valid JSON in UTF-8', cause })
+    const detail = cause instanceof JsonFault ? cause.message : 'The body is not valid JSON in UTF-8'
+    throw new ApiError('invalid_json', { detail, cause })
   }
   const { value, verbatim } = parsed
   if (!isRecord(value) || !isRecord(verbatim)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
-  assertSound(value, 1)
-  const duplicate = duplicateName(text, value)
-  if (duplicate !== undefined)
-    throw new ApiError('invalid_json', { detail: `${duplicate.slice(0, maxNameShown)}: appears twice in one object` })
   return { value, verbatim }
-}
-
-/** Refuses what JSON allows but a database or another program cannot hold: NUL, lone surrogates, huge numbers, deep nesting. */
-function assertSound(value: unknown, depth: number): void {
-  if (typeof value === 'string') {
-    if (!isSoundText(value)) throw new ApiError('invalid_json', { detail: 'A string contains a NUL or half a surrogate pair' })
-  } else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new ApiError('invalid_json', { detail: 'A number is out of range' })
-  } else if (typeof value === 'object' && value !== null) {
-    if (depth > maxDepth) throw new ApiError('invalid_json', { detail: `The body is nested deeper than ${maxDepth} levels` })
-    for (const [key, member] of Object.entries(value)) {
-      assertSound(key, depth)
-      assertSound(member, depth + 1)
-    }
-  }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { ServiceScope } from '../lib/authority.ts'
 import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 import { dryRun } from '../lib/fields.ts'
 import type { SentBack } from '../lib/sent-back.ts'
@@ -83,6 +84,8 @@ export interface Route {
   auth: RouteAuth
   /** Replaces the usual lookup of the caller, to read what the route needs along with it. */
   authenticate?: AuthenticateCaller
+  /** The scope that a service account needs. It is asked for before the body is read. */
+  scope?: ServiceScope
   params?: z.ZodObject | undefined
   query?: z.ZodObject | undefined
   body?: z.ZodType | undefined
@@ -92,6 +95,8 @@ export interface Route {
   lines?: z.ZodType | undefined
   /** The record that the body changes. Clients can send it back whole: members that the body cannot set go to `sentBack`. */
   record?: z.ZodObject
+  /** Throws if the caller may not send this body. It is asked before the body is validated, which takes long for a large one. */
+  assertMaySend?(caller: CallerOf<RouteAuth>, sent: Record<string, unknown>): void
   /** The largest body that the route accepts. Default: 64 KiB. */
   bodyLimitBytes?: number
   /** The headers that the route reads. */
@@ -111,6 +116,8 @@ export interface Route {
   navigation?: boolean
   /** A call without an `app_code` in its body is about the app of AUTH_DEFAULT_APP_CODE. */
   takesDefaultApp?: boolean
+  /** For a call that costs little and that one address makes for many people: AUTH_RATE_LIMIT_IP counts it only if it fails. */
+  countsFailuresOnly?: boolean
   /** Works without the database, so it never answers `unavailable`. */
   offline?: boolean
   handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
@@ -136,7 +143,10 @@ interface RouteDeclaration<
   B extends z.ZodType | undefined,
   H extends z.ZodObject | undefined,
   L extends z.ZodType | undefined,
-> extends Omit<Route, 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'handle' | 'plan' | 'dryRun'> {
+> extends Omit<
+    Route,
+    'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'assertMaySend' | 'handle' | 'plan' | 'dryRun'
+  > {
   auth: A
   dryRun?: 'refused'
   params?: P
@@ -144,6 +154,7 @@ interface RouteDeclaration<
   body?: B
   headers?: H
   lines?: L
+  assertMaySend?(caller: CallerOf<A>, sent: Record<string, unknown>): void
   handle(deps: Deps<Pool>, request: RouteRequest<A, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>): Promise<Reply>
   plan?(
     deps: Deps<Pool>,
@@ -215,6 +226,7 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
   if (isLimitedByAddress(declared) || takesClientSecrets(declared)) codes.push('rate_limited')
+  if (declared.scope) codes.push('scope_required')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
   return codes
 }

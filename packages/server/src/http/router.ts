@@ -8,20 +8,21 @@ import type { Deps } from '../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
+import { isSoundText } from '../lib/json.ts'
 import { partSentBack } from '../lib/sent-back.ts'
 import { auditReasonOf } from './audit-reason.ts'
 import { type AuthenticateConsumer, authorize, bearerOf, serviceTokenIn, serviceTokenOf } from './authenticate.ts'
 import type { AnsweringRoute } from './count-replies.ts'
 import { errorHandler, toApiError } from './error-handler.ts'
 import { writeErrorOrPage } from './error-page.ts'
-import { type LimitOptions, limitByAddress, limitCall } from './rate-limit.ts'
+import { type LimitOptions, limitCall } from './rate-limit.ts'
 import { type ParsedBody, readBody, readLines } from './request-body.ts'
 import { parseLines } from './request-lines.ts'
 import { naming } from './request-log.ts'
 import { isLimitedByAddress, type Reply, type Route, type RouteAuth, type RouteRequest, takesClientSecrets } from './route.ts'
 import { sendJson } from './send-json.ts'
 import { setRetryAfter } from './set-retry-after.ts'
-import { isSoundText, readQuery, soundQuery } from './url-encoded.ts'
+import { readQuery, soundQuery } from './url-encoded.ts'
 import { validate } from './validate.ts'
 
 // Loads the CommonJS build. The other build imports `node:http`; `http/node-http.ts` says what that costs.
@@ -123,25 +124,23 @@ function isSoundPath(path: string): boolean {
 async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: RouterOptions): Promise<void> {
   if (route.noStore) ctx.set('Cache-Control', 'no-store')
   const { ip, requestId } = ctx.state.origin
+  const takesSecrets = takesClientSecrets(route)
+  let isCountedIfRefused = takesSecrets || route.countsFailuresOnly === true
   try {
     const sentQuery = readQuery(ctx)
     if ((route.dryRun ?? 'refused') === 'refused' && 'dry_run' in sentQuery)
       throw fieldError('dry_run', 'unknown_field', 'is allowed only on writes under /admin')
-    const takesSecrets = takesClientSecrets(route)
     const ofHeader = bearerOf(ctx) ?? (takesSecrets ? serviceTokenOf(ctx) : undefined)
     const isSecretInBody = takesSecrets && ofHeader === undefined
-    // Strangers can send such bodies too, so the call counts until its secret has proven right.
-    const attempt = isSecretInBody ? await limitByAddress(deps, ip, options) : undefined
+    // Strangers can send such bodies too.
+    if (isSecretInBody) await options.assertRoomForAddress(deps, 'ip', ip)
     // An unreadable body holds no secret, so the call fails with `token_missing`.
     const readEarly = isSecretInBody ? await read(route, ctx).catch(() => undefined) : undefined
     const bearer = ofHeader ?? serviceTokenIn(readEarly?.value.client_secret)
     const limitByBody = isLimitedByAddress(route) ? await limitCall(deps, route, { ip, bearer }, options) : undefined
     const authenticate = route.authenticate ?? options.authenticate
-    const caller = await authorize(deps, route.auth, bearer, { ...options, authenticate }).catch(async (error: unknown) => {
-      if (takesSecrets && !isSecretInBody) await limitByAddress(deps, ip, options)
-      throw error
-    })
-    await options.giveBackAttempt(deps, attempt)
+    const caller = await authorize(deps, route, bearer, { ...options, authenticate })
+    isCountedIfRefused &&= !takesSecrets
     const params = parseParams(route, ctx.params)
     const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
     const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
@@ -149,11 +148,13 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     if (isDryRun) ctx.set('X-Dry-Run', 'true')
     const auditReason = route.dryRun && auditReasonOf(ctx)
     const sent = readEarly ?? (await read(route, ctx))
+    route.assertMaySend?.(caller, sent.value)
     const { given, sentBack } = partsOf(route, sent.value)
     const body = route.body ? validate(route.body, given) : {}
     if (takesSecrets && ofHeader !== undefined && sent.value.client_secret !== undefined)
       throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
     const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
+    isCountedIfRefused &&= exemptApp === undefined
     const headers = route.headers ? validate(route.headers, ctx.headers) : {}
     const lines = route.lines ? parseLines(await readLines(ctx, route.bodyLimitBytes), route.lines) : []
     const origin = { ...ctx.state.origin, exemptApp, auditReason }
@@ -171,11 +172,27 @@ async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: Rou
     // Koa turns a null body into 204, so set the status of a response without a body again.
     ctx.status = reply.status
     options.onReply?.(route, { requestId, status: reply.status, body: reply.body })
-  } catch (error) {
+  } catch (thrown) {
+    const error = isCountedIfRefused ? await countRefusal(deps, thrown, { ip, options }) : thrown
     const { status, code } = toApiError(error)
     options.onReply?.(route, { requestId, status, code })
     throw error
   }
+}
+
+/** Counts a refused call by address. Returns the error to answer with: `rate_limited` once the address has no attempt left. */
+async function countRefusal(
+  deps: Deps<Pool>,
+  error: unknown,
+  { ip, options }: { ip: string; options: RouterOptions },
+): Promise<unknown> {
+  const { status, code } = toApiError(error)
+  // A service account that lacks the scope has shown who it is.
+  if (status >= 500 || code === 'rate_limited' || code === 'scope_required') return error
+  return options.takeByAddress(deps, 'ip', ip).then(
+    () => error,
+    (limited: unknown) => limited,
+  )
 }
 
 /** Whether a body is neither text nor bytes. */

@@ -1,9 +1,9 @@
 import type { Context } from 'koa'
 import { fieldError } from '../errors.ts'
+import { isSoundText } from '../lib/json.ts'
 
 const maxQueryBytes = 8 * 1024
 const maxQueryParameters = 100
-const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
 /** The fields of a text such as `a=1&b=2`. A name that appears more than once has a list of its values. */
 export type UrlEncoded = Record<string, string | string[]>
@@ -45,9 +45,4 @@ export function parseUrlEncoded(text: string, most: number): UrlEncoded | undefi
   }
   // `Object.fromEntries` defines every member as an own property, even `__proto__`.
   return Object.fromEntries(fields)
-}
-
-/** Whether a database and other programs can hold the text: it has no NUL and no half of a surrogate pair. */
-export function isSoundText(text: string): boolean {
-  return !unsoundString.test(text)
 }

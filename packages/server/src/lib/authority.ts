@@ -64,7 +64,8 @@ export interface UserAuthority extends Authority {
 
 /** Service accounts may also be allowed three things that users never are. */
 export interface ServiceAuthority extends Authority {
-  refuseIntrospection(): Refusal | undefined
+  /** For a route that needs the scope, whatever its body says. */
+  refuseWithout(scope: ServiceScope): Refusal | undefined
   mayIntrospect(appCode: string | null): boolean
   /** For getting a machine token for the app. */
   refuseMachineToken(appCode: string): Refusal | undefined
@@ -131,6 +132,7 @@ export function authorityOfServiceAccount(account: {
   const holds = (scope: (typeof appScopes)[number], appCode: string | null | undefined): boolean =>
     account.scopes.includes(scope) && appCode != null && account.appCodes.includes(appCode)
   return {
+    refuseWithout,
     refuseAdministration: () => ({ code: 'system_admin_required' }),
     refuseRegisterOrReturn(appCode) {
       const withoutScope = refuseWithout('users:register_or_return')
@@ -138,20 +140,17 @@ export function authorityOfServiceAccount(account: {
       return { code: 'scope_required', detail: 'This service account may not register users through this app' }
     },
     refusePermissionsOf(service) {
-      const detail = `This service account may register only the permissions of ${account.service}`
-      return (
-        refuseWithout('permissions:register') ?? (service === account.service ? undefined : { code: 'service_mismatch', detail })
-      )
+      if (service === account.service) return undefined
+      return { code: 'service_mismatch', detail: `This service account may register only the permissions of ${account.service}` }
     },
     mayOverride: (source, target) => holds('users:override', source) && holds('users:override', target),
     // `users:override` does not cover `org_admin`, which an app must declare.
     mayGiveRole: (appCode, role) =>
       holds('users:override', appCode) && role?.assignable_by === 'org_admin' && role.code !== 'org_admin',
-    refuseIntrospection: () => refuseWithout('tokens:introspect'),
     mayIntrospect: (appCode) => holds('tokens:introspect', appCode),
     refuseMachineToken(appCode) {
-      const detail = 'This service account may not get tokens for this app'
-      return refuseWithout('tokens:issue') ?? (holds('tokens:issue', appCode) ? undefined : { code: 'scope_required', detail })
+      if (holds('tokens:issue', appCode)) return undefined
+      return { code: 'scope_required', detail: 'This service account may not get tokens for this app' }
     },
     mayBeExemptFromLimits: account.scopes.includes('limits:exempt'),
     isExemptFromLimits: (appCode) => holds('limits:exempt', appCode),

@@ -147,8 +147,17 @@ export const webUrl = z
       context.addIssue({ code: 'custom', message: 'must not contain user info' })
   })
 
-export function list<T extends z.ZodType>(entry: T, most: number = MAX_LIST): z.ZodArray<T> {
-  return z.array(entry).max(most)
+/** A list of `least` to `most` entries, which are counted before any of them is judged. */
+export function list<T extends z.ZodType>(entry: T, most: number = MAX_LIST, least = 0) {
+  const entries = z.array(entry).max(most)
+  return z.preprocess(
+    (value, context) => {
+      if (!Array.isArray(value) || value.length <= most) return value
+      context.addIssue({ code: 'too_big', origin: 'array', maximum: most, inclusive: true, input: value })
+      return z.NEVER
+    },
+    least > 0 ? entries.min(least) : entries,
+  )
 }
 
 /** `null` and the empty string both clear an optional field of an admin body. */

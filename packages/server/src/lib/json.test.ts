@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { duplicateName, parseJson } from './json.ts'
+import { JsonFault, parseJson } from './json.ts'
 
 test.each([
   '{"a":12345678901234567890}',
-  '{"a":[1.0,1e3,1E+3,-0,0.10,1e999,{"b":0.1000000000000000055511151231257827}],"c":"1.0"}',
+  '{"a":[1.0,1e3,1E+3,-0,0.10,{"b":0.1000000000000000055511151231257827}],"c":"1.0"}',
   '{"__proto__":{"a":1.0},"constructor":2.50}',
 ])('the digits of %s are kept, beside numbers for the program', (text) => {
   const { value, verbatim } = parseJson(text)
@@ -17,7 +17,7 @@ test('a text whose numbers JavaScript keeps is parsed into one value', () => {
   expect(value).toBe(verbatim)
 })
 
-describe('a name that stands twice', () => {
+describe('a name that an object has twice', () => {
   test.each([
     ['{"a":1,"a":1}', 'a'],
     ['{"a":1,"b":{"c":1,"d":[{"e":1,"f":2,"e":1}]}}', 'e'],
@@ -25,24 +25,43 @@ describe('a name that stands twice', () => {
     ['{"__proto__":1,"__proto__":2}', '__proto__'],
     ['{"a":{"x":1},"a":{"x":1}}', 'a'],
     ['{"":1,"":2}', ''],
-  ])('of %s is %j', (text, name) => {
-    expect(duplicateName(text, JSON.parse(text))).toBe(name)
+    [`{"${'x'.repeat(300)}":1,"${'x'.repeat(300)}":2}`, 'x'.repeat(200)],
+  ])('is refused: %s', (text, name) => {
+    expect(() => parseJson(text)).toThrow(new JsonFault(`${name}: appears twice in one object`))
   })
 
   test.each(['{"a":{"a":{"a":["a","a:","\\":",":"]}}}', '{"a" \n:"b\\\\","c":"\\\\\\":"}', '{}', '["a","a"]'])(
-    'is none in %s',
+    'is not in %s',
     (text) => {
-      expect(duplicateName(text, JSON.parse(text))).toBeUndefined()
+      expect(parseJson(text).value).toEqual(JSON.parse(text))
     },
   )
 
-  test('is none in whatever JSON.stringify writes', () => {
+  test('is not in what JSON.stringify writes', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
+      fc.property(fc.jsonValue({ maxDepth: 20 }), (value) => {
         const text = JSON.stringify(value, null, 1)
-        expect(duplicateName(text, JSON.parse(text))).toBeUndefined()
         expect(JSON.stringify(parseJson(text).value)).toBe(JSON.stringify(value))
       }),
     )
   })
 })
+
+test.each([
+  ['{"a":"\\u0000"}', 'A string contains a NUL or half a surrogate pair'],
+  ['{"\\ud800":1}', 'A string contains a NUL or half a surrogate pair'],
+  ['{"a":["\\udc00\\ud800"]}', 'A string contains a NUL or half a surrogate pair'],
+  ['{"a":1e999}', 'A number is out of range'],
+  [`{"a":-${'9'.repeat(400)}}`, 'A number is out of range'],
+  [`{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 'The body is nested deeper than 32 levels'],
+  [`{${Array.from({ length: 100_001 }, (_, index) => `"${index}":0`).join()}}`, 'The body has more than 100000 names'],
+])('%.20s is refused: %s', (text, message) => {
+  expect(() => parseJson(text)).toThrow(new JsonFault(message))
+})
+
+test.each(['{"a":"\\ud83d\\ude00"}', '{"a":"\\\\u0000"}', `{"a":${'['.repeat(31)}${']'.repeat(31)}}`])(
+  '%s is accepted',
+  (text) => {
+    expect(parseJson(text)).toEqual({ value: JSON.parse(text), verbatim: JSON.parse(text) })
+  },
+)

@@ -18,12 +18,54 @@ export interface ParsedJson {
   verbatim: unknown
 }
 
-/** Parses a JSON text once, for validation and for passing it on. Throws a `SyntaxError`. */
+/** JSON that a database or another program cannot hold, or would read differently. The message is for the sender. */
+export class JsonFault extends Error {}
+
+const maxDepth = 32
+const maxNames = 100_000
+const maxNameShown = 200
+const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+/** Only escapes can write a NUL or half a surrogate pair in valid UTF-8. */
+const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/
+/** A number that JavaScript may write with other digits, or a string that looks like one. */
+const suspiciousDigits = /\d[.eE]|\d{16}|-0/
+
+/**
+ * Parses a JSON text once, for validation and for passing it on. Throws a `SyntaxError`, and a `JsonFault` for a NUL or half a
+ * surrogate pair, a number out of range, a name that an object has twice, and a text that is too deep or has too many names.
+ */
 export function parseJson(text: string): ParsedJson {
+  const value: unknown = JSON.parse(text)
+  const kept = countNames(value, 1)
+  const written = countWrittenNames(text)
+  if (written > maxNames) throw new JsonFault(`The body has more than ${maxNames} names`)
+  if (written !== kept) throw new JsonFault(`${duplicateName(text).slice(0, maxNameShown)}: appears twice in one object`)
+  if (suspiciousEscape.test(text)) assertSoundStrings(value)
+  return suspiciousDigits.test(text) ? withDigits(text) : { value, verbatim: value }
+}
+
+/** Whether a database and other programs can hold the text: it has no NUL and no half of a surrogate pair. */
+export function isSoundText(text: string): boolean {
+  return !unsoundString.test(text)
+}
+
+function assertSoundStrings(value: unknown): void {
+  if (typeof value === 'string') {
+    if (!isSoundText(value)) throw new JsonFault('A string contains a NUL or half a surrogate pair')
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      assertSoundStrings(name)
+      assertSoundStrings(member)
+    }
+  }
+}
+
+function withDigits(text: string): ParsedJson {
   let isExact = true
   const verbatim: unknown = JSON.parse(text, (_, value: unknown, context?: { source?: string }) => {
     const digits = context?.source
     if (typeof value !== 'number' || digits === undefined || String(value) === digits) return value
+    if (!Number.isFinite(value)) throw new JsonFault('A number is out of range')
     isExact = false
     return JSON.rawJSON(digits)
   })
@@ -43,37 +85,49 @@ function withNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNumbers(member)]))
 }
 
-/** A name that an object of this text has twice. Parsers differ in which of the two they keep. `value` is the parsed text. */
-export function duplicateName(text: string, value: unknown): string | undefined {
-  const written = namesInText(text)
-  const kept = namesIn(value)
-  if (written.length === kept.length) return undefined
-  const unseen = new Map<string, number>()
-  for (const name of kept) unseen.set(name, (unseen.get(name) ?? 0) + 1)
-  return written.find((name) => {
-    const left = unseen.get(name) ?? 0
-    unseen.set(name, left - 1)
-    return left === 0
-  })
+/** The names that the objects of a parsed text have. Throws a `JsonFault` past 32 levels. */
+function countNames(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth > maxDepth) throw new JsonFault(`The body is nested deeper than ${maxDepth} levels`)
+  const members: unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let names = Array.isArray(value) ? 0 : members.length
+  for (const member of members) names += countNames(member, depth + 1)
+  return names
 }
 
-/** The names of all members in a JSON text: the strings that a colon follows. */
-function namesInText(text: string): string[] {
-  const names: string[] = []
-  const colon = /[\t\n\r ]*:/y
-  let start: number | undefined
-  // A pattern for a whole string would need a stack as deep as the string is long.
-  for (const { 0: mark, index } of text.matchAll(/\\.|"/g)) {
-    if (mark !== '"') continue
-    colon.lastIndex = index + 1
-    if (start !== undefined && colon.test(text)) names.push(JSON.parse(text.slice(start, index + 1)))
-    start = start === undefined ? index : undefined
+/** The names of members in a valid JSON text: the strings that a colon follows. */
+function countWrittenNames(text: string): number {
+  let names = 0
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '"') at = endOfString(text, at)
+    else if (text[at] === ':') names += 1
   }
   return names
 }
 
-function namesIn(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  if (Array.isArray(value)) return value.flatMap(namesIn)
-  return Object.entries(value).flatMap(([name, member]) => [name, ...namesIn(member)])
+/** The first name that an object of this text has twice. Parsers differ in which of the two members they keep. */
+function duplicateName(text: string): string {
+  const open: Set<string>[] = []
+  let last = ''
+  for (let at = 0; at < text.length; at += 1) {
+    const mark = text[at]
+    if (mark === '{') open.push(new Set())
+    else if (mark === '}') open.pop()
+    else if (mark === '"') {
+      const end = endOfString(text, at)
+      last = text.slice(at, end + 1)
+      at = end
+    } else if (mark === ':') {
+      const name: string = JSON.parse(last)
+      if (open.at(-1)?.has(name)) return name
+      open.at(-1)?.add(name)
+    }
+  }
+  return last
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at
 }

@@ -14,6 +14,10 @@ const givingBack = new Statement(
   'update rate_limits set count = count - 1 where key = :key and resets_at = :resetsAt and count > 0',
 )
 
+const finding = new Statement<{ resets_at: number }>(
+  'select resets_at from rate_limits where key = :key and count >= :most and resets_at > :now',
+)
+
 /** The attempts of one caller in a window of time. */
 export class RateLimit extends BaseModel {
   static override tableName = 'rate_limits'
@@ -34,6 +38,14 @@ export class RateLimit extends BaseModel {
   /** Gives an attempt back, only in the window that it was counted in. */
   static async giveBack(db: Db, attempt: { key: string; resetsAt: number }): Promise<void> {
     await givingBack.run(db, attempt)
+  }
+
+  /** The window of the key, if it has not ended and has no attempt left. */
+  static async findFull(
+    db: Db,
+    { key, now, most }: { key: string; now: number; most: number },
+  ): Promise<{ resets_at: number } | undefined> {
+    return finding.first(db, { key, now, most })
   }
 
   static async findEnd(db: Db, key: string): Promise<{ resets_at: number } | undefined> {

@@ -14,11 +14,12 @@ export const introspectionRoutes: Route[] = [
       '`client_secret` in the body), and can check tokens of its `app_codes`. The answer for any other token is ' +
       '`{"active": false}`.',
     auth: 'consumer_or_service_account',
+    scope: 'tokens:introspect',
     noStore: true,
     body: introspectBody,
     formBody: true,
     responses: { 200: introspection },
-    errors: ['scope_required', 'app_inactive'],
+    errors: ['app_inactive'],
     handle: async (deps, { caller, body }) => ok(await introspect(deps, body.token, caller)),
   }),
 ]

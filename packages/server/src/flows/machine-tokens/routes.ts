@@ -14,11 +14,12 @@ export const machineTokenRoutes: Route[] = [
       'have enabled `machine_tokens`. The machine token lives as long as an access token of a user. It has `kind: "service"` ' +
       'and no session, and gives no access to this service. There is no refresh token: request another token before it expires.',
     auth: 'service_account',
+    scope: 'tokens:issue',
     noStore: true,
     body: machineTokenBody,
     formBody: true,
     responses: { 200: machineToken },
-    errors: ['scope_required', 'machine_tokens_disabled', 'app_inactive', 'rate_limited'],
+    errors: ['machine_tokens_disabled', 'app_inactive'],
     handle: async (deps, { caller, bearer, body, origin }) =>
       ok(await issueMachineToken(deps, { bearer, appCode: body.app_code }, { caller, origin })),
   }),

@@ -12,6 +12,7 @@ export const refreshRoutes: Route[] = [
     tag,
     summary: 'Exchange a refresh token for new tokens',
     auth: 'public',
+    countsFailuresOnly: true,
     noStore: true,
     body: refreshBody,
     responses: { 200: tokenAnswer },

@@ -2,9 +2,8 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { addressKey } from '../../lib/client-address.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
-import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { takeByAddress } from '../../resources/rate-limits/limit-address.ts'
 import { getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
 import { assertMayBegin, beginAtProvider } from './begin-at-provider.ts'
 import type { StartInput } from './schema.ts'
@@ -21,6 +20,6 @@ export async function startSso(deps: Deps<Pool>, code: string, input: StartInput
   const app = await getActiveApp(deps, input.app_code)
   assertMayBegin({ provider, app }, input)
   // Each call leaves a row for ten minutes.
-  await takeAttempt(deps, `sso-start:${addressKey(origin.ip)}`, deps.config.ipLimit)
+  await takeByAddress(deps, 'sso-start', origin.ip)
   return beginAtProvider(deps, { provider, app, sessionId: null }, input)
 }

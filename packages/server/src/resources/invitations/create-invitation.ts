@@ -13,7 +13,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { addInvitationMail } from '../mail/add-mail.ts'
 import { type Governed, getGovernedOrganization, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { validateMemberRoles } from '../organizations/validate-member-roles.ts'
-import { giveBackAttempt } from '../rate-limits/take-attempt.ts'
+import { giveBackAttempts } from '../rate-limits/take-attempt.ts'
 import { keepCaller } from '../users/keep-caller.ts'
 import { presentInvitation } from './present.ts'
 import type { CreateInvitationInput, createdInvitation } from './schema.ts'
@@ -38,7 +38,7 @@ export async function createInvitation(
   try {
     return await insertInvitation(deps, input, actor)
   } catch (error) {
-    for (const attempt of attempts) await giveBackAttempt(deps, attempt)
+    await giveBackAttempts(deps, attempts)
     throw error
   }
 }

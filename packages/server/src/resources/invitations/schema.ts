@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appCode, clearable, email, id, list, page, pageQuery, shownOnce, text, timestamp } from '../../lib/fields.ts'
+import { appCode, clearable, email, id, list, MAX_LIST, page, pageQuery, shownOnce, text, timestamp } from '../../lib/fields.ts'
 import { organizationRecord } from '../../lib/records.ts'
 
 const maxSeconds = 90 * 24 * 60 * 60
@@ -13,7 +13,7 @@ export const createInvitationBody = z
       description: 'Only the user with this address may accept. If omitted, anyone with the token may',
     }),
     // Takes any text. The use-case checks all elements against the existing roles at once.
-    role_codes: list(text).min(1).meta({ description: 'Org-scoped roles of the membership' }),
+    role_codes: list(text, MAX_LIST, 1).meta({ description: 'Org-scoped roles of the membership' }),
     app_code: clearable(appCode).meta({
       description: 'The app whose frontend the link leads to. Also granted if a system_admin invites',
     }),

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import type { UserCaller } from '../../lib/caller.ts'
 import { limitUser } from '../rate-limits/limit-user.ts'
-import { type Attempt, giveBackAttempt, takeAttempt } from '../rate-limits/take-attempt.ts'
+import { type Attempt, takeAttempts } from '../rate-limits/take-attempt.ts'
 import { getUser } from '../users/get-user.ts'
 
 /**
@@ -24,19 +24,15 @@ interface InvitationByMember {
  * proven, since anybody can found an organization and mail strangers through it. A system_admin is not limited. Returns the
  * attempts; give them back if no invitation is made. Throws `email_unverified`, `rate_limited`.
  */
-export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByMember): Promise<(Attempt | undefined)[]> {
+export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByMember): Promise<Attempt[]> {
   const { organizationId, caller, isMailed } = invitation
   if (caller.authority.refuseAdministration() === undefined) return []
   if (!hasProvenAddress(await getUser(deps, caller.userId)))
     throw new ApiError('email_unverified', { detail: 'Verify your address before you invite others' })
   if (isMailed) await limitUser(deps, caller)
   const limit = deps.config.invitationLimit
-  const own = await takeAttempt(deps, `invitations:user:${caller.userId}`, limit)
-  try {
-    const shared = limit && { ...limit, count: limit.count * organizationFactor }
-    return [own, await takeAttempt(deps, `invitations:organization:${organizationId}`, shared)]
-  } catch (error) {
-    await giveBackAttempt(deps, own)
-    throw error
-  }
+  return takeAttempts(deps, [
+    [`invitations:user:${caller.userId}`, limit],
+    [`invitations:organization:${organizationId}`, limit && { ...limit, count: limit.count * organizationFactor }],
+  ])
 }

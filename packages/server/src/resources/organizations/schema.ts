@@ -1,5 +1,17 @@
 import { z } from 'zod'
-import { clearable, id, list, name, newAppCode, page, pageQuery, searchQuery, text, timestamp } from '../../lib/fields.ts'
+import {
+  clearable,
+  id,
+  list,
+  MAX_LIST,
+  name,
+  newAppCode,
+  page,
+  pageQuery,
+  searchQuery,
+  text,
+  timestamp,
+} from '../../lib/fields.ts'
 import { accountWarnings, userRecord } from '../../lib/records.ts'
 
 export const organizationParams = z.object({ organizationId: id })
@@ -30,7 +42,7 @@ export const organizationPage = page(organizationDetail)
 export const putMemberBody = z
   .strictObject({
     // Takes any text. The use-case checks all elements against the existing roles at once.
-    role_codes: list(text).min(1).meta({ description: 'Org-scoped roles. They replace the current ones' }),
+    role_codes: list(text, MAX_LIST, 1).meta({ description: 'Org-scoped roles. They replace the current ones' }),
   })
   .meta({ id: 'PutMember' })
 

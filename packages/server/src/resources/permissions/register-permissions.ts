@@ -28,7 +28,7 @@ const maxCodesAudited = 200
  * A pruned permission stays as a tombstone. It no longer owns its code but keeps its roles, so it works again when the same
  * service declares the code again, as two releases do in turn during a rolling deployment.
  *
- * Throws `service_reserved`, `scope_required`, `service_mismatch`, `prune_limit`, `permission_owned_by_other_service`.
+ * Throws `service_reserved`, `service_mismatch`, `prune_limit`, `permission_owned_by_other_service`.
  */
 export async function registerPermissions(
   deps: Deps<Pool>,
@@ -75,8 +75,11 @@ function warnOfTokens(deps: Deps, { service, permissions }: { service: string; p
   return warnOfTokenSize(deps, ({ service_codes }) => service_codes.includes(service), planned)
 }
 
-/** A service account registers for its own service, a system_admin for any. No caller registers built-in permissions. */
-function assertMayRegister(caller: Caller, service: string): void {
+/**
+ * A service account registers for its own service, a system_admin for any. No caller registers built-in permissions. Throws
+ * `service_reserved`, `service_mismatch`, and what `refusePermissionsOf` gives.
+ */
+export function assertMayRegister(caller: Caller, service: string): void {
   if (service === CORE_SERVICE) throw new ApiError('service_reserved', { detail: `The service ${CORE_SERVICE} is built in` })
   const refusal = caller.authority.refusePermissionsOf(service)
   if (refusal) throw new ApiError(refusal.code, refusal)

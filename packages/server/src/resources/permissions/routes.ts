@@ -1,7 +1,7 @@
 import { ok, type Route, route } from '../../http/route.ts'
 import { listPermissions } from './list-permissions.ts'
 import { presentPermission } from './present.ts'
-import { registerPermissions } from './register-permissions.ts'
+import { assertMayRegister, registerPermissions } from './register-permissions.ts'
 import {
   listPermissionsQuery,
   permissionPage,
@@ -38,12 +38,16 @@ export const permissionRoutes: Route[] = [
       'Permissions that the service declared before but not now are pruned: they leave tokens and lists at once. If the same ' +
       'service declares one again, the roles that held it hold it again. Registrations for the same service run one at a time.',
     auth: 'service',
+    scope: 'permissions:register',
     // Enough for 5,000 permissions of any length and escaping.
     bodyLimitBytes: 10 * 1024 * 1024,
     query: registerPermissionsQuery,
     body: registerPermissionsBody,
     responses: { 200: registrationRecord },
-    errors: ['service_reserved', 'scope_required', 'service_mismatch', 'prune_limit', 'permission_owned_by_other_service'],
+    errors: ['service_reserved', 'service_mismatch', 'prune_limit', 'permission_owned_by_other_service'],
+    assertMaySend(caller, { service }) {
+      if (typeof service === 'string') assertMayRegister(caller, service)
+    },
     handle: async (deps, { query, body, ...actor }) =>
       ok(await registerPermissions(deps, { ...body, dryRun: query.dry_run === 'true' }, actor)),
   }),

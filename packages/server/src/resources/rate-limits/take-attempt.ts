@@ -20,6 +20,28 @@ export async function takeAttempt(deps: Deps<Pool>, key: string, limit: AttemptL
   throw new ApiError('rate_limited', { retryAfter: Math.max(0, (full?.resets_at ?? now) - now) / 1000 })
 }
 
+/** Counts an attempt under several keys, or under none of them if one has no room. Throws `rate_limited`. */
+export async function takeAttempts(
+  deps: Deps<Pool>,
+  keys: readonly (readonly [string, AttemptLimit | null])[],
+): Promise<Attempt[]> {
+  const taken: Attempt[] = []
+  try {
+    for (const [key, limit] of keys) {
+      const attempt = await takeAttempt(deps, key, limit)
+      if (attempt) taken.push(attempt)
+    }
+    return taken
+  } catch (error) {
+    await giveBackAttempts(deps, taken)
+    throw error
+  }
+}
+
+export async function giveBackAttempts(deps: Deps, attempts: readonly Attempt[]): Promise<void> {
+  for (const attempt of attempts) await giveBackAttempt(deps, attempt)
+}
+
 /** Gives back an attempt that does not count. */
 export async function giveBackAttempt(deps: Deps, attempt: Attempt | undefined): Promise<void> {
   if (attempt) await RateLimit.giveBack(deps.db, attempt)
