@@ -35,6 +35,6 @@ try {
   for (const { name, ms } of dearest.values())
     record({ what: `the dearest request of a kind; ${name}`, ours: ms, unit: 'ms CPU', better: 'lower', bound: boundMs })
 } finally {
-  await children.stop()
+  await children.stopAll()
   rmSync(folder, { recursive: true })
 }
