@@ -12,6 +12,11 @@ function fileOf({ folder }: Machine, content: string | object, name = 'declared.
   return name
 }
 
+/** A hundred thousand elements, written in four lines. */
+const bomb = [
+  'a: &a [x,x,x,x,x,x,x,x,x,x]',
+  ...['b', 'c', 'd', 'e'].map((name, index) => `${name}: &${name} [${Array(10).fill(`*${'abcd'[index]}`)}]`),
+].join('\n')
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
 describe('apply --prune', () => {
@@ -461,8 +466,43 @@ users: []
     ['apps: [{code: a, name: A, webhooks: [{name: w, url: "https://a.example.com", secret: short}]}]', 'must be whsec_'],
     [`roles: [{code: a, name: ${'n'.repeat(201)}}]`, 'has more than 200 characters'],
     ['apps: [{code: a, name: A, service_codes: [&a [*a]]}]', 'faulty.yaml:1: '],
+    ['apps: [{code: a, name: !vault A}]', 'faulty.yaml:1: Unresolved tag: !vault'],
+    ['apps: !!js/function "() => 1"', 'Unresolved tag'],
+    ['%WRONG 1\n---\napps: []\n', 'faulty.yaml:1: '],
+    ['apps: [{code: a, name: A, ? [code] : b}]', '[ code ] is an unknown field'],
+    ['apps: [{code: a, name: A, <<: {status: inactive}}]', '<< is an unknown field'],
+    ['%YAML 1.1\n---\napps: [{code: a, name: yes}]\n', 'must be text'],
+    [bomb, 'resource exhaustion'],
   ])('%j is exit 6', async (content, told) => {
     await expect(parseDeclaration(content, 'faulty.yaml')).rejects.toMatchObject({ exit: 6, hint: expect.stringContaining(told) })
+  })
+
+  test.each([
+    ['deeply nested', `apps: ${'['.repeat(5_000)}`, 'faulty.yaml:1: '],
+    ['larger than 5 MiB', `apps: [{code: a, name: A}] #${'x'.repeat(6e6)}`, 'more than 5 MiB'],
+  ])('a file that is %s is exit 6', async (_, content, told) => {
+    await expect(parseDeclaration(content, 'faulty.yaml')).rejects.toMatchObject({ exit: 6, hint: expect.stringContaining(told) })
+  })
+
+  test('of very many errors a hundred are shown, at once', async () => {
+    const fields = Array.from({ length: 20_000 }, (_, index) => `    f${index}: 1\n`).join('')
+    const parsing = parseDeclaration(`apps:\n  - code: a\n    name: A\n${fields}`, 'faulty.yaml')
+    const { message, hint } = await parsing.then(
+      () => expect.unreachable(),
+      (error) => error,
+    )
+    expect(message).toContain('20000 errors')
+    const lines = hint.split('\n')
+    expect(lines).toHaveLength(101)
+    expect([lines[0], lines[100]]).toEqual(['faulty.yaml:4: apps[0].f0 is an unknown field', 'and 19900 more'])
+  })
+
+  test('an error shows no character that moves the cursor or hides text', async () => {
+    const here = machine()
+    const file = fileOf(here, 'apps:\n  - code: a\n    name: A\n    "\\e[2Jf\\u202e": 1\n    "a\\nb": 1\n')
+    const { stderr } = await here.authctl(`apply -f ${file}`)
+    expect(stderr).toContain(String.raw`apps[0].\u001b[2Jf\u202e is an unknown field`)
+    for (const character of ['\x1b', '\u202e']) expect(stderr).not.toContain(character)
   })
 
   test('what it refers to must be there; all that is not is named, and nothing is written', async () => {

@@ -327,6 +327,105 @@ test('without locks in the browser tabs that race keep the session', async () =>
   for (const tab of tabs) await askApi(tab, account)
 })
 
+test('a tab that is frozen while it refreshes holds up no other, and goes on afterwards', async () => {
+  const account = await buildAccount()
+  const { context, tabs } = await openSignedInTabs(account, 2)
+  const [frozen, other] = tabs as [Page, Page]
+  const asked = new Promise<() => Promise<void>>((resolve) => {
+    void frozen.route('**/auth/refresh', (route) => resolve(() => route.continue()), { times: 1 })
+  })
+  await advance(tabs, 15)
+  await frozen.getByRole('button', { name: 'Ask the API' }).click()
+  const goOn = await asked
+  const session = await context.newCDPSession(frozen)
+  await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+  await askApi(other, account)
+  await session.send('Page.setWebLifecycleState', { state: 'active' })
+  await goOn()
+  await frozen.getByText(`200: hello ${account.email}`).waitFor()
+  for (const tab of tabs) await tab.reload()
+  for (const tab of tabs) await isSignedIn(tab, account)
+  for (const tab of tabs) await askApi(tab, account)
+})
+
+test('a tab that is closed before it sees the answer to its refresh takes the session from no other', async () => {
+  const account = await buildAccount()
+  const { tabs } = await openSignedInTabs(account, 2)
+  const [closed, other] = tabs as [Page, Page]
+  const answered = new Promise<void>((resolve) => {
+    void closed.route('**/auth/refresh', async (route) => {
+      expect((await route.fetch()).status()).toBe(200)
+      resolve()
+    })
+  })
+  await advance(tabs, 15)
+  await closed.getByRole('button', { name: 'Ask the API' }).click()
+  await answered
+  await closed.close()
+  await askApi(other, account)
+  await other.reload()
+  await isSignedIn(other, account)
+})
+
+test('a clock that jumps to and fro in one tab costs no tab its session', async () => {
+  const account = await buildAccount()
+  const { context, tabs } = await openSignedInTabs(account, 2)
+  const [jumping, steady] = tabs as [Page, Page]
+  const refreshes = countRefreshes(context)
+  for (const minutes of [-60, 60, -525_600, 525_600, 0]) {
+    await advance([jumping], minutes)
+    await jumping.reload()
+    await askApi(jumping, account)
+    await steady.reload()
+    await askApi(steady, account)
+  }
+  expect(new Set(refreshes)).toEqual(new Set([200]))
+  for (const tab of tabs) await isSignedIn(tab, account)
+})
+
+test('storage that is cleared, even during a refresh, signs out every tab, and no answer brings the session back', async () => {
+  const account = await buildAccount()
+  const { tabs } = await openSignedInTabs(account, 2)
+  const [clearing, refreshing] = tabs as [Page, Page]
+  const asked = new Promise<() => Promise<void>>((resolve) => {
+    void refreshing.route('**/auth/refresh', (route) => resolve(() => route.continue()), { times: 1 })
+  })
+  await advance(tabs, 15)
+  await refreshing.getByRole('button', { name: 'Ask the API' }).click()
+  const goOn = await asked
+  await clearing.evaluate('localStorage.clear()')
+  await isSignedOut(refreshing)
+  const answered = refreshing.waitForResponse('**/auth/refresh')
+  await goOn()
+  await answered
+  await clearing.getByRole('button', { name: 'Ask the API' }).click()
+  for (const tab of tabs) await isSignedOut(tab)
+  expect(await storedSession(clearing)).toBeNull()
+  for (const tab of tabs) await tab.reload()
+  for (const tab of tabs) await isSignedOut(tab)
+})
+
+test('where the browser forbids storage, each tab keeps its session to itself until it is closed, and logout ends all', async () => {
+  const [one, two] = [await buildAccount(), await buildAccount()]
+  const context = await browser.newContext()
+  await context.addInitScript(`for (const name of ['localStorage', 'sessionStorage'])
+    Object.defineProperty(window, name, { get() { throw new DOMException('forbidden', 'SecurityError') } })`)
+  const [first, second] = [await openTab(context), await openTab(context)]
+  await signIn(first, one)
+  await isSignedIn(first, one)
+  await isSignedOut(second)
+  await signIn(second, two)
+  await isSignedIn(second, two)
+  await askApi(first, one)
+  await askApi(second, two)
+  await first.getByRole('button', { name: 'Sign out', exact: true }).click()
+  for (const tab of [first, second]) await isSignedOut(tab)
+  await signIn(first, one)
+  await isSignedIn(first, one)
+  await first.reload()
+  await isSignedOut(first)
+})
+
 test('logout in one tab signs out the other, and ends the session at the service', async () => {
   const account = await buildAccount()
   const { tabs } = await openSignedInTabs(account, 2)

@@ -94,3 +94,12 @@ test('a server renders the page as nobody sees it', () => {
   expect(renderToString(createElement(AuthProvider, { auth }, createElement(Greeting)))).toBe('<p>signed_out</p>')
   auth.dispose()
 })
+
+test('a server renders nobody, even where somebody signed in within its process', async () => {
+  const email = await buildAccount()
+  const auth = createBrowserAuth({ authUrl: server.url, appCode })
+  expect(await auth.login({ email, password: PASSWORD })).toMatchObject({ status: 'signed_in' })
+  expect(auth.state.status).toBe('signed_in')
+  expect(renderToString(createElement(AuthProvider, { auth }, createElement(Greeting)))).toBe('<p>signed_out</p>')
+  auth.dispose()
+})

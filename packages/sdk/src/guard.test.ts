@@ -25,6 +25,10 @@ test.each(Object.entries({ koa, express, fastify, hono }))(
     expect(() => requireAuth(undefined)).toThrow(invalid)
     // @ts-expect-error no verifier
     expect(() => optionalAuth({})).toThrow(invalid)
+    // @ts-expect-error a requirement, which would be ignored
+    expect(() => optionalAuth(auth, { permissions: ['invoices:read'] })).toThrow(invalid)
+    // @ts-expect-error not a choice
+    expect(() => optionalAuth(auth, { kind: 'machine' })).toThrow(invalid)
     // @ts-expect-error misspelt permission
     expect(requireAuth(auth, { permissions: ['invoice:read'] })).toBeTypeOf('function')
   },

@@ -28,13 +28,18 @@ export interface Requirements<Name extends string = string, Request = unknown> e
 
 const isList = (value: unknown) => Array.isArray(value)
 
-const wellMade: { readonly [Name in keyof Requirements]-?: (value: unknown) => boolean } = {
+/** Whether an option has the type that it must have. */
+type Checks<Options> = { readonly [Name in keyof Options]-?: (value: unknown) => boolean }
+
+const optional: Checks<GuardOptions> = {
+  kind: (value) => ['user', 'service', 'any'].includes(`${value}`),
+  onRefused: (value) => typeof value === 'function',
+}
+const required: Checks<Omit<Requirements, keyof GuardOptions>> = {
   permissions: isList,
   anyOf: isList,
   role: (value) => typeof value === 'string',
   org: (value) => value === 'required',
-  kind: (value) => ['user', 'service', 'any'].includes(`${value}`),
-  onRefused: (value) => typeof value === 'function',
 }
 
 /** The part of a request that a guard reads. */
@@ -53,7 +58,7 @@ export function admitAuthorized<Name extends string>(
   requirements: Requirements<Name>,
 ): Admit<Principal<Name>> {
   checkAuth(auth)
-  checkRequirements(requirements)
+  checkOptions('requireAuth', requirements, { ...optional, ...required })
   let isAsking = requirements.permissions !== undefined || requirements.anyOf !== undefined
   // Runs at once; with `lazy`, once the auth has been created.
   const askPermissions = () => {
@@ -76,6 +81,7 @@ export function admitAnyone<Name extends string>(
   options: GuardOptions = {},
 ): Admit<Principal<Name> | undefined> {
   checkAuth(auth)
+  checkOptions('optionalAuth', options, optional)
   return tellRefusals(options, async (request) => {
     try {
       const principal = await auth.authenticate(distinctHeaders(request))
@@ -116,11 +122,14 @@ export function checkHandler(handler: unknown): void {
   if (typeof handler !== 'function') throw configInvalid('a guard needs the handler that it guards: requireAuth(auth)(handler)')
 }
 
-/** Throws when the guard is created, because a misspelt or undefined requirement would leave the route open. */
-function checkRequirements(requirements: Requirements): void {
-  for (const [name, value] of Object.entries(requirements)) {
-    const holds = Object.hasOwn(wellMade, name) && wellMade[name as keyof Requirements](value)
-    if (!holds) throw configInvalid(`requireAuth: "${name}" is not a requirement, or has the wrong type`)
+/**
+ * Throws when the guard is created, because a requirement that is misspelt, undefined, or given to `optionalAuth`, which asks for
+ * none, would leave the route open.
+ */
+function checkOptions(guard: string, options: object, checks: Record<string, (value: unknown) => boolean>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const holds = Object.hasOwn(checks, name) && checks[name]?.(value)
+    if (!holds) throw configInvalid(`${guard}: "${name}" is not one of its options, or has the wrong type`)
   }
 }
 

@@ -33,7 +33,8 @@ export interface OptionalAuthState<Name extends string = string> {
  * Returns middleware that lets a request through if its bearer token is valid and meets the requirements, with the principal in
  * `ctx.state.auth`. Otherwise it answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It
  * also answers a failed `ctx.state.auth.assert(…)` in a handler with 403. It verifies the token itself: it needs no middleware
- * before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
+ * before it, and trusts none. A router of `@koa/router` that has a prefix must be `sensitive: true`, or requests in another case
+ * pass by its middleware. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string>(
   auth: Auth<Name>,

@@ -1,9 +1,18 @@
 import type { Document, LineCounter } from 'yaml'
 import type { z } from 'zod'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
+import { readYaml } from './read-yaml.ts'
 import { type Declaration, declaration as declarationSchema, type Fault } from './schema.ts'
 
 type Path = PropertyKey[]
+
+interface Line {
+  line: number
+  message: string
+}
+
+/** How many faults of a file are shown. */
+const mostFaults = 100
 
 export interface Parsed {
   declaration: Declaration
@@ -13,11 +22,9 @@ export interface Parsed {
 
 /** Parses a declaration in YAML or JSON. Throws `invalid_declaration`, which names `source`. */
 export async function parseDeclaration(text: string, source: string): Promise<Parsed> {
-  const { parseDocument, LineCounter, isMap, isNode, isScalar, isSeq } = await import('yaml')
-  const lineCounter = new LineCounter()
-  const document = parseDocument(text, { lineCounter, prettyErrors: false })
-  const syntax = document.errors.map(({ pos, message }) => `${source}:${lineCounter.linePos(pos[0]).line}: ${message}`)
-  if (syntax.length > 0) throw invalid(source, syntax)
+  const { document, lineCounter, faults: syntax } = await readYaml(text)
+  if (syntax.length > 0) throw invalid(source, syntax, syntax.length)
+  const { isMap, isNode, isScalar, isSeq } = await import('yaml')
 
   /** The line of a path, or of the nearest parent that exists. */
   const lineOf = (path: Path): number => {
@@ -37,14 +44,15 @@ export async function parseDeclaration(text: string, source: string): Promise<Pa
     return lineCounter.linePos(at).line
   }
   const check: Parsed['check'] = (look) => {
-    const faults: { line: number; message: string }[] = []
-    look((path, message) => faults.push({ line: lineOf(path), message: `${spell(path)} ${message}` }))
+    const faults: Line[] = []
+    let count = 0
+    look((path, message) => {
+      count += 1
+      // To find the line of each of many would take minutes.
+      if (count <= mostFaults) faults.push({ line: lineOf(path), message: `${spell(path)} ${message}` })
+    })
     faults.sort((one, other) => one.line - other.line)
-    if (faults.length > 0)
-      throw invalid(
-        source,
-        faults.map(({ line, message }) => `${source}:${line}: ${message}`),
-      )
+    if (count > 0) throw invalid(source, faults, count)
   }
   const { data: declaration = {}, error } = declarationSchema.safeParse(contentOf(document, source, lineCounter))
   check((fault) => {
@@ -65,7 +73,7 @@ function contentOf(document: Document, source: string, lineCounter: LineCounter)
     return document.toJS()
   } catch (error) {
     // Nested aliases, or an alias without an anchor.
-    throw invalid(source, [`${source}:${lineCounter.linePos(0).line}: ${messageOf(error)}`])
+    throw invalid(source, [{ line: lineCounter.linePos(0).line, message: messageOf(error) }], 1)
   }
 }
 
@@ -75,10 +83,12 @@ function spell(path: Path): string {
   return spelled === '' ? 'the file' : spelled.slice(1)
 }
 
-function invalid(source: string, lines: string[]): Failure {
-  const faults = lines.length === 1 ? 'an error' : `${lines.length} errors`
-  return new Failure('invalid', `${source} has ${faults}; nothing was sent`, {
+/** A failure with the first of `count` faults. */
+function invalid(source: string, faults: readonly Line[], count: number): Failure {
+  const shown = faults.slice(0, mostFaults).map(({ line, message }) => `${source}:${line}: ${message}`)
+  if (count > shown.length) shown.push(`and ${count - shown.length} more`)
+  return new Failure('invalid', `${source} has ${count === 1 ? 'an error' : `${count} errors`}; nothing was sent`, {
     code: 'invalid_declaration',
-    hint: lines.join('\n'),
+    hint: shown.join('\n'),
   })
 }

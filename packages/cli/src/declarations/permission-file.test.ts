@@ -22,11 +22,23 @@ describe('a permission file', () => {
     expect(await parsePermissionFile('[]', 'f')).toEqual({ service: undefined, permissions: [] })
   })
 
+  test('of more than 5 MiB is refused', async () => {
+    await expect(parsePermissionFile(`- ${'x'.repeat(6e6)}`, 'f')).rejects.toMatchObject({
+      message: expect.stringContaining('more than 5 MiB'),
+    })
+  })
+
   test.each([
     ['', 'neither a list'],
     ['text', 'neither a list'],
     ['{', 'neither JSON nor YAML'],
     ['a: 1\na: 2', 'neither JSON nor YAML'],
+    ['- {code: "orders:read", name: !vault abc}', 'Unresolved tag: !vault'],
+    ['&a [*a]', 'permissions[0] must be an object'],
+    [
+      `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(9)}*a]\nc: &c [${'*b,'.repeat(9)}*b]\nd: [${'*c,'.repeat(9)}*c]`,
+      'resource exhaustion',
+    ],
     ['service: 1\npermissions: []', 'service must be text'],
     ['service: orders', 'permissions must be a list'],
     ['permissions: []\nservcie: orders', 'unknown field servcie'],

@@ -4,6 +4,7 @@ import { readSource, sourceName } from '../terminal/read-source.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { permissionFault, permissionForm } from './fields.ts'
 import { partsOf } from './parts-of.ts'
+import { readYaml } from './read-yaml.ts'
 
 const codeFault = `code ${permissionFault}`
 const partsFault = 'resource and action must match the code; they can be left out'
@@ -81,11 +82,13 @@ async function parseContent(text: string, source: string): Promise<unknown> {
   } catch {
     // YAML is tried next. It covers most of JSON, but not all of its white space, so JSON comes first.
   }
-  const { parse } = await import('yaml')
+  const { document, faults } = await readYaml(text)
+  const [fault] = faults
+  if (fault) throw invalid(`${source} is neither JSON nor YAML: line ${fault.line}: ${fault.message}`)
   try {
-    return parse(text)
+    return document.toJS()
   } catch (error) {
-    throw invalid(`${source} is neither JSON nor YAML: ${messageOf(error).split('\n')[0]}`)
+    throw invalid(`${source} is neither JSON nor YAML: ${messageOf(error)}`)
   }
 }
 
