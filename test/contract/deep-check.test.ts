@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { asTx, type Tx } from '../../packages/server/src/db/handle.ts'
 import { listViolations } from '../../packages/server/src/models/invariants.ts'
 import { checkInvariants } from '../../packages/server/src/resources/system/check-invariants.ts'
+import { dropAuditEvents } from '../support/drop-audit-events.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { runGatehouse } from '../support/server-process.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService, testDatabase } from '../support/service.ts'
@@ -86,6 +87,7 @@ const plants: Record<string, (db: Tx) => Promise<unknown>> = {
     }
     await db('user_apps').insert(grant)
   },
+  'trigger-foreign': dropAuditEvents,
   ...(onPostgres
     ? {
         'index-invalid': (db) =>

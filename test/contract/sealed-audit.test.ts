@@ -14,8 +14,9 @@ import { countUnopenable } from '../../packages/server/src/resources/system/coun
 import { eraseUser } from '../../packages/server/src/resources/user-deletions/erase-user.ts'
 import { startAuditSealer } from '../../packages/server/src/workers/audit-sealer.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { dropAuditEvents } from '../support/drop-audit-events.ts'
 import { samples } from '../support/lane.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
 
 interface Verified {
   checked: number
@@ -483,6 +484,44 @@ test('a made-up beginning costs a rotation nothing: the true one is signed with 
   expect(await seal(service)).toMatchObject({ refused: 0 })
   configure(fresh)
   expect((await verify(service)).fault).toBeNull()
+})
+
+/** Fails if a request that is audited succeeds, or leaves anything behind. */
+async function expectNothingUnaudited({ service, app, user }: Awaited<ReturnType<typeof buildAudited>>): Promise<void> {
+  const { db } = service.deps
+  const rows = () => Promise.all(['audit_events', 'sessions', 'users'].map((table) => db(table).orderBy('id')))
+  const before = await rows()
+  const fails = (call: Promise<unknown>) => expect(call).rejects.toThrow('500 internal_error')
+  await fails(service.login(user.email, app.code))
+  await fails(service.login(user.email, app.code, { password: 'a wrong password' }))
+  await fails(service.login(user.email, 'no-such-app'))
+  await fails(service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'Other' } }))
+  // One statement writes several events.
+  const several = { email: 'several@example.com', password: PASSWORD, roles: ['super_admin'] }
+  await fails(service.admin('POST', '/admin/users', { body: several }))
+  expect(await rows()).toEqual(before)
+}
+
+test('what the database drops without an error, by a trigger or a rule, is not done without its event either', async () => {
+  const audited = await buildAudited()
+  const { service, app, user } = audited
+  const { db } = service.deps
+  const allowInserts = await dropAuditEvents(db)
+  await expectNothingUnaudited(audited)
+  await allowInserts()
+  expect((await service.login(user.email, app.code)).status).toBe(200)
+  // Seals that are not stored are not claimed either.
+  service.advance(120)
+  const [chain] = await db('audit_chain')
+  const allowUpdates = await dropAuditEvents(db, 'update')
+  await expect(seal(service)).rejects.toThrow('the database stored 0 of')
+  expect(await db('audit_chain')).toEqual([chain])
+  await allowUpdates()
+  await seal(service)
+  expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
+  if (testDatabase() === 'sqlite') return
+  await db.raw('create rule keep_out as on insert to audit_events do instead nothing')
+  await expectNothingUnaudited(audited)
 })
 
 test('the part without seals is compared only while the end of the chain is what the service wrote', async () => {

@@ -2,21 +2,25 @@ import { type Db, isPostgres } from './handle.ts'
 
 /**
  * Inserts rows that all have the members of the first. Binds all rows as one JSON value: composing and parsing a statement with a
- * value per member would cost more than inserting the rows.
+ * value per member would cost more than inserting the rows. Returns how many it inserted.
  */
-export async function insertRows(db: Db, table: string, rows: readonly Record<string, unknown>[]): Promise<void> {
+export async function insertRows(db: Db, table: string, rows: readonly Record<string, unknown>[]): Promise<number> {
   const [first] = rows
-  if (!first) return
+  if (!first) return 0
   const columns = Object.keys(first)
   const list = columns.map(() => '??').join(', ')
   if (isPostgres(db)) {
     const sql = `insert into ?? (${list}) select ${list} from json_populate_recordset(null::??, ?::json)`
-    await db.raw(sql, [table, ...columns, ...columns, table, JSON.stringify(rows)])
-    return
+    return countOf(await db.raw(sql, [table, ...columns, ...columns, table, JSON.stringify(rows)]))
   }
   const values = columns.map((_, index) => `value ->> ${index}`).join(', ')
   const json = JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
-  await db.raw(`insert into ?? (${list}) select ${values} from json_each(?)`, [table, ...columns, json])
+  return countOf(await db.raw(`insert into ?? (${list}) select ${values} from json_each(?)`, [table, ...columns, json]))
+}
+
+/** How many rows a raw statement changed. */
+export function countOf(answer: { rowCount?: number; changes?: number }): number {
+  return answer.rowCount ?? answer.changes ?? 0
 }
 
 /**

@@ -35,6 +35,7 @@ export class AuditChain extends BaseModel {
   }
 
   static async set(db: Tx, chain: Partial<Chain>): Promise<void> {
-    await rowsOf(AuditChain, db).update(chain)
+    const stored = await rowsOf(AuditChain, db).update(chain)
+    if (stored !== 1) throw new Error('the database did not store the end of the audit chain')
   }
 }

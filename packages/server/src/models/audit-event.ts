@@ -1,5 +1,5 @@
 import type { QueryBuilder } from 'objection'
-import { insertRows } from '../db/bulk.ts'
+import { countOf, insertRows } from '../db/bulk.ts'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
@@ -139,14 +139,17 @@ export class AuditEvent extends BaseModel {
     return forUpdate(db, query).select<StoredEvent[]>(...storedColumns)
   }
 
-  /** Updates these columns of the rows, which it finds by id. */
+  /** Updates these columns of the rows, which it finds by id. Throws if the database drops one. */
   static async rewrite(db: Tx, rows: readonly StoredEvent[], names: readonly (keyof StoredEvent)[]): Promise<void> {
     const json = JSON.stringify(rows.map((row) => Object.fromEntries(['id' as const, ...names].map((name) => [name, row[name]]))))
     const set = names.map((name) => `${name} = new_values.${name}`).join(', ')
     const from = isPostgres(db)
       ? 'json_populate_recordset(null::audit_events, ?::json) as new_values'
       : `(select value ->> 'id' as id, ${names.map((name) => `value ->> '${name}' as ${name}`).join(', ')} from json_each(?)) as new_values`
-    await db.raw(`update audit_events set ${set} from ${from} where audit_events.id = new_values.id`, [json])
+    assertStored(
+      rows.length,
+      countOf(await db.raw(`update audit_events set ${set} from ${from} where audit_events.id = new_values.id`, [json])),
+    )
   }
 
   /** Counts events about a user, and events about no user whose details contain one of the addresses. */
@@ -249,10 +252,11 @@ export class AuditEvent extends BaseModel {
     return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).delete()
   }
 
+  /** Throws if the database drops one of the rows, so that what the event is about does not happen either. */
   static async insert(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
     const [first] = rows
-    if (first && rows.length === 1) await oneEvent.run(db, first)
-    else await insertRows(db, AuditEvent.tableName, rows)
+    const isOne = first && rows.length === 1
+    assertStored(rows.length, isOne ? await oneEvent.run(db, first) : await insertRows(db, AuditEvent.tableName, rows))
   }
 
   /**
@@ -344,6 +348,12 @@ export class AuditEvent extends BaseModel {
         for (const text of holding) any.orWhereRaw(...holds('details', text))
       })
   }
+}
+
+/** A trigger or a rule that someone made can drop rows without an error. */
+function assertStored(expected: number, stored: number): void {
+  if (stored !== expected)
+    throw new Error(`the database stored ${stored} of ${expected} audit events; run gatehouse check --deep, which lists triggers`)
 }
 
 /** The condition that a column contains a text. */

@@ -211,7 +211,7 @@ async function listBrokenLists(db: Db): Promise<Violation[]> {
   return found
 }
 
-/** Faults that the database itself reports: rows whose parent is gone, damaged pages, invalid indexes. */
+/** Faults that the database itself reports: rows whose parent is gone, damaged pages, invalid indexes, triggers of others. */
 async function listStorageFaults(db: Db): Promise<Violation[]> {
   const faults = isPostgres(db) ? await postgresFaults(db) : await sqliteFaults(db)
   return storageFaults.flatMap((told) => {
@@ -232,6 +232,11 @@ const storageFaults = [
     cure: 'fix the row; if the file is damaged, gatehouse restore with the last good backup',
   },
   {
+    name: 'trigger-foreign',
+    fault: 'the service makes no triggers, rules or views, and this one can change or drop what it writes',
+    cure: 'find out who made it, drop it, and restart the servers, since statements that they have prepared may still follow a rule',
+  },
+  {
     name: 'index-invalid',
     fault: 'an index was not completed, so it is not used and does not enforce uniqueness',
     cure: 'reindex index concurrently',
@@ -243,10 +248,23 @@ interface Found {
   what: string
 }
 
+/** Someone who reads the tables may have views of their own. Only one in the place of such a table can hide events. */
+const replaceable = "('audit_events', 'audit_chain', 'audit_checkpoints')"
+const sqliteTriggers = `select type || ' ' || name || ' on ' || tbl_name as what from sqlite_master
+  where type = 'trigger' or (type = 'view' and name in ${replaceable})`
+const postgresTriggers = `
+  select 'trigger ' || t.tgname || ' on ' || c.relname as what from pg_trigger t join pg_class c on c.oid = t.tgrelid
+  where not t.tgisinternal and c.relnamespace = current_schema()::regnamespace
+  union all
+  select 'rule ' || r.rulename || ' on ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class
+  where c.relnamespace = current_schema()::regnamespace and (r.rulename <> '_RETURN' or c.relname in ${replaceable})`
+
 async function sqliteFaults(db: Db): Promise<Found[]> {
   const orphans = await rowsIn<{ table: string; rowid: number | null; parent: string }>(db.raw('pragma foreign_key_check'))
   const pages = await rowsIn<{ integrity_check: string }>(db.raw('pragma integrity_check(100)'))
+  const triggers = await rowsIn<{ what: string }>(db.raw(sqliteTriggers))
   return [
+    ...triggers.map(({ what }): Found => ({ name: 'trigger-foreign', what })),
     ...orphans.map(
       ({ table, rowid, parent }): Found => ({ name: 'row-orphaned', what: `${table} ${rowid ?? ''} without ${parent}` }),
     ),
@@ -284,7 +302,12 @@ async function postgresFaults(db: Db): Promise<Found[]> {
     found.push(...orphans.map(({ what }): Found => ({ name: 'row-orphaned', what: `${child} of ${parent} ${what}` })))
   }
   const invalid = await rowsIn<{ what: string }>(db.raw(invalidIndexes))
-  return [...found, ...invalid.map(({ what }): Found => ({ name: 'index-invalid', what }))]
+  const triggers = await rowsIn<{ what: string }>(db.raw(postgresTriggers))
+  return [
+    ...found,
+    ...triggers.map(({ what }): Found => ({ name: 'trigger-foreign', what })),
+    ...invalid.map(({ what }): Found => ({ name: 'index-invalid', what })),
+  ]
 }
 
 /** Postgres returns an object, SQLite the rows. */
