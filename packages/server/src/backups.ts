@@ -4,6 +4,7 @@ import { isMigrated, migrateDatabase } from './db/migrate.ts'
 import { backUpFile, restoreFile, SqliteFileError, sqliteFileOf } from './db/sqlite-file.ts'
 import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { type FinishedRestore, finishRestore } from './resources/system/finish-restore.ts'
+import { assertKeyFits } from './start-error.ts'
 
 /** Backs up the database to a file. Throws SqliteFileError. */
 export async function backUp(config: Config, file: string, options: { force: boolean }): Promise<void> {
@@ -37,10 +38,12 @@ export async function restore(
 }
 
 /**
- * Migrates a database that was already restored, and runs `finishRestore` on it. Throws SchemaTooNewError, SchemaDiffersError.
+ * Migrates a database that was already restored, and runs `finishRestore` on it. Throws SchemaTooNewError, SchemaDiffersError,
+ * and StartError if its encryption key is another one.
  */
 export async function bringBack(deps: Deps<Pool>): Promise<FinishedRestore> {
   await migrateDatabase(deps)
+  await assertKeyFits(deps)
   return finishRestore(deps)
 }
 

@@ -22,7 +22,7 @@ import { systemActor } from './resources/audit/record-event.ts'
 import { checkInvariants } from './resources/system/check-invariants.ts'
 import { countUnopenable } from './resources/system/count-unopenable.ts'
 import type { FinishedRestore } from './resources/system/finish-restore.ts'
-import { assertMigratable, StartError } from './start-error.ts'
+import { assertKeyFits, assertMigratable, StartError } from './start-error.ts'
 
 const usage = `Usage: gatehouse <command> [--env-file FILE]
 
@@ -158,6 +158,7 @@ async function runCreateAdmin(
     throw new UsageError('--password-stdin is required: the password is read from standard input')
   const password = options['password-stdin'] ? (await text(process.stdin)).replace(/\r?\n$/, '') : undefined
   await migrateDatabase(deps)
+  await assertKeyFits(deps)
   const outcome = await createSystemAdmin(
     deps,
     {
@@ -175,6 +176,7 @@ async function runCreateAdmin(
 /** Prints only the secret to stdout, so that it can be piped into a secret store. */
 async function runAppSecret(deps: Deps<Pool>, code: string | undefined): Promise<void> {
   if (code === undefined) throw new UsageError('app-secret needs the code of an app')
+  await assertKeyFits(deps)
   const { secret, kid, stage } = await readAppSecret(deps, code, systemActor)
   const use = stage === 'next' ? 'is accepted now and signs after the switch' : 'signs'
   process.stderr.write(`JWT_ACCESS_SECRET for the consumers of ${code}: key ${kid} ${use}\n`)

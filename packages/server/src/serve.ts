@@ -10,7 +10,7 @@ import { gracefulClose } from './http/graceful-close.ts'
 import { createServer } from './http/node-http.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
-import { assertMigratable, StartError } from './start-error.ts'
+import { assertKeyFits, assertMigratable, StartError } from './start-error.ts'
 import { startAuditSealer } from './workers/audit-sealer.ts'
 import { startCleanup } from './workers/cleanup.ts'
 import { startOutbox } from './workers/outbox.ts'
@@ -97,6 +97,7 @@ async function prepareDatabase(deps: Deps<Pool>): Promise<void> {
   assertMigratable(deps, await deps.lifecycle.pendingMigrations())
   const applied = await migrateDatabase(deps)
   if (applied.length > 0) deps.logger.info({ applied }, 'migrated')
+  await assertKeyFits(deps)
 
   const bootstrap = deps.config.bootstrapAdmin
   if (!bootstrap) return

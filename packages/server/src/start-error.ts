@@ -1,5 +1,6 @@
 import { isPostgres } from './db/handle.ts'
 import type { Deps } from './deps.ts'
+import { hasKeyOfAudit } from './resources/audit/has-key-of-audit.ts'
 
 /** The service cannot start. The message is for the operator. */
 export class StartError extends Error {}
@@ -8,4 +9,20 @@ export class StartError extends Error {}
 export function assertMigratable(deps: Deps, pending: readonly string[]): void {
   if (pending.length === 0 || !isPostgres(deps.db) || deps.config.autoMigrate) return
   throw new StartError(`the database lacks ${pending.join(', ')}; run: gatehouse migrate`)
+}
+
+/**
+ * Throws StartError if AUTH_ENCRYPTION_KEY is that of another database. With it, nobody could read what is sealed here, or verify
+ * the audit events that are written from now on. The tables must be up to date.
+ */
+export async function assertKeyFits(deps: Deps): Promise<void> {
+  if (await hasKeyOfAudit(deps)) return
+  const [, previous] = deps.config.encryptionKeys
+  const isWrong = previous
+    ? 'neither AUTH_ENCRYPTION_KEY nor AUTH_ENCRYPTION_KEY_PREVIOUS is the key'
+    : 'AUTH_ENCRYPTION_KEY is not the key'
+  throw new StartError(
+    `${isWrong} of this database. Set the key that its servers use, as AUTH_ENCRYPTION_KEY_PREVIOUS if you are replacing it; ` +
+      'if that key is lost, see docs/sealed-audit.md',
+  )
 }
