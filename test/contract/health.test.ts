@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import manifest from '../../packages/server/package.json' with { type: 'json' }
+import { type Db, isPostgres } from '../../packages/server/src/db/handle.ts'
+import { startWriteProbe } from '../../packages/server/src/workers/write-probe.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { buildService } from '../support/service.ts'
@@ -17,7 +19,7 @@ test('/ready is 200 with each check', async () => {
   const reply = await service.call('GET', '/ready')
   expect(reply.status).toBe(200)
   const fine = { ok: true, detail: null }
-  expect(reply.body).toEqual({ status: 'ready', checks: { accepting: fine, database: fine, migrations: fine } })
+  expect(reply.body).toEqual({ status: 'ready', checks: { accepting: fine, database: fine, writes: fine, migrations: fine } })
 })
 
 test('/ready is 503 and names migrations that have not run', async () => {
@@ -51,6 +53,39 @@ test('without its database the service is healthy and not ready', async () => {
   expectHeaders(reply)
   expect(reply.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
   expect(reply.body).toMatchObject({ status: 'not_ready', checks: { accepting: { ok: true }, database: { ok: false } } })
+})
+
+/** Makes the database refuse every write. Returns what undoes it. */
+async function refuseWrites(db: Db): Promise<() => Promise<unknown>> {
+  if (!isPostgres(db)) {
+    await db.raw('pragma query_only = on')
+    return () => db.raw('pragma query_only = off')
+  }
+  const raise = `begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end`
+  await db.raw(`create function full_disk() returns trigger language plpgsql as $$ ${raise} $$`)
+  await db.raw('create trigger full_disk before insert or update on rate_limits for each row execute function full_disk()')
+  return () => db.raw('drop trigger full_disk on rate_limits')
+}
+
+test('/ready and the metrics say while the database refuses writes, and when it takes them again although nobody asks', async () => {
+  const { deps, call } = await buildService()
+  const probe = startWriteProbe(deps, 20)
+  try {
+    const writes = async () => (await call('GET', '/ready')).body.checks.writes
+    const writable = async () => (await deps.metrics.databaseWritable.get()).values[0]!.value
+    expect([await writes(), await writable()]).toEqual([{ ok: true, detail: null }, 1])
+    const accept = await refuseWrites(deps.db)
+    await expect.poll(writable).toBe(0)
+    const reply = await call('GET', '/ready')
+    const checks = { database: { ok: true }, writes: { ok: false, detail: 'failed' } }
+    expect(reply).toMatchObject({ status: 503, body: { status: 'not_ready', checks } })
+    expect(reply.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    await accept()
+    await expect.poll(writable).toBe(1)
+    expect((await call('GET', '/ready')).status).toBe(200)
+  } finally {
+    await probe.stop()
+  }
 })
 
 test('neither takes anything but GET', async () => {

@@ -71,6 +71,11 @@ const canLimit = runs('prlimit', '--fsize')
 
 const register = (server: ServerProcess, email: string) =>
   server.call('POST', '/auth/register', { body: { email, password: PASSWORD, app_code: 'shop' } })
+const ready = (server: ServerProcess) => server.call('GET', '/ready')
+async function metricOf({ url }: ServerProcess, name: string): Promise<string | undefined> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]
+}
 const emailOf = (round: number, index: number) => `user-${round}-${index}@example.com`
 
 async function fillAndFree({ server, fill, free }: Disk): Promise<string> {
@@ -93,7 +98,12 @@ async function fillAndFree({ server, fill, free }: Disk): Promise<string> {
       count.read += 1
     }
     count.refused += triesWhileFull
+    await expect.poll(() => ready(server)).toMatchObject({ status: 503, body: { checks: { writes: { detail: 'failed' } } } })
+    expect(await metricOf(server, 'gatehouse_database_writable')).toBe('0')
+    expect((await server.call('GET', '/auth/me', { token })).status).toBe(200)
     free()
+    // The server notices although nobody sends it a write.
+    await expect.poll(async () => (await ready(server)).status).toBe(200)
     for (let index = 0; index < next; index += 1) {
       // Every confirmed user exists completely. No user exists whose registration got 503.
       const repeated = await register(server, emailOf(round, index))
@@ -103,7 +113,7 @@ async function fillAndFree({ server, fill, free }: Disk): Promise<string> {
     }
   }
   expect((await server.stop()).code).toBe(0)
-  return `${rounds} times full: ${count.refused} writes all 503, ${count.read} reads all 200; all repeated with success once there is room, 0 half written`
+  return `${rounds} times full: ${count.refused} writes all 503, ${count.read} reads all 200, /ready 503 meanwhile; all repeated with success once there is room, 0 half written`
 }
 
 describe('SQLite on a disk that fills up: writes are 503, reads go on, and with room all is well again', () => {
@@ -132,6 +142,10 @@ test('a Postgres that says its disk is full is told as 503, and the next request
   const told = await register(server, emailOf(0, 0))
   expect([told.status, told.body.code]).toEqual([503, 'unavailable'])
   expect((await server.call('GET', '/auth/me', { token })).status).toBe(200)
+  await db.raw('create trigger full_disk before insert or update on rate_limits for each row execute function full_disk()')
+  await expect.poll(() => ready(server)).toMatchObject({ status: 503, body: { checks: { writes: { detail: 'failed' } } } })
+  await db.raw('drop trigger full_disk on rate_limits')
+  await expect.poll(async () => (await ready(server)).status).toBe(200)
   await db.raw('drop trigger full_disk on users')
   expect((await register(server, emailOf(0, 0))).status).toBe(201)
   expect((await server.stop()).code).toBe(0)

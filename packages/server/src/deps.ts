@@ -61,6 +61,8 @@ export interface Lifecycle {
   startedAt: number
   /** True once the server has begun to stop. */
   isStopping: boolean
+  /** False while the database refuses writes, since its disk is full or it is read-only. */
+  isWritable: boolean
   /**
    * Returns the migrations that the database lacks. Throws if the database is unreachable, or if its schema is too new for this
    * server or differs.
@@ -101,7 +103,12 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     auditProofs: new AuditProofs(config.encryptionKeys),
     openIdClients: () => (openIdClients ??= loadOpenIdClients(config, clock)),
     ...createCaches(),
-    lifecycle: { startedAt: clock(), isStopping: false, pendingMigrations: inFlight(() => pendingMigrations(db)) },
+    lifecycle: {
+      startedAt: clock(),
+      isStopping: false,
+      isWritable: true,
+      pendingMigrations: inFlight(() => pendingMigrations(db)),
+    },
   }
 }
 

@@ -17,6 +17,7 @@ import { startOutbox } from './workers/outbox.ts'
 import { startRevocationFeed } from './workers/revocation-feed.ts'
 import { mailChannel } from './workers/send-mail.ts'
 import { createWebhookChannel } from './workers/send-webhook.ts'
+import { startWriteProbe } from './workers/write-probe.ts'
 
 const graceMs = 25_000
 export const serverOptions = {
@@ -62,6 +63,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   if (bound === null || typeof bound === 'string') throw new Error('the server is not listening on a port')
   const { address, port, family } = bound
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const writeProbe = startWriteProbe(deps)
   const cleanup = startCleanup(patient.deps)
   const sealer = startAuditSealer(patient.deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
@@ -78,6 +80,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
       // reset.
       await sleep(deps.config.shutdownDelaySeconds * 1_000)
       await close()
+      await writeProbe.stop()
       await cleanup.stop()
       await sealer.stop()
       await outbox.stop()

@@ -88,6 +88,11 @@ export class Metrics {
   readonly connectionsWanted = this.#gauge('database_connections_wanted', 'Requests waiting for a connection')
   readonly databaseUp = this.#gauge('database_up', '1 when the database answered this scrape within a second')
 
+  readonly databaseWritable = this.#gauge(
+    'database_writable',
+    '0 while the database refuses writes, because its disk is full or it is read-only; tried every 5 seconds',
+  )
+
   constructor() {
     this.#gauge('build_info', 'The running version', ['version']).set({ version }, 1)
   }

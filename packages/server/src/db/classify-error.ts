@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { codeOf } from '../lib/system-error-code.ts'
 import { DatabaseUnavailableError } from '../lib/unavailable.ts'
 
 /**
@@ -26,4 +27,15 @@ export function classifyPostgresError(error: unknown): unknown {
 export function classifySqliteError(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return sqliteCodes.test(code) ? new DatabaseUnavailableError('statement', error) : error
+}
+
+/** Disk full, errors with files, and a connection that only reads. */
+const postgresRefusals = /^(53100|58|25006)/
+const sqliteRefusals = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY)/
+
+/** Whether a write failed because the database cannot store anything now, however often it is repeated. */
+export function isWriteRefusal(error: unknown): boolean {
+  const { cause } = error instanceof DatabaseUnavailableError ? error : {}
+  const code = codeOf(cause) ?? ''
+  return cause instanceof pg.DatabaseError ? postgresRefusals.test(code) : sqliteRefusals.test(code)
 }

@@ -11,8 +11,8 @@ export function checkHealth(): Health {
 const fine = { ok: true, detail: null }
 
 /**
- * Whether a load balancer should send requests here: the server is not shutting down, the database answers, and no migration is
- * pending. Only failures that stop every request count. If a mail server or a webhook receiver is down, mail or webhooks wait and
+ * Whether a load balancer should send requests here: the server is not shutting down, the database answers and accepts writes,
+ * and no migration is pending. Only failures that stop every request count. If a mail server or a webhook receiver is down, mail or webhooks wait and
  * the rest is served.
  */
 export async function checkReadiness(deps: Deps): Promise<Readiness> {
@@ -30,6 +30,7 @@ export async function checkReadiness(deps: Deps): Promise<Readiness> {
     // A running server goes on: during a rolling upgrade most servers are older than the schema for a while.
     migrations = isTooNew ? { ok: true, detail: 'migrated by a newer server' } : { ok: false, detail: 'unknown' }
   }
-  const checks = { accepting, database, migrations }
+  const writes = deps.lifecycle.isWritable ? fine : { ok: false, detail: 'failed' }
+  const checks = { accepting, database, writes, migrations }
   return { status: Object.values(checks).every((check) => check.ok) ? 'ready' : 'not_ready', checks }
 }

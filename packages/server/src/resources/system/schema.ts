@@ -6,7 +6,10 @@ export type Health = z.output<typeof healthRecord>
 const check = z.object({ ok: z.boolean(), detail: z.string().nullable() })
 
 export const readyRecord = z
-  .object({ status: z.enum(['ready', 'not_ready']), checks: z.object({ accepting: check, database: check, migrations: check }) })
+  .object({
+    status: z.enum(['ready', 'not_ready']),
+    checks: z.object({ accepting: check, database: check, writes: check, migrations: check }),
+  })
   .meta({ id: 'Ready' })
 export type Readiness = z.output<typeof readyRecord>
 
