@@ -1,7 +1,18 @@
 // A backup, what happens after it, and the restore: what was ended meanwhile stays ended, and consumers that
 // stayed connected see what the service sees. SQLite is restored by the commands. On Postgres, an older state
 // replaces the database under a running server.
-import { mkdtempSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -231,6 +242,46 @@ describe('the feed after a restore', () => {
 })
 
 describe.runIf(onSqlite)('backup', () => {
+  test('never replaces a file of the database, by whatever name, also with --force and while a server runs', async () => {
+    const folder = someFolder()
+    const file = join(folder, 'gatehouse.db')
+    const settings = { DATABASE_URL: `sqlite:${file}`, ...bootstrapAdmin }
+    const server = await startInstance(settings)
+    await until(() => existsSync(`${file}-wal`) && existsSync(`${file}-shm`))
+    const aliases = ['gatehouse.db', 'gatehouse.db-wal', 'gatehouse.db-shm'].flatMap((name) => {
+      linkSync(join(folder, name), join(folder, `hard-${name}`))
+      symlinkSync(join(folder, name), join(folder, `soft-${name}`))
+      return [name, `hard-${name}`, `soft-${name}`]
+    })
+    mkdirSync(join(folder, 'sub'))
+    symlinkSync(folder, join(folder, 'sub', 'up'))
+    // A file that SQLite would use, and that is not there now.
+    const targets = [
+      ...aliases,
+      'sub/../gatehouse.db',
+      'sub/up/gatehouse.db-wal',
+      'gatehouse.db-journal',
+      'sub/up/gatehouse.db-journal',
+    ]
+    const names = () => readdirSync(folder).sort()
+    const before = [names(), statSync(file).ino]
+    for (const target of targets) {
+      for (const force of [[], ['--force']]) {
+        const { code, stderr } = await runGatehouse(['backup', join(folder, target), ...force], settings)
+        expect({ target, force, code, stderr }).toMatchObject({
+          code: 1,
+          stderr: expect.stringMatching(/a file of the database; back up/),
+        })
+      }
+    }
+    // The setting itself may be a link.
+    const linked = { DATABASE_URL: `sqlite:${join(folder, 'soft-gatehouse.db')}` }
+    expect(await runGatehouse(['backup', `${file}-wal`, '--force'], linked)).toMatchObject({ code: 1 })
+    expect([names(), statSync(file).ino]).toEqual(before)
+    expect((await server.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
+    expect((await runGatehouse(['backup', join(folder, 'good.db')], settings)).code).toBe(0)
+  })
+
   test('writes a database in use into a file of mode 0600, and replaces none but with --force', async () => {
     const settings = { DATABASE_URL: (await someDatabase()).url, ...bootstrapAdmin }
     await startInstance(settings)

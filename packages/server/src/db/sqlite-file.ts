@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, createWriteStream, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { createReadStream, createWriteStream, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Database } from 'better-sqlite3'
 import { codeOf } from '../lib/system-error-code.ts'
@@ -29,6 +29,7 @@ export function sqliteFileOf(databaseUrl: string): string | undefined {
  */
 export async function backUpFile(source: string, target: string, { force }: { force: boolean }): Promise<void> {
   if (!existsSync(source)) throw new SqliteFileError(`there is no database at ${source}`)
+  assertBesideDatabase(source, target)
   if (!force && existsSync(target)) throw new SqliteFileError(`${target} exists; --force replaces it`)
   await throughStaging(target, async (staging) => {
     const database = await open(source)
@@ -42,6 +43,30 @@ export async function backUpFile(source: string, target: string, { force }: { fo
     if (force) renameSync(staging, target)
     else linkSync(staging, target)
   })
+}
+
+/**
+ * Throws SqliteFileError if the target is a file of the database, under whatever name: replacing one would lose what is written
+ * from then on, and SQLite would apply a log to a database that it does not belong to.
+ */
+function assertBesideDatabase(source: string, target: string): void {
+  // SQLite follows a link to the database, and keeps the log beside the file that it leads to.
+  const database = realpathSync(source)
+  for (const file of ['', '-journal', ...logSuffixes].map((suffix) => database + suffix))
+    if (isSameFile(file, target))
+      throw new SqliteFileError(`${target} is ${file}, a file of the database; back up to another file`)
+}
+
+/** Compares inodes, so that links and other paths count as the same. A file that does not exist is known by its folder and name. */
+function isSameFile(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }))
+  if (a && b) return a.dev === b.dev && a.ino === b.ino
+  return !a && !b && placeOf(one) === placeOf(other)
+}
+
+function placeOf(file: string): string {
+  const folder = dirname(resolve(file))
+  return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file))
 }
 
 /**
