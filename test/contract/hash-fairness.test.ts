@@ -71,7 +71,7 @@ test('an address that brings ever more known devices costs 8 others no 503', asy
   const others = await Promise.all(Array.from({ length: otherUsers }, () => buildUser(service, app)))
   const { encryptionKeys } = service.deps.config
   const owner = { id: user.id, email: user.email, min_token_version: 0, factor_activated_at: null }
-  const device = () => newDeviceToken(encryptionKeys, owner, service.deps.clock())
+  const device = () => newDeviceToken(encryptionKeys, owner, { now: service.deps.clock(), minIat: 0 })
   const known = (device_token: string) => ({ email: user.email, password: PASSWORD, app_code: app.code, device_token })
   const flood = await floodUntilRefused(() =>
     service.call('POST', '/auth/login', { body: known(device()), headers: from('192.0.2.1') }),

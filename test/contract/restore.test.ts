@@ -241,6 +241,71 @@ describe('the feed after a restore', () => {
   })
 })
 
+test('a restore names the apps whose own keys changed since the backup, and no device token from before it counts', async () => {
+  const database = await someDatabase()
+  const settings = { DATABASE_URL: database.url, AUTH_LOCKOUT_THRESHOLD: '2', ...bootstrapAdmin }
+  let server: ServerInstance = await startInstance(settings)
+  const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const admin = (method: string, path: string, body?: Json) => server.call(method, `/admin${path}`, { token, body })
+  const step = async (code: string, step: string) => {
+    const query = step === 'finish' ? '?force=true' : ''
+    expect(await admin('POST', `/apps/${code}/signing${query}`, { step })).toMatchObject({ status: 200 })
+  }
+  const steps = ['prepare', 'switch', 'finish']
+  for (const code of ['kept', 'leaked', 'later', 'shared'])
+    await admin('POST', '/apps', { code, name: code, auto_grant_on_signup: true })
+  for (const code of ['kept', 'leaked']) for (const each of steps) await step(code, each)
+  const register = { email: 'ada@example.com', password: PASSWORD, app_code: 'kept' }
+  const { device_token, user } = (await server.call('POST', '/auth/register', { body: register })).body
+  const logIn = (password: string, device?: string) =>
+    server.call('POST', '/auth/login', { body: { ...register, password, device_token: device } })
+  const lock = async () => {
+    for (let tries = 0; tries < 2; tries += 1) await logIn(otherPassword)
+  }
+  await lock()
+  expect((await logIn(PASSWORD)).status).toBe(423)
+  expect((await logIn(PASSWORD, device_token)).status).toBe(200)
+
+  const file = join(someFolder(), 'backup.db')
+  const snapshot = onSqlite ? undefined : await snapshotPostgres(database, inject('templates'))
+  if (onSqlite) expect((await runGatehouse(['backup', file], settings)).code).toBe(0)
+  for (const each of steps) await step('leaked', each)
+  await step('later', 'prepare')
+  await server.stop()
+
+  if (snapshot) {
+    await snapshot.restore()
+    const { stdout } = await runGatehouse(['finish-restore'], settings)
+    expect(stdout).toMatch(/\nsigning keys of these apps are as they were at the backup: kept, leaked\. /)
+    const nameOf = ({ url }: { url: string }) => new URL(url).pathname.slice(1)
+    const same = await runGatehouse(['finish-restore', '--replaced', nameOf(database)], settings)
+    expect(same).toMatchObject({ code: 0, stdout: expect.not.stringContaining('signing keys') })
+    const other = await runGatehouse(['finish-restore', '--replaced', nameOf(await someDatabase())], settings)
+    expect(other).toMatchObject({ code: 0, stdout: expect.stringContaining('since the backup are as they were: kept, leaked.') })
+    expect((await runGatehouse(['finish-restore', '--replaced', 'no_such_database'], settings)).code).toBe(1)
+  } else {
+    const { stdout } = await runGatehouse(['restore', file, '--force'], settings)
+    expect(stdout).toMatch(/\nsigning keys that changed since the backup are as they were: later, leaked\. /)
+    const [, kept = ''] = /kept as (.*)/.exec(stdout) ?? []
+    const again = await runGatehouse(['finish-restore', '--replaced', kept], settings)
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(': later, leaked.') })
+    const alone = await runGatehouse(['finish-restore'], settings)
+    expect(alone).toMatchObject({ code: 0, stdout: expect.stringContaining('at the backup: kept, leaked.') })
+    expect(await runGatehouse(['finish-restore', '--replaced', `${kept}-none`], settings)).toMatchObject({ code: 1, stdout: '' })
+  }
+
+  server = await startInstance(settings)
+  // The lock is in the backup too.
+  expect((await logIn(PASSWORD, device_token)).status).toBe(423)
+  const again = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  await server.call('POST', `/admin/users/${user.id}/unlock`, { token: again })
+  const fresh = await logIn(PASSWORD, device_token)
+  expect(fresh.status).toBe(200)
+  await lock()
+  expect((await logIn(PASSWORD, device_token)).status).toBe(423)
+  expect((await logIn(PASSWORD, fresh.body.device_token)).status).toBe(200)
+})
+
 describe.runIf(onSqlite)('backup', () => {
   test('never replaces a file of the database, by whatever name, also with --force and while a server runs', async () => {
     const folder = someFolder()

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { parseArgs, parseEnv } from 'node:util'
 import { keptSecret } from './adapters/kept-secret.ts'
 import { readSecretFile } from './adapters/read-secret-file.ts'
-import { backUp, bringBack, restore } from './backups.ts'
+import { backUp, bringBack, readReplacedKeys, restore } from './backups.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase, pendingMigrations } from './db/migrate.ts'
@@ -39,9 +39,10 @@ const usage = `Usage: gatehouse <command> [--env-file FILE]
   backup FILE [--force]                             SQLite: copy the database to a file; it may be in use
   restore FILE [--force]                            SQLite: restore a backup. --force replaces an existing database
                                                     and keeps it under another name. Includes finish-restore
-  finish-restore                                    run after any other kind of restore: ends all sessions, links,
+  finish-restore [--replaced DATABASE]              run after any other kind of restore: ends all sessions, links,
                                                     open invitations and access tokens, which may have been revoked
-                                                    since the backup
+                                                    since the backup. --replaced compares the signing keys of apps
+                                                    with another database on the same Postgres, or SQLite file
 `
 
 /** A wrong command line. The operator sees the message and the usage. */
@@ -75,6 +76,7 @@ async function main(): Promise<void> {
       'claim-unverified': { type: 'boolean', default: false },
       force: { type: 'boolean', default: false },
       deep: { type: 'boolean', default: false },
+      replaced: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -104,7 +106,7 @@ async function main(): Promise<void> {
     case 'restore':
       return runRestore(readConfig(values['env-file']), named, values)
     case 'finish-restore':
-      return withDeps(values['env-file'], runFinishRestore, { dbStatementTimeoutMs: patientMs })
+      return withDeps(values['env-file'], (deps) => runFinishRestore(deps, values.replaced), { dbStatementTimeoutMs: patientMs })
     default:
       throw new UsageError(`unknown command: ${command}`)
   }
@@ -227,16 +229,22 @@ async function runRestore(config: Config, file: string | undefined, options: { f
   if (file === undefined) throw new UsageError('restore needs the name of a backup')
   const { ended, kept } = await restore(config, file, options)
   process.stdout.write(
-    `restored ${file}\n${kept === undefined ? '' : `the replaced database is kept as ${kept}\n`}${lineOf(ended)}`,
+    `restored ${file}\n${kept === undefined ? '' : `the replaced database is kept as ${kept}\n`}${linesOfRestore(ended)}`,
   )
 }
 
-async function runFinishRestore(deps: Deps<Pool>): Promise<void> {
-  process.stdout.write(lineOf(await bringBack(deps)))
+async function runFinishRestore(deps: Deps<Pool>, name: string | undefined): Promise<void> {
+  const replaced = name === undefined ? undefined : await readReplacedKeys(deps.config, name)
+  process.stdout.write(linesOfRestore(await bringBack(deps, replaced)))
 }
 
-function lineOf({ sessions, links, invitations }: FinishedRestore): string {
-  return `ended ${sessions} sessions, ${links} mail links, ${invitations} invitations, and every access token\n`
+function linesOfRestore({ sessions, links, invitations, ownKeys }: FinishedRestore): string {
+  const ended = `ended ${sessions} sessions, ${links} mail links, ${invitations} invitations, and every access token\n`
+  const apps = ownKeys.codes.join(', ')
+  if (apps === '') return ended
+  return ownKeys.isCompared
+    ? `${ended}signing keys that changed since the backup are as they were: ${apps}. See docs/restoring.md\n`
+    : `${ended}signing keys of these apps are as they were at the backup: ${apps}. See docs/restoring.md\n`
 }
 
 /** Faults and warnings about the settings, one per line. */

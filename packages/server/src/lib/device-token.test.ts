@@ -6,14 +6,15 @@ const [key, other] = [randomBytes(32), randomBytes(32)]
 const now = Date.UTC(2026, 0, 1)
 const dayMs = 86_400_000
 const owner: DeviceOwner = { id: 'u-1', email: 'ada@example.com', min_token_version: 3, factor_activated_at: null }
-const token = newDeviceToken([key], owner, now)
+const at = (now: number) => ({ now, minIat: 0 })
+const token = newDeviceToken([key], owner, { now, minIat: 0 })
 
 test('a token stands for one device of its owner, for 180 days', () => {
-  const device = deviceOf([key], token, owner, now)
+  const device = deviceOf([key], token, owner, at(now))
   expect(device).toMatch(/^[\w-]{22}$/)
-  expect(deviceOf([key], token, owner, now + 180 * dayMs - 1)).toBe(device)
-  expect(deviceOf([key], token, owner, now + 180 * dayMs)).toBeUndefined()
-  expect(deviceOf([key], newDeviceToken([key], owner, now), owner, now)).not.toBe(device)
+  expect(deviceOf([key], token, owner, at(now + 180 * dayMs - 1))).toBe(device)
+  expect(deviceOf([key], token, owner, at(now + 180 * dayMs))).toBeUndefined()
+  expect(deviceOf([key], newDeviceToken([key], owner, { now, minIat: 0 }), owner, at(now))).not.toBe(device)
 })
 
 test('it tells nothing of its owner', () => {
@@ -26,20 +27,27 @@ test.each<[string, Partial<DeviceOwner>]>([
   ['another session floor', { min_token_version: 4 }],
   ['another second factor', { factor_activated_at: now }],
 ])('it counts for nothing with %s', (_, changed) => {
-  expect(deviceOf([key], token, { ...owner, ...changed }, now)).toBeUndefined()
+  expect(deviceOf([key], token, { ...owner, ...changed }, at(now))).toBeUndefined()
 })
 
 test('it counts for nothing without an owner, changed anywhere, and under another key', () => {
-  expect(deviceOf([key], token, undefined, now)).toBeUndefined()
-  expect(deviceOf([other], token, owner, now)).toBeUndefined()
+  expect(deviceOf([key], token, undefined, at(now))).toBeUndefined()
+  expect(deviceOf([other], token, owner, at(now))).toBeUndefined()
   for (const [index, letter] of [...token].entries()) {
     const changed = token.slice(0, index) + (letter === 'a' ? 'b' : 'a') + token.slice(index + 1)
-    expect([index, deviceOf([key], changed, owner, now)]).toEqual([index, undefined])
+    expect([index, deviceOf([key], changed, owner, at(now))]).toEqual([index, undefined])
   }
   for (const text of ['', 'gdt_', `${token}a`, ` ${token}`, token.toUpperCase()])
-    expect(deviceOf([key], text, owner, now)).toBeUndefined()
+    expect(deviceOf([key], text, owner, at(now))).toBeUndefined()
+})
+
+test('it counts for nothing once the earliest time of issue is later, and new ones are not before it', () => {
+  const minIat = now / 1_000 + 3
+  expect(deviceOf([key], token, owner, { now, minIat: now / 1_000 })).toMatch(/^[\w-]{22}$/)
+  expect(deviceOf([key], token, owner, { now: now + 10_000, minIat })).toBeUndefined()
+  expect(deviceOf([key], newDeviceToken([key], owner, { now, minIat }), owner, { now, minIat })).toMatch(/^[\w-]{22}$/)
 })
 
 test('while the key is replaced, tokens of either key count', () => {
-  expect(deviceOf([other, key], token, owner, now)).toBe(deviceOf([key], token, owner, now))
+  expect(deviceOf([other, key], token, owner, at(now))).toBe(deviceOf([key], token, owner, at(now)))
 })

@@ -9,6 +9,7 @@ import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership, TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
 import { assertVerifiedFor } from '../../resources/sessions/assert-verified-for.ts'
 import { type FoundUser, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
@@ -127,20 +128,24 @@ interface PasswordTarget extends AttemptTarget {
   app: App | null
   /** All users with this address. */
   users: readonly FoundUser[]
+  /** Earlier device tokens are dead. */
+  minIat: number
 }
 
 async function findTarget(deps: Deps, { email, app_code }: PasswordLogin): Promise<PasswordTarget> {
   const { users, catalogGeneration } = await listUsersOfEmail(deps, email)
   const app = await resolveApp(deps, app_code, catalogGeneration)
-  return { email, app, user: firstInPools(users, poolSet(app)), users }
+  const minIat = await (await readCatalog(deps, catalogGeneration)).getMinIat()
+  return { email, app, user: firstInPools(users, poolSet(app)), users, minIat }
 }
 
 /** Ignores a device token that is not valid for this user. */
 function wayOf(deps: Deps, { email, device_token: token }: PasswordLogin, target: PasswordTarget | undefined): WayIn {
   if (!target) return byPassword(deps, { email, pools: [], users: [] })
-  const { app, user, users } = target
+  const { app, user, users, minIat } = target
   const owner = user && { ...user, factor_activated_at: user.factor?.activated_at ?? null }
-  const device = token === undefined ? undefined : deviceOf(deps.config.encryptionKeys, token, owner, deps.clock())
+  const device =
+    token === undefined ? undefined : deviceOf(deps.config.encryptionKeys, token, owner, { now: deps.clock(), minIat })
   if (user && device !== undefined) return byKnownDevice(deps, user, device)
   return byPassword(deps, { email, pools: poolSet(app), user, users })
 }

@@ -59,7 +59,7 @@ export async function changePassword(
     const organizationId = session.organizationId ?? undefined
     const admission = await admit(deps, { user, app, organizationId, overrides: {} }, actor)
     const factor = await SecondFactor.findActive(deps.db, user.id)
-    const deviceToken = newDeviceTokenOf(deps, user, factor?.activated_at ?? null)
+    const deviceToken = newDeviceTokenOf(deps, admission, factor?.activated_at ?? null)
     return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
   })
 }

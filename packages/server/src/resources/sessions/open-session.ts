@@ -10,7 +10,6 @@ import { newId } from '../../lib/uuid.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
 import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
-import type { PooledUser } from '../users/present.ts'
 import { type Admission, admit, type SessionRequest } from './admit.ts'
 import { claimsOf } from './claims-of.ts'
 import { presentTokens } from './present.ts'
@@ -48,13 +47,18 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
     hash: hashOpaqueToken(refreshToken),
     expiresAt: refreshExpiresAt,
   })
-  const deviceToken = newDeviceTokenOf(deps, admission.user, request.secondFactor.activatedAt)
+  const deviceToken = newDeviceTokenOf(deps, admission, request.secondFactor.activatedAt)
   return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
 }
 
 /** Identifies a device at its next login. The token is bound to the active second factor through its activation time. */
-export function newDeviceTokenOf(deps: Deps, user: PooledUser, factorActivatedAt: number | null): string {
-  return newDeviceToken(deps.config.encryptionKeys, { ...user, factor_activated_at: factorActivatedAt }, deps.clock())
+export function newDeviceTokenOf(
+  deps: Deps,
+  { user, minIat }: Pick<Admission, 'user' | 'minIat'>,
+  factorActivatedAt: number | null,
+): string {
+  const owner = { ...user, factor_activated_at: factorActivatedAt }
+  return newDeviceToken(deps.config.encryptionKeys, owner, { now: deps.clock(), minIat })
 }
 
 /** Stores a refresh token of a session; returns when it expires, in milliseconds. */

@@ -2,6 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { CLOCK_TOLERANCE_SECONDS } from '../../lib/access-token.ts'
+import { AppKey } from '../../models/app-key.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { Service } from '../../models/service.ts'
@@ -16,15 +17,26 @@ export interface FinishedRestore {
   sessions: number
   links: number
   invitations: number
+  ownKeys: RestoredKeys
+}
+
+/** The keys of the apps that do not share one, by code. Two databases have the same text for an app if its keys are the same. */
+export type OwnKeys = ReadonlyMap<string, string>
+
+export interface RestoredKeys {
+  /** Whether the replaced database was there to compare with. */
+  isCompared: boolean
+  /** The apps whose keys differ from those of the replaced database; without it, all apps with own keys. */
+  codes: string[]
 }
 
 /**
  * Must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so
  * everything that a client may hold ends: access tokens, sessions with their refresh tokens, mail links, open invitations and
  * unfinished third-party logins. Consumers forget the revocations that they know. A second run ends what was issued meanwhile,
- * and is harmless otherwise.
+ * and is harmless otherwise. `replaced`: the own keys of the database that was replaced, if it can be read.
  */
-export async function finishRestore(deps: Deps<Pool>): Promise<FinishedRestore> {
+export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promise<FinishedRestore> {
   return transaction(deps, async (deps) => {
     const now = deps.clock()
     const ended = {
@@ -37,6 +49,20 @@ export async function finishRestore(deps: Deps<Pool>): Promise<FinishedRestore> 
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })
     await recordEvent(deps, { event: 'service.restored', actor: systemActor, details: { ...ended, min_iat: minIat } })
     await restartFeed(deps, minIat)
-    return ended
+    return { ...ended, ownKeys: compareKeys(await readOwnKeys(deps), replaced) }
   })
+}
+
+export async function readOwnKeys({ db, clock }: Deps): Promise<OwnKeys> {
+  const apps = await AppKey.listAll(db, clock())
+  return new Map(apps.map(({ code, keys }) => [code, JSON.stringify(keys.map(({ stage, secret_box }) => [stage, secret_box]))]))
+}
+
+/** An app that was created or deleted meanwhile is in one of the two databases alone, and counts as changed. */
+function compareKeys(restored: OwnKeys, replaced: OwnKeys | undefined): RestoredKeys {
+  const codes = [...new Set([...restored.keys(), ...(replaced?.keys() ?? [])])].sort()
+  return {
+    isCompared: replaced !== undefined,
+    codes: codes.filter((code) => !replaced || restored.get(code) !== replaced.get(code)),
+  }
 }
