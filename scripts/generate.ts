@@ -87,6 +87,8 @@ function errorsPage(): string {
   return page('Error codes', 'packages/server/src/errors.ts', [
     'Every answer that is not a success has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
     '',
+    'The guards of the SDK use the same codes and words. `permission_denied` is theirs: the service itself says which right is missing.',
+    '',
     '| Code | Status | Meaning |',
     '| --- | --- | --- |',
     ...rows,

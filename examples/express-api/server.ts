@@ -17,6 +17,7 @@ app.delete('/notes', requireAuth(auth, { permissions: ['notes:delete'] }), (_req
 })
 app.use(authErrorHandler)
 
+await auth.readyWithin(5)
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 })

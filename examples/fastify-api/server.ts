@@ -16,5 +16,6 @@ app.delete('/notes', { onRequest: requireAuth(auth, { permissions: ['notes:delet
   return reply.code(204).send()
 })
 
+await auth.readyWithin(5)
 console.log(`listening on ${await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })}`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void app.close().then(() => process.exit(0)))

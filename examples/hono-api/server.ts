@@ -11,6 +11,7 @@ const app = new Hono()
   .get('/', (c) => c.json({ hello: c.var.auth.claims.email, app: c.var.auth.claims.app_code }))
   .delete('/notes', requireAuth(auth, { permissions: ['notes:delete'] }), (c) => c.body(null, 204))
 
+await auth.readyWithin(5)
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT ?? 3000), hostname: '127.0.0.1' }, ({ port }) => {
   console.log(`listening on http://127.0.0.1:${port}`)
 })

@@ -12,6 +12,7 @@ app.use((ctx) => {
   ctx.body = { hello: ctx.state.auth.claims.email, app: ctx.state.auth.claims.app_code }
 })
 
+await auth.readyWithin(5)
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 })

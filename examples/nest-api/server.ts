@@ -35,6 +35,6 @@ class AppModule {}
 const app = await NestFactory.create(AppModule, { logger: ['error'] })
 app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))
 app.enableShutdownHooks()
-await auth.ready
+await auth.readyWithin(5)
 await app.listen(process.env.PORT ?? 3000, '127.0.0.1')
 console.log(`listening on http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`)

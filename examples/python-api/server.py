@@ -21,7 +21,7 @@ class Handler(BaseHTTPRequestHandler):
         if 'notes:delete' in claims['permissions']:
             self.answer(204)
         else:
-            self.refuse(403, 'permission_denied', 'Permission denied')
+            self.refuse(403, 'permission_denied', 'The token does not allow this')
 
     def log_request(self, *_):
         """Does not log successful requests."""
@@ -30,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
         """Returns the claims of the caller, or None if the request was refused."""
         headers = self.headers.get_all('Authorization', [])
         if not headers:
-            return self.refuse(401, 'token_missing', 'Access token is missing', challenge='Bearer')
+            return self.refuse(401, 'token_missing', 'A bearer token is required', challenge='Bearer')
         scheme, _, token = headers[0].partition(' ')
         try:
             # Of two headers, somebody in between may have read the other one.
@@ -39,9 +39,9 @@ class Handler(BaseHTTPRequestHandler):
             claims = gate.verify(token.strip())
         except Refused as refused:
             self.log_error('refused: %s', refused)
-            return self.refuse(401, 'token_invalid', 'Access token is not valid', challenge='Bearer error="invalid_token"')
+            return self.refuse(401, 'token_invalid', 'The token is not valid', challenge='Bearer error="invalid_token"')
         # A machine token has permissions too, and is no user.
-        return claims if claims.get('kind', 'user') == 'user' else self.refuse(403, 'permission_denied', 'Permission denied')
+        return claims if claims.get('kind', 'user') == 'user' else self.refuse(403, 'permission_denied', 'The token does not allow this')
 
     def refuse(self, status, code, title, challenge=None):
         self.answer(status, {'status': status, 'code': code, 'title': title}, challenge)

@@ -1,4 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { AuthError, createAuth, refusal } from '@gatehouse/sdk'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kidOf } from '../support/consumer.ts'
 import { expectError } from '../support/expect-reply.ts'
@@ -208,6 +210,37 @@ describe('/auth/me', () => {
     const { status, body, headers } = await service.call('GET', '/auth/me')
     expect([status, body.code]).toEqual([401, 'token_missing'])
     expect(headers.get('www-authenticate')).toBe('Bearer realm="gatehouse"')
+  })
+})
+
+describe('the words of a refusal', () => {
+  const words = ({ body: { status, code, title } }: { body: Json }) => ({ status, code, title })
+
+  test('are the same at the service and at the guard of a consumer', async () => {
+    const { app_code: appCode } = claimsOf(token)
+    const auth = createAuth({ appCode, secret: ACCESS_SECRET, revocation: { mode: 'off' }, logger: false })
+    const past = claimsOf(token).iat - 7_200
+    for (const bearer of [undefined, minted({ exp: past }), minted({ tv: 'x' })]) {
+      const { error } = await auth.safeVerify(bearer as string)
+      const guard = refusal(error)!
+      const served = await (bearer === undefined ? service.call('GET', '/auth/me') : me(bearer))
+      expect(words(guard as { body: Json })).toEqual(words(served))
+    }
+  })
+
+  test('of a guard stand in the list of error codes', () => {
+    const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+    for (const code of [
+      'TOKEN_MISSING',
+      'TOKEN_EXPIRED',
+      'TOKEN_REVOKED',
+      'APP_MISMATCH',
+      'PERMISSION_DENIED',
+      'REVOCATION_UNAVAILABLE',
+    ] as const) {
+      const { status, body } = refusal(new AuthError(code))!
+      expect(page).toContain(`| \`${body.code}\` | ${status} | ${body.title} |`)
+    }
   })
 })
 

@@ -13,7 +13,7 @@ const app = appFixture(service)
 const user = fixture(() => buildUser(service, app))
 
 const page = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
-const [, table = ''] = /## The ten commonest mistakes\n(.*?)\n## /s.exec(page)!
+const [, table = ''] = /## The commonest mistakes\n(.*?)\n## /s.exec(page)!
 /** The log lines that the page documents, by mistake. */
 const documented = new Map(
   [...table.matchAll(/^\| (?!Mistake)([^|]+) \| ([^|]+) \| [^|]+ \|$/gm)].map(([, mistake = '', lines = '']) => [
@@ -68,18 +68,38 @@ const provoke: Record<string, () => string[][] | Promise<string[][]>> = {
     return [startBackend({ authUrl, fetch: (url, init) => fetch(String(url).replace(authUrl, service.url), init) })]
   },
   'an inactive app': async () => [startBackend({ appCode: (await buildApp(service, { status: 'inactive' })).code })],
-  'a variable that is missing': () => {
-    try {
-      createAuth({ appCode: app.code, authUrl: service.url })
-    } catch (error) {
-      if (AuthError.is(error, 'CONFIG_INVALID')) return [[error.message]]
-    }
-    return []
+  'a variable that is missing or misspelt': () => {
+    vi.stubEnv('SERVICE_APP_DI', app.id)
+    return [startBackend(), refusalOf({ appCode: app.code, authUrl: service.url })]
+  },
+  'no address of the service': () => [refusalOf({ appCode: app.code, secret: ACCESS_SECRET })],
+  'a token without `Bearer`': () => {
+    const lines: string[] = []
+    const auth = createAuth({
+      authUrl: service.url,
+      appCode: app.code,
+      secret: ACCESS_SECRET,
+      logger: { warn: (line) => void lines.push(line) },
+    })
+    onTestFinished(() => auth.close())
+    auth.authenticate({ authorization: user.access_token }).catch(() => {})
+    return [lines]
   },
   'a proxy that blocks the feed': () => [
     startBackend({ fetch: (url, init) => (String(url).includes('/stream') ? notFound() : fetch(url, init)) }),
     startBackend({ fetch: (url, init) => (String(url).includes('/revocations') ? forbidden() : fetch(url, init)) }),
   ],
+}
+
+/** What `createAuth` throws in production. */
+function refusalOf(options: AuthOptions): string[] {
+  vi.stubEnv('NODE_ENV', 'production')
+  try {
+    createAuth(options)
+    return []
+  } catch (error) {
+    return AuthError.is(error, 'CONFIG_INVALID') ? [error.message] : []
+  }
 }
 
 /** A backend by whose clock the user's token has expired. */
@@ -97,9 +117,9 @@ const patternOf = (words: string) =>
   )
 
 describe('the log of a backend', () => {
-  test('the page lists ten mistakes, and each is made here', () => {
+  test('the page lists twelve mistakes, and each is made here', () => {
     expect([...documented.keys()]).toEqual(Object.keys(provoke))
-    expect(documented.size).toBe(10)
+    expect(documented.size).toBe(12)
   })
 
   test.each([...documented])('says what is wrong: %s', async (mistake, expected) => {

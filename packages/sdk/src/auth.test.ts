@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type AuthError, type AuthOptions, createAuth } from './index.ts'
 import { buildAuth, CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
@@ -7,6 +7,7 @@ const variables = [
   'SERVICE_AUTH_URL',
   'SERVICE_APP_CODE',
   'SERVICE_APP_ID',
+  'SERVICE_ACCOUNT_TOKEN',
   'JWT_ACCESS_SECRET',
   'JWT_ACCESS_SECRET_PREVIOUS',
   'JWT_ISSUER',
@@ -106,11 +107,53 @@ describe('createAuth', () => {
     )
   })
 
-  test('follows revocations wherever the service is named, and says when it does not', async () => {
-    expect(createAuth({ appCode: 'billing', secret: SECRET }).health().revocation.mode).toBe('off')
-    const following = createAuth({ appCode: 'billing', secret: SECRET, authUrl: 'http://127.0.0.1:9' })
-    expect(following.health().revocation.mode).toBe('feed')
-    await following.close()
+  const settings = { appCode: 'billing', secret: SECRET }
+  const unfed = "revoked tokens are accepted until they expire; if you mean that, pass revocation: { mode: 'off' }"
+  const linesOf = (options: AuthOptions) => {
+    const lines: string[] = []
+    const auth = createAuth({ ...settings, logger: { warn: (line) => void lines.push(line) }, ...options })
+    onTestFinished(() => auth.close())
+    return [auth.health().revocation.mode, ...lines]
+  }
+
+  test('follows revocations where the service is named, and logs that it does not where it is not', () => {
+    expect(linesOf({ authUrl: 'http://127.0.0.1:9' })).toEqual(['feed'])
+    expect(linesOf({})).toEqual(['off', `gatehouse: SERVICE_AUTH_URL is missing: ${unfed}`])
+    expect(linesOf({ revocation })).toEqual(['off'])
+    expect(linesOf({ revocation: { mode: 'custom', isCurrent: () => true } })).toEqual(['custom'])
+  })
+
+  test('refuses to start in production without the address, unless the app says that no revocation is meant to arrive', () => {
+    vi.stubEnv('NODE_ENV', 'production')
+    const message = `invalid settings: SERVICE_AUTH_URL is missing: ${unfed}`
+    expect(() => createAuth(settings)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message }))
+    expect(linesOf({ revocation })).toEqual(['off'])
+    expect(linesOf({ authUrl: 'http://127.0.0.1:9', check: 'off' })).toEqual(['feed'])
+  })
+
+  test.each([
+    ['SERVICE_AUTH_ULR', 'SERVICE_AUTH_URL'],
+    ['SERVICE_AUTHURL', 'SERVICE_AUTH_URL'],
+    ['SERVICE_AUTH_URI', 'SERVICE_AUTH_URL'],
+    ['SERVICE_APP_ID_', 'SERVICE_APP_ID'],
+    ['service_app_di', 'SERVICE_APP_ID'],
+    ['SERVICE_ACOUNT_TOKEN', 'SERVICE_ACCOUNT_TOKEN'],
+  ])('names %s, which was probably meant to be %s', (typo, name) => {
+    vi.stubEnv(typo, 'CANARY')
+    const said = `${name} is missing, but ${typo} is set`
+    const unmet = name === 'SERVICE_AUTH_URL' ? `${said}: ${unfed}` : said
+    const authUrl = name === 'SERVICE_AUTH_URL' ? {} : { authUrl: 'http://127.0.0.1:9' }
+    expect(linesOf(authUrl).slice(1)).toEqual([`gatehouse: ${unmet}`])
+    vi.stubEnv('NODE_ENV', 'production')
+    if (name === 'SERVICE_AUTH_URL') expect(() => createAuth(settings)).toThrow(`invalid settings: ${unmet}`)
+    vi.stubEnv(name, name === 'SERVICE_AUTH_URL' ? 'http://127.0.0.1:9' : 'x')
+    expect(linesOf({ ...authUrl, check: 'off' }).slice(1)).toEqual([])
+  })
+
+  test('takes the variables of other programs for no misspelling', () => {
+    for (const name of ['SERVICE_AUTH_PORT', 'SERVICE_URL', 'SERVICE_APP_NAME', 'MY_SERVICE_APP_ID', 'SERVICE_TOKEN'])
+      vi.stubEnv(name, 'x')
+    expect(linesOf({ revocation })).toEqual(['off'])
   })
 
   test('names all faults at once, and quotes no secret', () => {
@@ -223,6 +266,36 @@ describe('custom revocation', () => {
       const auth = buildAuth(custom(isCurrent))
       expect(() => auth.verifySync(signToken())).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
     }
+  })
+})
+
+describe('a token without its scheme', () => {
+  const headers = (authorization: string) => ({ authorization })
+  const told = 'expected Authorization: Bearer <token>, got a token without "Bearer"'
+
+  test.each([
+    ['the token alone', (token: string) => token],
+    ['a scheme of another framework', (token: string) => `Token ${token}`],
+  ])('is refused and logged, and the hint names the scheme: %s', async (_, write) => {
+    const lines: string[] = []
+    const auth = buildAuth({ logger: { warn: (line) => void lines.push(line) } })
+    const refusal = auth.authenticate(headers(write(signToken())))
+    await expect(refusal).rejects.toMatchObject({ code: 'TOKEN_MISSING', status: 401, hint: told })
+    expect(lines).toEqual([`gatehouse: a token is refused, TOKEN_MISSING: ${told}`])
+  })
+
+  test.each([
+    ['no header', {}],
+    ['an empty one', headers('')],
+    ['the scheme alone', headers('Bearer')],
+    ['another scheme', headers('Basic YTpi')],
+    ['two headers', { authorization: ['Basic YTpi', `Bearer ${signToken()}`] }],
+  ])('is not what a request brings with %s, which is not logged', async (_, given) => {
+    const lines: string[] = []
+    const auth = buildAuth({ logger: { warn: (line) => void lines.push(line) } })
+    const hint = 'expected Authorization: Bearer <token>'
+    await expect(auth.authenticate(given)).rejects.toMatchObject({ code: 'TOKEN_MISSING', hint })
+    expect(lines).toEqual([])
   })
 })
 

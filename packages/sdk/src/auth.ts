@@ -4,16 +4,11 @@ import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
 import { asksPermissions } from './permission-scope.ts'
-import type { Principal, TokenPrincipal } from './principal.ts'
-import {
-  type Registration,
-  type RegistrationOptions,
-  type RunningRegistration,
-  startRegistration,
-} from './register-permissions.ts'
+import type { Principal } from './principal.ts'
+import type { Registration, RegistrationOptions, RegistrationProgress } from './register-permissions.ts'
 import { followRevocations } from './revocation-feed.ts'
 import type { ServiceApi } from './service-api.ts'
-import { createVerifier, type Verify } from './verify-token.ts'
+import { createVerifier, MISSING_HINT, UNSCHEMED, type Verify } from './verify-token.ts'
 
 /** The result of `safeVerify`: the principal, or the `AuthError` that `verify` would have thrown. */
 export type VerifyResult<Name extends string = string> =
@@ -58,10 +53,15 @@ export interface Auth<Name extends string = string> {
   registerPermissions(options?: RegistrationOptions): Registration
   /**
    * Resolves when the first revocations have been read, or at once if no feed is followed. Await it before you listen, so that
-   * tokens revoked before the start are refused. While the service is down, it waits and keeps the process alive. Rejects if
-   * `close` is called first.
+   * tokens revoked before the start are refused. While the service is down, it waits, says so in the log and keeps the process
+   * alive. Rejects if `close` is called first.
    */
   readonly ready: Promise<void>
+  /**
+   * Like `ready`, but waits for that many seconds at most. Resolves to whether the first revocations have been read: if not, tokens
+   * revoked before the start are accepted until they have, unless `onStale` is `deny`.
+   */
+  readyWithin(seconds: number): Promise<boolean>
   /** Asks the service once whether the settings of this backend fit it, and resolves to what does not. Does not throw. */
   check(): Promise<ServiceCheck>
   /** Calls to the service that a backend makes: token introspection and user registration. */
@@ -90,9 +90,7 @@ export function assembleAuth(config: Config): LocalAuth {
   const judge: Verify =
     revocation.mode === 'custom' ? (token) => askApp(revocation.isCurrent, verifyLocally(token)) : verifyLocally
   const refuse = (error: unknown): never => {
-    // A request without a token does not point to a fault.
-    if (AuthError.is(error) && error.code !== 'TOKEN_MISSING')
-      warn(error.code, `a token is refused, ${error.code}: ${error.hint}`)
+    if (AuthError.is(error) && error.hint !== MISSING_HINT) warn(error.code, `a token is refused, ${error.code}: ${error.hint}`)
     throw error
   }
   let check: Verify = (token) => {
@@ -105,7 +103,7 @@ export function assembleAuth(config: Config): LocalAuth {
   }
   // No `await` here: it would cost a tenth of the verification.
   const verify = async (token: unknown) => check(token)
-  let registration: RunningRegistration | undefined
+  let registration: RegistrationProgress | undefined
 
   // OpenTelemetry registers itself under this symbol, for all copies of its API. Without it, the telemetry module is not loaded.
   const { trace, metrics } = Object((globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')])
@@ -136,17 +134,29 @@ export function assembleAuth(config: Config): LocalAuth {
       }
     },
     authenticate: async (headers) => verify(readBearer(headers)),
-    registerPermissions(options) {
-      registration = startRegistration(config, options)
-      return registration
+    registerPermissions(options = {}) {
+      const progress: RegistrationProgress = { state: 'pending', isAwaited: false }
+      registration = progress
+      const ready = import('./register-permissions.ts').then(({ register }) => register(config, options, progress))
+      // The caller may ignore a failure, except with `require`.
+      if (options.mode !== 'require') ready.catch(ignore)
+      return {
+        get ready() {
+          progress.isAwaited = true
+          progress.wait?.ref?.()
+          return ready
+        },
+      }
     },
     get ready() {
-      if (!feed) return Promise.resolve()
-      // The feed does not keep the process alive, but waiting for it must.
-      const held = setInterval(ignore, 60_000)
-      const ready = feed.ready.finally(() => clearInterval(held))
+      const ready = (async () => void (await feed?.wait()))()
       ready.catch(ignore)
       return ready
+    },
+    async readyWithin(seconds) {
+      if (!(seconds >= 0 && seconds <= LONGEST_WAIT_SEC))
+        throw configInvalid(`readyWithin needs a number of seconds from 0 to ${LONGEST_WAIT_SEC}`)
+      return feed ? feed.wait(seconds * 1000).catch(() => false) : true
     },
     check: async () => (await serviceCheck()).checkService(config),
     [asksPermissions]() {
@@ -168,6 +178,8 @@ export function assembleAuth(config: Config): LocalAuth {
 }
 
 const ignore = () => {}
+/** A day. */
+const LONGEST_WAIT_SEC = 86_400
 
 /** Reads no option before the first use. */
 function assembleLater(make: () => LocalAuth): LocalAuth {
@@ -196,7 +208,7 @@ export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVer
  * Returns the principal if the app's `isCurrent` accepts it. An error of `isCurrent` is not kept as a cause, since it may quote
  * claims.
  */
-function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipal | Promise<TokenPrincipal>): ReturnType<Verify> {
+function askApp(isCurrent: (claims: Claims) => unknown, principal: Principal | Promise<Principal>): ReturnType<Verify> {
   if (principal instanceof Promise) return principal.then((each) => askApp(isCurrent, each))
   const cannotTell = () => {
     throw refused('REVOCATION_UNAVAILABLE', 'revocation.isCurrent threw')
@@ -214,10 +226,12 @@ function askApp(isCurrent: (claims: Claims) => unknown, principal: TokenPrincipa
   return answer instanceof Promise ? answer.then(judge, cannotTell) : judge(answer)
 }
 
-/** Returns the bearer token (RFC 6750 section 2.1), or undefined if the caller sent none. */
-function readBearer(headers: RequestHeaders): string | undefined {
+/** Returns the bearer token (RFC 6750 section 2.1), `UNSCHEMED`, or undefined if the caller sent none. */
+function readBearer(headers: RequestHeaders): string | typeof UNSCHEMED | undefined {
   const { authorization, Authorization } = headers as Exclude<RequestHeaders, { get(name: string): unknown }>
   const value = typeof headers.get === 'function' ? headers.get('authorization') : (authorization ?? Authorization)
   // Two headers are joined by a comma, which no token contains, so they are refused.
-  return /^bearer +(.*)$/is.exec(String(value ?? '').trim())?.[1]
+  const text = String(value ?? '').trim()
+  // Other schemes, such as Basic, may be meant for somebody else.
+  return /^bearer +(.*)$/is.exec(text)?.[1] ?? (/^([\w-]+ +)?[\w-]+\.[\w-]+\.[\w-]*$/.test(text) ? UNSCHEMED : undefined)
 }

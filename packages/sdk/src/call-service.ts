@@ -1,4 +1,4 @@
-import type { Config } from './config.ts'
+import { type Config, lacking } from './config.ts'
 import { AuthError, invalidSettings, refused } from './errors.ts'
 import { builtin } from './node-platform.ts'
 import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
@@ -49,7 +49,7 @@ export async function callService<Answer>(
   signal.addEventListener('abort', end, { signal: ended.signal })
   wait()
   try {
-    if (!authUrl) throw invalidSettings('SERVICE_AUTH_URL is missing')
+    if (!authUrl) throw invalidSettings(lacking('SERVICE_AUTH_URL'))
     let response: Response
     const { keys } = await keyring.open()
     // The current secret may have reached this app before it reached the service.
@@ -144,45 +144,6 @@ function errorOf({ status, headers }: Response, body: { readonly status?: unknow
     ...(requestId && { requestId }),
     ...(!isFinal && retryAfter && { headers: { 'Retry-After': retryAfter } }),
   })
-}
-
-/**
- * Calls the service and retries what may succeed later, up to `retries` times and within `withinMs`. Each wait is what the
- * service asks for, 1 s by default, plus a random time whose limit doubles up to a minute. Calls `onWait` before each wait.
- * Rejects with the reason of `signal` when that is aborted.
- */
-export async function callPatiently<Answer>(
-  config: Caller,
-  request: ServiceRequest,
-  withinMs = Number.MAX_VALUE,
-  retries = Number.MAX_VALUE,
-  onWait?: (error: AuthError, ms: number, timer: Timer) => void,
-): Promise<Answer> {
-  const { now } = config
-  const { signal } = request
-  const end = now() + withinMs
-  for (let failures = 0; ; failures += 1) {
-    signal.throwIfAborted()
-    try {
-      return await callService<Answer>(config, request, Math.min(10_000, end - now()))
-    } catch (thrown) {
-      signal.throwIfAborted()
-      const error = thrown as AuthError
-      const asked = Math.min(60, Math.max(1, Number(error.headers['Retry-After']) || 1))
-      const ms = 1_000 * asked + Math.random() * Math.min(59_000, 1_000 * 2 ** failures)
-      if (!error.retryable || failures >= retries || now() + ms >= end) throw error
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', wake)
-          resolve()
-        }
-        const timer = setTimeout(wake, ms)
-        signal.addEventListener('abort', wake)
-        onWait?.(error, ms, timer)
-      })
-    }
-  }
 }
 
 export type Timer = ReturnType<typeof setTimeout>

@@ -114,7 +114,7 @@ describe('check', () => {
 
   test('tells an address where nobody listens, and one that is missing', async () => {
     expect(await buildAuth(NOWHERE).auth.check()).toMatchObject({ ok: false, faults: [{ code: 'unreachable' }], app: null })
-    const auth = createAuth({ appCode: 'billing', secret: SECRET })
+    const auth = createAuth({ appCode: 'billing', secret: SECRET, revocation: { mode: 'off' } })
     const faults = [{ code: 'unreachable', hint: expect.stringContaining('SERVICE_AUTH_URL is missing') }]
     expect(await auth.check()).toMatchObject({ ok: false, faults })
   })
@@ -285,6 +285,74 @@ describe('ready', () => {
     }
     await settle()
     expect(unhandled).not.toHaveBeenCalled()
+  })
+
+  const notReady = (url: string, reason: string) =>
+    `gatehouse: not ready: waiting for the first revocations from ${url} (${reason})`
+
+  test('says after 3 s what it waits for, then each minute, and nothing once the revocations are in', async () => {
+    const service = await buildService(answer(503))
+    const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
+    const said = () => lines.filter((line) => line.includes('not ready'))
+    const { ready } = auth
+    const again = auth.ready
+    await until(() => lines.length > 0)
+    await time.advance(2_000)
+    expect(said()).toEqual([])
+    await time.advance(1_000)
+    const line = notReady(service.url, 'HTTP 503 (not an answer of the service)')
+    expect(said()).toEqual([line])
+    await time.advance(59_000)
+    expect(said()).toEqual([line])
+    await time.advance(1_000)
+    expect(said()).toEqual([line, line])
+    service.answer = feed
+    await time.advance(6_000)
+    await Promise.all([ready, again])
+    await time.advance(120_000)
+    expect(said()).toHaveLength(2)
+  })
+
+  test('says so too when the service does not answer at all', async () => {
+    const service = await buildService(() => {})
+    const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
+    auth.ready.catch(() => {})
+    await time.advance(3_000)
+    expect(lines).toEqual([notReady(service.url, 'no answer yet')])
+  })
+
+  test('readyWithin resolves to false after its time, and to true as soon as the revocations are in', async () => {
+    const service = await buildService(answer(503))
+    const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
+    const result = auth.readyWithin(5)
+    await time.advance(5_000)
+    expect(await result).toBe(false)
+    const told = lines.filter((line) => line.includes('not ready')).length
+    expect(told).toBe(1)
+    await time.advance(120_000)
+    expect(lines.filter((line) => line.includes('not ready'))).toHaveLength(told)
+    service.answer = feed
+    const second = auth.readyWithin(30)
+    await time.advance(6_000)
+    expect(await second).toBe(true)
+    expect(await auth.readyWithin(0)).toBe(true)
+  })
+
+  test('readyWithin is true without a feed, false after close, and refuses what is not a number of seconds', async () => {
+    expect(await buildAuth(NOWHERE).auth.readyWithin(5)).toBe(true)
+    const { auth } = buildAuth(NOWHERE, { revocation: { mode: 'feed' } })
+    const waiting = auth.readyWithin(5)
+    await auth.close()
+    expect([await waiting, await auth.readyWithin(5)]).toEqual([false, false])
+    for (const seconds of [Number.NaN, -1, 1e9, '5x'])
+      await expect(auth.readyWithin(seconds as number)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  })
+
+  test('readyWithin keeps the process alive for its time, and no longer', async () => {
+    const service = await buildService(() => {})
+    vi.useRealTimers()
+    const lines = `console.error(await createAuth({ check: 'off' }).readyWithin(0.2))`
+    expect(await run(service.url, lines)).toEqual({ code: 0, said: 'false\n' })
   })
 
   test('keeps the process alive while it is waited for, and no longer', async () => {

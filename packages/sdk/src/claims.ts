@@ -2,21 +2,29 @@ import { checkAppBinding } from './app-binding.ts'
 import { type AuthError, type AuthErrorCode, refused } from './errors.ts'
 import { kindOf, show } from './show.ts'
 
-/**
- * The claims of an access token. Times are in seconds since 1970. A machine token has no `sid`, no e-mail, no names and no
- * organization.
- */
-export interface Claims {
+/** The claims that every access token has. Times are in seconds since 1970. */
+interface CommonClaims {
   /** The id of the user; in a machine token, that of the service account. */
   readonly uid: string
-  /** Only in a machine token. */
-  readonly kind?: 'service'
-  /** The user's token version. It only grows. */
+  /** The user's token version, or that of the service account. It only grows. */
   readonly tv: number
-  /** The session's id. */
-  readonly sid: string
   readonly app_id: string
   readonly app_code: string
+  readonly iss: string
+  readonly aud: string
+  readonly exp: number
+  readonly nbf: number
+  readonly iat: number
+  readonly jti: string
+  readonly roles: readonly string[]
+  readonly permissions: readonly string[]
+}
+
+/** The claims of a user's token. */
+export interface UserClaims extends CommonClaims {
+  readonly kind?: undefined
+  /** The session's id. */
+  readonly sid: string
   readonly email: string
   /** Whether the address is verified: somebody has shown that they read its mail. Older services leave it out. */
   readonly email_verified?: boolean
@@ -27,15 +35,23 @@ export interface Claims {
   readonly org_slug?: string
   /** The user's home pool. Left out if it is `default`. */
   readonly namespace?: string
-  readonly iss: string
-  readonly aud: string
-  readonly exp: number
-  readonly nbf: number
-  readonly iat: number
-  readonly jti: string
-  readonly roles: readonly string[]
-  readonly permissions: readonly string[]
 }
+
+/** The claims of a machine token, which stands for a service account: no session, no e-mail, no names and no organization. */
+export interface ServiceClaims extends CommonClaims {
+  readonly kind: 'service'
+  readonly sid?: undefined
+  readonly email?: undefined
+  readonly email_verified?: undefined
+  readonly first_name?: undefined
+  readonly last_name?: undefined
+  readonly org_id?: undefined
+  readonly org_slug?: undefined
+  readonly namespace?: undefined
+}
+
+/** The claims of an access token. `kind` tells the two apart. */
+export type Claims = UserClaims | ServiceClaims
 
 /** The values that the claims are checked against. */
 export interface ClaimExpectations {

@@ -21,10 +21,10 @@ export interface FeedOptions {
 /**
  * How `verify` finds out that a valid token has been revoked since it was issued (docs/revocation.md).
  *
- * - `feed` (default on Node with `authUrl`): the service reports revocations within moments. Needs `authUrl`.
+ * - `feed` (default on Node): the service reports revocations within moments. Needs `authUrl`.
  * - `custom`: `isCurrent` decides, from your own store. Anything but `true` refuses the token with `TOKEN_REVOKED`; if it throws,
  *   the token is refused with `REVOCATION_UNAVAILABLE`. For `verifySync` it must not return a promise.
- * - `off` (default otherwise): a token is valid until it expires.
+ * - `off` (default elsewhere): a token is valid until it expires.
  */
 export type RevocationOptions =
   | FeedOptions
@@ -100,7 +100,8 @@ export interface AuthOptions<Name extends string = string> {
    * and guards.
    */
   readonly permissions?: PermissionManifest<Name>
-  /** How revoked tokens are recognized (default `feed` on Node with `authUrl`, `off` otherwise). */
+  /** How revoked tokens are recognized (default `feed` on Node, `off` elsewhere). On Node without `authUrl`, the default throws
+   * `CONFIG_INVALID` if `NODE_ENV` is `production`; otherwise it logs that revoked tokens are accepted. */
   readonly revocation?: RevocationOptions
   /** The token of a service account (`gsa_…`), for `registerPermissions` and `api.registerOrReturn` [`SERVICE_ACCOUNT_TOKEN`]. */
   readonly serviceToken?: string
@@ -182,9 +183,35 @@ const secret: Rule = (value) => {
   return undefined
 }
 
+const unfedWords = "revoked tokens are accepted until they expire; if you mean that, pass revocation: { mode: 'off' }"
+
 /** Reads an environment variable. An empty one counts as not set, as in env files. */
 export function readVariable(name: string): string | undefined {
   return globalThis.process?.env?.[name] || undefined
+}
+
+/** Says that a variable is missing, and which one was set in its place by mistake, if there is one. */
+export function lacking(name: string): string {
+  const typo = misspellingOf(name)
+  return `${name} is missing${typo && `, but ${typo} is set`}`
+}
+
+/** Returns a `SERVICE_…` variable whose name differs from `name` in up to two letters, in any order, or an empty string. */
+function misspellingOf(name: string): string {
+  // Other platforms may ask the user before they list the variables.
+  const names = name.startsWith('SERVICE_') && runsOnNode() ? Object.keys(process.env) : []
+  return names.find((given) => /^service_/i.test(given) && given !== name && process.env[given] && isNear(given, name)) ?? ''
+}
+
+function isNear(given: string, name: string): boolean {
+  let others = given.toUpperCase()
+  const lacking = [...name].filter((letter) => {
+    const rest = others.replace(letter, '')
+    const isLacking = rest === others
+    others = rest
+    return isLacking
+  })
+  return lacking.length + others.length < 3
 }
 
 /** Returns the base URL of the API, which ends with `/api/v1`, for an address with or without it. */
@@ -198,10 +225,11 @@ export function apiUrlOf(authUrl: string): string {
  */
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
+  const typos: string[] = []
   const known: string[] = ['secret', 'lazy']
   const judge = (name: string, rule: Rule, value: unknown, isNeeded = false) => {
-    const fault = value === undefined ? isNeeded && ' is missing' : rule(value)
-    if (fault) faults.push(name + fault)
+    const fault = value === undefined ? isNeeded : rule(value)
+    if (fault) faults.push(fault === true ? lacking(name) : name + fault)
   }
   const read = <Name extends keyof AuthOptions>(
     name: Name,
@@ -213,6 +241,7 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     known.push(name)
     const value = options[name] ?? readVariable(variable) ?? fallback
     judge(variable || name, rule, value, isNeeded)
+    if (value === undefined && misspellingOf(variable)) typos.push(variable)
     return value as NonNullable<AuthOptions[Name]>
   }
   const refuseOthers = (given: object, names: readonly string[], prefix = '') =>
@@ -221,6 +250,9 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   const appCode = read('appCode', word, 'SERVICE_APP_CODE', undefined, true)
   const authUrl = options.authUrl ?? readVariable('SERVICE_AUTH_URL')
   const onNode = authUrl && runsOnNode()
+  // On Node, an app that says nothing about revocation expects to follow it.
+  const lacksFeed = authUrl === undefined && options.revocation === undefined && runsOnNode()
+  const isRefused = lacksFeed && readVariable('NODE_ENV') === 'production'
   const revocation = read('revocation', record, '', { mode: onNode ? 'feed' : 'off' })
   const { mode, isCurrent, onStale, maxStaleSec }: Record<string, unknown> = { ...revocation }
   judge('revocation.mode', oneOf('feed', 'custom', 'off'), mode, true)
@@ -230,8 +262,10 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
   const isTest = readVariable('NODE_ENV') === 'test' || readVariable('NODE_TEST_CONTEXT')
   const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
+  const unfed = `${lacking('SERVICE_AUTH_URL')}: ${unfedWords}`
+  if (isRefused) faults.push(unfed)
   // Verifying tokens needs no service. The feed and the check do.
-  read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, mode === 'feed' || check !== 'off')
+  read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, !isRefused && (mode === 'feed' || check !== 'off'))
   // A secret from code is never paired with a previous one that happens to be in the environment.
   const given = options.secret ?? [readVariable('JWT_ACCESS_SECRET'), readVariable('JWT_ACCESS_SECRET_PREVIOUS')]
   const [current, previous, ...more] = [given].flat()
@@ -270,6 +304,9 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   }
   refuseOthers(options, known)
   if (faults.length > 0) throw invalidSettings(...faults)
+  if (lacksFeed) config.warn('SERVICE_AUTH_URL', unfed)
+  // The cause is the name of the variable, so `unfed` is not repeated.
+  for (const name of typos) config.warn(name, lacking(name))
   return Object.assign(config, { keyring: createKeyring(config, openNow(config)) })
 }
 

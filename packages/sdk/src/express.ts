@@ -1,7 +1,7 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
 import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
@@ -29,15 +29,18 @@ export type ExpressGuard = (request: GuardRequest, response: GuardResponse, next
  * service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it needs no middleware before it,
  * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, GuardRequest> = {},
+  requirements: Requirements<NoInfer<Name>, GuardRequest, Kind> = {},
 ): ExpressGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Like `requireAuth`, but a request without a bearer token passes: `getAuth(req)` is then undefined. A bad token gets 401. */
-export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<GuardRequest> = {}): ExpressGuard {
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
+  auth: Auth<Name>,
+  options: GuardOptions<GuardRequest, Kind> = {},
+): ExpressGuard {
   return guardWith(admitAnyone(auth, options))
 }
 

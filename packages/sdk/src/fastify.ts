@@ -1,7 +1,7 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
 import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
@@ -30,9 +30,9 @@ export type FastifyGuard = (request: GuardRequest, reply: GuardReply) => Promise
  * service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it needs no hook before it, and
  * trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, GuardRequest> = {},
+  requirements: Requirements<NoInfer<Name>, GuardRequest, Kind> = {},
 ): FastifyGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
@@ -40,7 +40,10 @@ export function requireAuth<Name extends string>(
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
  */
-export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<GuardRequest> = {}): FastifyGuard {
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
+  auth: Auth<Name>,
+  options: GuardOptions<GuardRequest, Kind> = {},
+): FastifyGuard {
   return guardWith(admitAnyone(auth, options))
 }
 

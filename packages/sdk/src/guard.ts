@@ -1,21 +1,22 @@
 import type { Auth, RequestHeaders } from './auth.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
 import { asksPermissions } from './permission-scope.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, PrincipalOf, TokenKind } from './principal.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
 /** Options of every guard. `Request` is the request type of the framework. */
-export interface GuardOptions<Request = unknown> {
+export interface GuardOptions<Request = unknown, Kind extends TokenKind = TokenKind> {
   /**
    * Whose tokens the guard accepts: those of users, machine tokens of service accounts, or both (default `user`). Others get 403.
    */
-  readonly kind?: 'user' | 'service' | 'any'
+  readonly kind?: Kind
   /** Called for every request that the guard refuses, with the reason. Errors it throws are ignored. */
   onRefused?(error: AuthError, request: Request): void
 }
 
 /** What a request needs to pass, besides a valid token. All of it must hold. */
-export interface Requirements<Name extends string = string, Request = unknown> extends GuardOptions<Request> {
+export interface Requirements<Name extends string = string, Request = unknown, Kind extends TokenKind = TokenKind>
+  extends GuardOptions<Request, Kind> {
   /** The token must carry all of these permissions. */
   readonly permissions?: readonly Name[]
   /** The token must carry at least one of these permissions. */
@@ -53,10 +54,10 @@ export interface IncomingRequest {
 export type Admit<Found> = (request: IncomingRequest, origin?: unknown) => Promise<Found>
 
 /** For `requireAuth`: resolves to the principal of a request that may pass. */
-export function admitAuthorized<Name extends string>(
+export function admitAuthorized<Name extends string, Kind extends TokenKind>(
   auth: Auth<Name> & { [asksPermissions]?(): void },
-  requirements: Requirements<Name>,
-): Admit<Principal<Name>> {
+  requirements: Requirements<Name, never, Kind>,
+): Admit<PrincipalOf<Kind, Name>> {
   checkAuth(auth)
   checkOptions('requireAuth', requirements, { ...optional, ...required })
   let isAsking = requirements.permissions !== undefined || requirements.anyOf !== undefined
@@ -71,22 +72,22 @@ export function admitAuthorized<Name extends string>(
     const principal = await auth.authenticate(distinctHeaders(request))
     askPermissions()
     assertAccess(principal, requirements)
-    return principal
+    return principal as PrincipalOf<Kind, Name>
   })
 }
 
 /** For `optionalAuth`: a request without a bearer token passes without a principal. */
-export function admitAnyone<Name extends string>(
+export function admitAnyone<Name extends string, Kind extends TokenKind>(
   auth: Auth<Name>,
-  options: GuardOptions = {},
-): Admit<Principal<Name> | undefined> {
+  options: GuardOptions<never, Kind> = {},
+): Admit<PrincipalOf<Kind, Name> | undefined> {
   checkAuth(auth)
   checkOptions('optionalAuth', options, optional)
   return tellRefusals(options, async (request) => {
     try {
       const principal = await auth.authenticate(distinctHeaders(request))
       assertKind(principal, options.kind)
-      return principal
+      return principal as PrincipalOf<Kind, Name>
     } catch (error) {
       if (AuthError.is(error, 'TOKEN_MISSING')) return undefined
       throw error

@@ -82,8 +82,8 @@ const machine = signToken({ kind: 'service', sid: undefined, email: undefined, r
 const forbidden = {
   status: 403,
   code: 'permission_denied',
-  title: 'Permission denied',
-  detail: 'The user may not do this.',
+  title: 'The token does not allow this',
+  detail: 'The token does not allow this.',
 }
 
 describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
@@ -146,8 +146,8 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     expect(answer.body).toEqual({
       status: 401,
       code: 'token_missing',
-      title: 'Access token is missing',
-      detail: 'No access token was sent.',
+      title: 'A bearer token is required',
+      detail: 'Send it as "Authorization: Bearer <token>".',
       request_id: 'r-1',
     })
     expect([reached, failures]).toEqual([[], []])
@@ -311,8 +311,8 @@ test('refusal answers for those who write a guard of their own', async () => {
     body: {
       status: 401,
       code: 'token_expired',
-      title: 'Access token has expired',
-      detail: 'Access token has expired.',
+      title: 'The token has expired',
+      detail: 'The token has expired.',
       request_id: 'r-1',
     },
   })

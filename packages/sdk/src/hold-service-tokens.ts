@@ -1,5 +1,6 @@
-import { type Caller, callPatiently } from './call-service.ts'
-import { apiUrlOf, type Fetch, httpUrl, readVariable, word } from './config.ts'
+import { callPatiently } from './call-patiently.ts'
+import type { Caller } from './call-service.ts'
+import { apiUrlOf, type Fetch, httpUrl, lacking, readVariable, word } from './config.ts'
 import { invalidSettings } from './errors.ts'
 import type { SecretKey } from './platform.ts'
 
@@ -47,7 +48,7 @@ const ARRIVAL_MS = 5_000
 export function holdServiceTokens(options: ServiceTokenOptions = {}): ServiceTokens {
   const { authUrl = readVariable('SERVICE_AUTH_URL'), serviceToken: token = readVariable('SERVICE_ACCOUNT_TOKEN') } = options
   const fault = (name: string, value: unknown, rule: typeof word) =>
-    value === undefined ? [`${name} is missing`] : [rule(value) ?? []].flat().map((wanted) => name + wanted)
+    value === undefined ? [lacking(name)] : [rule(value) ?? []].flat().map((wanted) => name + wanted)
   const others = Object.keys(options).filter((name) => !['authUrl', 'serviceToken', 'fetch', 'now'].includes(name))
   const faults = [
     ...fault('SERVICE_AUTH_URL', authUrl, httpUrl),

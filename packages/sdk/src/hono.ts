@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
 import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { PrincipalOf, TokenKind } from './principal.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
 
@@ -14,13 +14,13 @@ export interface GuardRequest {
 }
 
 /** The environment behind `requireAuth`, if Hono does not infer it: `new Hono<AuthEnv<BillingPermission>>()`. */
-export interface AuthEnv<Name extends string = string> {
-  Variables: { auth: Principal<Name> }
+export interface AuthEnv<Name extends string = string, Kind extends TokenKind = 'user'> {
+  Variables: { auth: PrincipalOf<Kind, Name> }
 }
 
 /** The environment behind `optionalAuth`. */
-export interface OptionalAuthEnv<Name extends string = string> {
-  Variables: { auth: Principal<Name> | undefined }
+export interface OptionalAuthEnv<Name extends string = string, Kind extends TokenKind = 'user'> {
+  Variables: { auth: PrincipalOf<Kind, Name> | undefined }
 }
 
 /**
@@ -29,18 +29,18 @@ export interface OptionalAuthEnv<Name extends string = string> {
  * answers a failed `c.var.auth.assert(…)` in a handler with 403. It verifies the token itself: it needs no middleware before it,
  * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, GuardRequest> = {},
-): MiddlewareHandler<AuthEnv<Name>> {
+  requirements: Requirements<NoInfer<Name>, GuardRequest, Kind> = {},
+): MiddlewareHandler<AuthEnv<Name, Kind>> {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Like `requireAuth`, but a request without a bearer token passes: `c.var.auth` is then undefined. A bad token gets 401. */
-export function optionalAuth<Name extends string>(
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  options: GuardOptions<GuardRequest> = {},
-): MiddlewareHandler<OptionalAuthEnv<Name>> {
+  options: GuardOptions<GuardRequest, Kind> = {},
+): MiddlewareHandler<OptionalAuthEnv<Name, Kind>> {
   return guardWith(admitAnyone(auth, options))
 }
 

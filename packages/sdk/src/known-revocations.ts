@@ -70,7 +70,7 @@ export class KnownRevocations {
     )
   }
 
-  #floorOf(id: string): number {
+  #floorOf(id = ''): number {
     return this.#floors.get(id)?.byApp.get('') ?? 0
   }
 }

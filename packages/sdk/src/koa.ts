@@ -1,7 +1,7 @@
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
 import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { PrincipalOf, TokenKind } from './principal.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
 
@@ -20,13 +20,13 @@ export interface GuardContext<State> {
 export type KoaGuard<State> = (context: GuardContext<State>, next: () => Promise<unknown>) => Promise<void>
 
 /** The type of `ctx.state` behind `requireAuth`, if it is not inferred: `new Router<AuthState<BillingPermission>>()`. */
-export interface AuthState<Name extends string = string> {
-  auth: Principal<Name>
+export interface AuthState<Name extends string = string, Kind extends TokenKind = 'user'> {
+  auth: PrincipalOf<Kind, Name>
 }
 
 /** The type of `ctx.state` behind `optionalAuth`. */
-export interface OptionalAuthState<Name extends string = string> {
-  auth: Principal<Name> | undefined
+export interface OptionalAuthState<Name extends string = string, Kind extends TokenKind = 'user'> {
+  auth: PrincipalOf<Kind, Name> | undefined
 }
 
 /**
@@ -36,18 +36,18 @@ export interface OptionalAuthState<Name extends string = string> {
  * before it, and trusts none. A router of `@koa/router` that has a prefix must be `sensitive: true`, or requests in another case
  * pass by its middleware. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, GuardContext<unknown>> = {},
-): KoaGuard<AuthState<Name>> {
+  requirements: Requirements<NoInfer<Name>, GuardContext<unknown>, Kind> = {},
+): KoaGuard<AuthState<Name, Kind>> {
   return guardWith(admitAuthorized(auth, requirements))
 }
 
 /** Like `requireAuth`, but a request without a bearer token passes: `ctx.state.auth` is then undefined. A bad token gets 401. */
-export function optionalAuth<Name extends string>(
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  options: GuardOptions<GuardContext<unknown>> = {},
-): KoaGuard<OptionalAuthState<Name>> {
+  options: GuardOptions<GuardContext<unknown>, Kind> = {},
+): KoaGuard<OptionalAuthState<Name, Kind>> {
   return guardWith(admitAnyone(auth, options))
 }
 

@@ -11,7 +11,7 @@ import { BaseExceptionFilter } from '@nestjs/core'
 import type { Auth } from './auth.ts'
 import { AuthError, configInvalid } from './errors.ts'
 import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, TokenKind } from './principal.ts'
 import { getAuth, setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
@@ -35,9 +35,9 @@ interface HttpResponse {
  * needs no guard before it, and trusts none. For HTTP on Express or Fastify. Throws `CONFIG_INVALID` for a misspelt requirement,
  * and for a request on any other transport.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, HttpRequest> = {},
+  requirements: Requirements<NoInfer<Name>, HttpRequest, Kind> = {},
 ): CanActivate {
   return guardWith(admitAuthorized(auth, requirements))
 }
@@ -45,7 +45,10 @@ export function requireAuth<Name extends string>(
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `@AuthPrincipal()` is then undefined. A bad token gets 401.
  */
-export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<HttpRequest> = {}): CanActivate {
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
+  auth: Auth<Name>,
+  options: GuardOptions<HttpRequest, Kind> = {},
+): CanActivate {
   return guardWith(admitAnyone(auth, options))
 }
 

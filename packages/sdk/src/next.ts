@@ -9,7 +9,7 @@ import {
   type Requirements,
   refusalFor,
 } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
@@ -36,9 +36,9 @@ export type NextGuard = <Incoming extends Request = Request, Context = RouteCont
  * verifies the token itself: it needs no middleware before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt
  * requirement.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, Request> = {},
+  requirements: Requirements<NoInfer<Name>, Request, Kind> = {},
 ): NextGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
@@ -46,7 +46,10 @@ export function requireAuth<Name extends string>(
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
  */
-export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<Request> = {}): NextGuard {
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
+  auth: Auth<Name>,
+  options: GuardOptions<Request, Kind> = {},
+): NextGuard {
   return guardWith(admitAnyone(auth, options))
 }
 

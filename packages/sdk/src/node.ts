@@ -10,7 +10,7 @@ import {
   type Requirements,
   refusalFor,
 } from './guard.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
@@ -29,9 +29,9 @@ export type NodeGuard = (handler: (request: IncomingMessage, response: ServerRes
  * every other error. It verifies the token itself: it needs no other check before it, and trusts none. Throws `CONFIG_INVALID`
  * for a misspelt requirement.
  */
-export function requireAuth<Name extends string>(
+export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
-  requirements: Requirements<NoInfer<Name>, IncomingMessage> = {},
+  requirements: Requirements<NoInfer<Name>, IncomingMessage, Kind> = {},
 ): NodeGuard {
   return guardWith(admitAuthorized(auth, requirements))
 }
@@ -39,7 +39,10 @@ export function requireAuth<Name extends string>(
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
  */
-export function optionalAuth<Name extends string>(auth: Auth<Name>, options: GuardOptions<IncomingMessage> = {}): NodeGuard {
+export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
+  auth: Auth<Name>,
+  options: GuardOptions<IncomingMessage, Kind> = {},
+): NodeGuard {
   return guardWith(admitAnyone(auth, options))
 }
 

@@ -1,20 +1,12 @@
-import type { CheckedPayload, Claims } from './claims.ts'
+import type { CheckedPayload, Claims, ServiceClaims, UserClaims } from './claims.ts'
 import { refused } from './errors.ts'
 
-/** Who a verified token stands for. `Name` is the type of the permission names in the app's manifest. */
-export interface Principal<Name extends string = string> {
-  /** All claims, frozen, spelt as in the token. */
-  readonly claims: Claims
-  /**
-   * `service` for a machine token, which stands for a service account and not for a user. Guards refuse it unless you set `kind`.
-   */
-  readonly kind: 'user' | 'service'
+/** What the principals of users and of service accounts have in common. */
+interface CommonPrincipal<Name extends string> {
   /** The id of the user; for a machine token, that of its service account. */
   readonly userId: string
   /** The user's home pool. */
   readonly pool: string
-  /** The organization that the token speaks for, or null. */
-  readonly org: { readonly id: string; readonly slug: string } | null
   /** Whether the token carries all of these permissions. True without arguments. */
   has(...all: Name[]): boolean
   /** Whether the token carries at least one of these permissions. False without arguments. */
@@ -25,8 +17,41 @@ export interface Principal<Name extends string = string> {
   hasRole(code: string): boolean
 }
 
+/** The user that a verified token stands for. */
+export interface UserPrincipal<Name extends string = string> extends CommonPrincipal<Name> {
+  readonly kind: 'user'
+  /** All claims, frozen, spelt as in the token. */
+  readonly claims: UserClaims
+  /** The organization that the token speaks for, or null. */
+  readonly org: { readonly id: string; readonly slug: string } | null
+}
+
+/** The service account that a verified machine token stands for. Guards refuse it unless you set `kind`. */
+export interface ServicePrincipal<Name extends string = string> extends CommonPrincipal<Name> {
+  readonly kind: 'service'
+  /** All claims, frozen, spelt as in the token. */
+  readonly claims: ServiceClaims
+  readonly org: null
+}
+
+/**
+ * Who a verified token stands for. `kind` tells a user from a service account, and with it the types of the claims. `Name` is the
+ * type of the permission names in the app's manifest.
+ */
+export type Principal<Name extends string = string> = UserPrincipal<Name> | ServicePrincipal<Name>
+
+/** Whose tokens a guard accepts. */
+export type TokenKind = 'user' | 'service' | 'any'
+
+/** The principal behind a guard that accepts tokens of that kind. */
+export type PrincipalOf<Kind extends TokenKind, Name extends string = string> = Kind extends 'user'
+  ? UserPrincipal<Name>
+  : Kind extends 'service'
+    ? ServicePrincipal<Name>
+    : Principal<Name>
+
 /** A class, to share the methods. Its field is private, so logging a principal prints no claims. */
-export class TokenPrincipal implements Principal {
+export class TokenPrincipal implements CommonPrincipal<string> {
   readonly #payload: CheckedPayload
 
   constructor(payload: CheckedPayload) {

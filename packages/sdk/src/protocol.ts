@@ -8,6 +8,17 @@ export const DEFAULT_ISSUER = 'gatehouse'
 /** How far the clocks of two machines may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 5
 
+/** The refusals that the service and the guards of its consumers have in common, by the code that clients see. */
+export const COMMON_REFUSALS = {
+  token_missing: { status: 401, title: 'A bearer token is required' },
+  token_invalid: { status: 401, title: 'The token is not valid' },
+  token_expired: { status: 401, title: 'The token has expired' },
+  token_revoked: { status: 401, title: 'The token has been revoked' },
+  /** Only guards send it. The service says which right is missing. */
+  permission_denied: { status: 403, title: 'The token does not allow this' },
+  unavailable: { status: 503, title: 'The service cannot do this right now' },
+} as const
+
 /** The `typ` of a consumer's assertion. */
 export const CONSUMER_TOKEN_TYPE = 'consumer+jwt'
 export const CONSUMER_TOKEN_SECONDS = 60

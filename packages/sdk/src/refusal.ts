@@ -1,4 +1,5 @@
-import { AuthError } from './errors.ts'
+import { AuthError, type AuthErrorCode } from './errors.ts'
+import { COMMON_REFUSALS } from './protocol.ts'
 
 /** An answer in the service's error shape and words, so a client cannot tell it from an answer of the service. */
 export interface Refusal {
@@ -20,20 +21,23 @@ export interface Refusal {
  */
 export function refusal(error: unknown, requestId?: unknown): Refusal | undefined {
   if (!AuthError.is(error)) return undefined
-  const words = wireWords(error)
-  if (words === undefined) return undefined
-  const [code, title, detail = title] = words
-  const { status, headers } = error
+  const code = codes[error.code] ?? codesByStatus[error.status]
+  if (code === undefined) return undefined
+  const { status, title } = COMMON_REFUSALS[code]
+  const detail = code === 'token_missing' ? 'Send it as "Authorization: Bearer <token>".' : `${title}.`
   const shownId = typeof requestId === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(requestId) ? { request_id: requestId } : {}
-  return { status, headers, body: { status, code, title, detail: `${detail}.`, ...shownId } }
+  return { status, headers: error.headers, body: { status, code, title, detail, ...shownId } }
 }
 
-function wireWords({ code, status }: AuthError): [code: string, title: string, detail?: string] | undefined {
-  if (code === 'TOKEN_MISSING') return ['token_missing', 'Access token is missing', 'No access token was sent']
-  if (code === 'TOKEN_EXPIRED') return ['token_expired', 'Access token has expired']
-  if (code === 'TOKEN_REVOKED') return ['token_revoked', 'Access token was revoked']
-  if (status === 401) return ['token_invalid', 'Access token is not valid']
-  if (status === 403) return ['permission_denied', 'Permission denied', 'The user may not do this']
-  if (status === 503) return ['unavailable', 'Service is unavailable']
-  return undefined
+type RefusalCode = keyof typeof COMMON_REFUSALS
+
+const codes: { readonly [Code in AuthErrorCode]?: RefusalCode } = {
+  TOKEN_MISSING: 'token_missing',
+  TOKEN_EXPIRED: 'token_expired',
+  TOKEN_REVOKED: 'token_revoked',
+}
+const codesByStatus: { readonly [status: number]: RefusalCode | undefined } = {
+  401: 'token_invalid',
+  403: 'permission_denied',
+  503: 'unavailable',
 }

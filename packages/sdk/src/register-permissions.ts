@@ -1,5 +1,6 @@
-import { callPatiently, type Timer, unref } from './call-service.ts'
-import type { Config, RegistrationCounts } from './config.ts'
+import { callPatiently } from './call-patiently.ts'
+import { type Timer, unref } from './call-service.ts'
+import { type Config, lacking, type RegistrationCounts } from './config.ts'
 import { type AuthError, invalidSettings } from './errors.ts'
 
 /** The type of the platform's `AbortSignal`, from the type library that the app uses. */
@@ -36,70 +37,57 @@ export interface Registration {
 /** How long `require` tries, in milliseconds: a little less than the 5 s that it promises. */
 const REQUIRE_MS = 4_500
 
-export interface RunningRegistration extends Registration {
-  readonly state: 'off' | 'pending' | 'registered' | 'rejected'
+/** How far a registration has come. */
+export interface RegistrationProgress {
+  state: 'off' | 'pending' | 'registered' | 'rejected'
+  /** Whether the app waits for the result, which keeps the process alive. */
+  isAwaited: boolean
+  /** Runs until the next try. */
+  wait?: Timer
 }
 
-/** Starts at once and goes on until the service has answered, or until `signal` or `auth.close()` ends it. */
-export function startRegistration(
+/** Goes on until the service has answered, or until `signal` or `auth.close()` ends it. */
+export async function register(
   config: Config,
-  { mode, maxPrune, revision, signal }: RegistrationOptions = {},
-): RunningRegistration {
+  { mode, maxPrune, revision, signal }: RegistrationOptions,
+  progress: RegistrationProgress,
+): Promise<RegistrationCounts> {
   const { tell, warn, closing, permissions: manifest, serviceToken: token } = config
   const ended = AbortSignal.any([closing.signal, signal ?? closing.signal])
-  let state: RunningRegistration['state'] = 'pending'
-  let isAwaited = false
-  let wait: Timer | undefined
   let toldReason: string | undefined
 
   const onWait = (error: AuthError, retryInMs: number, timer: Timer) => {
-    wait = isAwaited ? timer : unref(timer)
+    progress.wait = progress.isAwaited ? timer : unref(timer)
     const reason = error.hint!
     warn(`registration: ${reason}`, `the permissions are not registered yet: ${reason}`)
     if (reason !== toldReason) tell({ type: 'registration.delayed', reason, retryInMs })
     toldReason = reason
   }
-  const register = async () => {
-    try {
-      if (!manifest || !token) throw invalidSettings(`${manifest ? 'SERVICE_ACCOUNT_TOKEN' : 'permissions'} is missing`)
-      const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
-        const colon = code.indexOf(':')
-        return { code, name, resource: code.slice(0, colon), action: code.slice(colon + 1) }
-      })
-      const body = { service: manifest.service, permissions, revision, max_prune: maxPrune }
-      const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(
-        config,
-        { path: '/admin/permissions/register', body, token, signal: ended },
-        mode === 'require' ? REQUIRE_MS : undefined,
-        undefined,
-        onWait,
-      )
-      const counts = { created, updated, pruned, unchanged }
-      state = 'registered'
-      tell({ type: 'registration.registered', ...counts })
-      return counts
-    } catch (error) {
-      state = ended.aborted ? 'off' : 'rejected'
-      if (!ended.aborted) {
-        const { hint, requestId } = error as AuthError
-        warn('registration', `the permissions are not registered: ${hint}${requestId ? ` (request ${requestId})` : ''}`)
-        tell({ type: 'registration.rejected', error: error as AuthError })
-      }
-      throw error
+  try {
+    if (!manifest || !token) throw invalidSettings(lacking(manifest ? 'SERVICE_ACCOUNT_TOKEN' : 'permissions'))
+    const permissions = Object.entries(manifest.permissions).map(([code, name]) => {
+      const colon = code.indexOf(':')
+      return { code, name, resource: code.slice(0, colon), action: code.slice(colon + 1) }
+    })
+    const body = { service: manifest.service, permissions, revision, max_prune: maxPrune }
+    const { created, updated, pruned, unchanged } = await callPatiently<RegistrationCounts>(
+      config,
+      { path: '/admin/permissions/register', body, token, signal: ended },
+      mode === 'require' ? REQUIRE_MS : undefined,
+      undefined,
+      onWait,
+    )
+    const counts = { created, updated, pruned, unchanged }
+    progress.state = 'registered'
+    tell({ type: 'registration.registered', ...counts })
+    return counts
+  } catch (error) {
+    progress.state = ended.aborted ? 'off' : 'rejected'
+    if (!ended.aborted) {
+      const { hint, requestId } = error as AuthError
+      warn('registration', `the permissions are not registered: ${hint}${requestId ? ` (request ${requestId})` : ''}`)
+      tell({ type: 'registration.rejected', error: error as AuthError })
     }
-  }
-  const ready = register()
-  // The caller may ignore a failure, except with `require`.
-  if (mode !== 'require') ready.catch(() => {})
-
-  return {
-    get state() {
-      return state
-    },
-    get ready() {
-      isAwaited = true
-      wait?.ref?.()
-      return ready
-    },
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 import { configInvalid } from './errors.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, PrincipalOf, TokenKind } from './principal.ts'
 
 /** A registered symbol, so that `getAuth` also works with a guard of another copy of this package. */
 const key = Symbol.for('gatehouse.auth')
@@ -11,11 +11,12 @@ export function setAuth(request: object, principal: Principal | undefined): void
 /**
  * Returns the principal that a guard found for this request: `getAuth<BillingPermission>(req).has('invoices:read')`. Throws
  * `CONFIG_INVALID` if no guard ran. Behind `optionalAuth`, it returns undefined for a request without a token; to have that in
- * the type, write `getAuth<BillingPermission, undefined>(req)`.
+ * the type, write `getAuth<BillingPermission, undefined>(req)`. Behind a guard with another `kind` than `user`, name it too:
+ * `getAuth<BillingPermission, never, 'any'>(req)`.
  */
-export function getAuth<Name extends string = string, Nobody extends undefined = never>(
+export function getAuth<Name extends string = string, Nobody extends undefined = never, Kind extends TokenKind = 'user'>(
   request: object,
-): Principal<Name> | NoInfer<Nobody> {
+): PrincipalOf<Kind, Name> | NoInfer<Nobody> {
   if (!(key in request)) throw configInvalid('getAuth: no guard ran for this request')
-  return request[key] as Principal<Name> | NoInfer<Nobody>
+  return request[key] as PrincipalOf<Kind, Name> | NoInfer<Nobody>
 }

@@ -16,14 +16,20 @@ export interface RevocationFeed {
   /** Throws `TOKEN_REVOKED` if the token was revoked, and `REVOCATION_UNAVAILABLE` if that is unknown and `onStale` is `deny`. */
   check(claims: Claims): void
   health(): { readonly connected: boolean; readonly ageSec: number | null }
-  /** Resolves when all revocations so far are known. */
-  readonly ready: Promise<void>
+  /**
+   * Resolves to true when all revocations so far are known, or to false after `ms`. Rejects when the feed is closed. Logs what it
+   * waits for, and keeps the process alive.
+   */
+  wait(ms?: number): Promise<boolean>
 }
 
 /** A connection that lasts this long resets the backoff. */
 const STEADY_MS = 5_000
 /** The longest wait between two tries. */
 const LONGEST_WAIT_MS = 5_000
+/** How long somebody waits for the first revocations before the log says so, and how often it says so again. */
+const UNREADY_AFTER_MS = 3_000
+const UNREADY_EVERY_MS = 60_000
 /** The service sends a heartbeat every 15 s: after this silence one is overdue. */
 const SILENCE_MS = 20_000
 
@@ -46,8 +52,11 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   let failures = 0
   let timer: Timer | undefined
   let steady: Timer | undefined
-  let isReady = () => {}
-  const ready = new Promise<void>((resolve, reject) => {
+  let lastReason = 'no answer yet'
+  let waiting = 0
+  let unready: Timer | undefined
+  let isReady: (known: true) => void
+  const ready = new Promise<boolean>((resolve, reject) => {
     isReady = resolve
     signal.addEventListener('abort', () => reject(signal.reason))
   })
@@ -81,7 +90,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     completeAt = now()
     if (!connected) steady = unref(setTimeout(beginAnew, STEADY_MS))
     connected = true
-    isReady()
+    isReady(true)
     if (told.at(-1) !== transport) tell({ type: 'revocation.connected', transport })
     told = [transport]
   }
@@ -102,6 +111,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     const retryInMs =
       code === 'SERVICE_REJECTED' ? 30_000 * (1 + jitter) : jitter * Math.min(LONGEST_WAIT_MS, 200 * 2 ** failures++)
     const reason = hint ?? message
+    lastReason = reason
     tellOnce(reason, { type: 'revocation.disconnected', reason, retryInMs })
     if (isFault) warn(`revocations: ${reason}`, `revocations cannot be read from ${addressOf(config)}: ${reason}`)
     if (isStale()) tellOnce('stale', { type: 'revocation.stale', ageSec: ageSec() })
@@ -164,6 +174,26 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     else if (connected) warn('stream', `no stream comes through from ${addressOf(config)}: ${reason.hint}`)
   }
 
+  const sayUnready = () => {
+    warn('', `not ready: waiting for the first revocations from ${addressOf(config)} (${lastReason})`)
+    unready = setTimeout(sayUnready, UNREADY_EVERY_MS)
+  }
+  const wait = async (ms?: number) => {
+    if (waiting++ === 0) unready = setTimeout(sayUnready, UNREADY_AFTER_MS)
+    let timer: Timer | undefined
+    try {
+      return await Promise.race([
+        ready,
+        new Promise<boolean>((resolve) => {
+          if (ms !== undefined) timer = setTimeout(resolve, ms, false)
+        }),
+      ])
+    } finally {
+      clearTimeout(timer)
+      if (--waiting === 0) clearTimeout(unready)
+    }
+  }
+
   const step = async () => {
     try {
       if (!isAlive()) await poll()
@@ -182,6 +212,6 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       if (onStale === 'deny' && (cursor === undefined || isStale())) throw stale()
     },
     health: () => ({ connected, ageSec: ageSec() }),
-    ready,
+    wait,
   }
 }

@@ -1,6 +1,6 @@
-import { callPatiently } from './call-service.ts'
+import { callPatiently } from './call-patiently.ts'
 import type { Claims } from './claims.ts'
-import type { Config } from './config.ts'
+import { type Config, lacking } from './config.ts'
 import { invalidSettings } from './errors.ts'
 
 // In the same module as the calls of `api`, which is loaded late because most apps never need it.
@@ -80,7 +80,7 @@ export function introspect(config: Config, token: string): Promise<Introspection
 
 export async function registerOrReturn(config: Config, user: NewUser): Promise<KnownUser> {
   const { serviceToken, appCode: app_code } = config
-  if (!serviceToken) throw invalidSettings('SERVICE_ACCOUNT_TOKEN is missing')
+  if (!serviceToken) throw invalidSettings(lacking('SERVICE_ACCOUNT_TOKEN'))
   const body = { app_code, ...user, mode: 'register_or_return' }
   return call(config, '/auth/register', body, serviceToken)
 }

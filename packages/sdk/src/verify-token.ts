@@ -3,14 +3,16 @@ import { type CheckedPayload, checkClaims, checkTimes, createPayloadParser, type
 import type { Config } from './config.ts'
 import { type AuthError, refused } from './errors.ts'
 import type { OpenKeys, SecretKey, TextReader } from './platform.ts'
-import { TokenPrincipal } from './principal.ts'
+import { type Principal, TokenPrincipal } from './principal.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import { SeenTokens } from './seen-tokens.ts'
 import { kindOf, show } from './show.ts'
 
 /** Verifies an access token, except for asking `isCurrent`: synchronously on Node, otherwise through WebCrypto. */
-export type Verify = (token: unknown) => TokenPrincipal | Promise<TokenPrincipal>
+export type Verify = (token: unknown) => Principal | Promise<Principal>
 
+/** The hint about a request that brings nothing, which does not point to a fault. */
+export const MISSING_HINT = 'expected Authorization: Bearer <token>'
 const wellFormed = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
 /**
@@ -24,7 +26,8 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
 
   const admit = (payload: CheckedPayload) => {
     feed?.check(payload.claims)
-    return new TokenPrincipal(payload)
+    // The kind and the claims of one token go together.
+    return new TokenPrincipal(payload) as Principal
   }
   const check = (token: unknown, { keys, readText }: OpenKeys) => {
     checkSize(token, maxTokenBytes)
@@ -51,8 +54,12 @@ export function createVerifier(config: Config, feed?: Pick<RevocationFeed, 'chec
   return (token) => (keyring.opened ? check(token, keyring.opened) : keyring.open().then((keys) => check(token, keys)))
 }
 
+/** Stands for a token that was sent without its scheme. It is not verified, because then a mistake would go unnoticed. */
+export const UNSCHEMED = Symbol('a token without "Bearer"')
+
 export function checkSize(token: unknown, maxTokenBytes: number): asserts token is string {
-  if ((token ?? '') === '') throw refused('TOKEN_MISSING', 'expected Authorization: Bearer <token>')
+  if ((token ?? '') === '') throw refused('TOKEN_MISSING', MISSING_HINT)
+  if (token === UNSCHEMED) throw refused('TOKEN_MISSING', `${MISSING_HINT}, got ${UNSCHEMED.description}`)
   if (typeof token !== 'string') throw malformed(kindOf(token))
   // Counts characters as bytes: a token with anything but ASCII is refused later.
   if (token.length > maxTokenBytes)

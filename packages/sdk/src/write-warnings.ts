@@ -7,6 +7,7 @@ export interface Logger {
 
 /**
  * Writes `line`, unless a line with the same cause was written before. Repeats are counted, and the count is written each minute.
+ * A line without a cause is always written.
  */
 export type Warn = (cause: string, line: string) => void
 
@@ -26,8 +27,8 @@ export function createWarn(logger: Logger | false, now: () => number): Warn {
       const passedMs = toldAt - known.toldAt
       if (!(passedMs >= COUNT_MS)) return
       words = `${cause}: ${known.count} more in ${Math.round(passedMs / 1000)} s`
-    } else if (causes.size === MOST_CAUSES) return
-    causes.set(cause, { count: 0, toldAt })
+    } else if (causes.size === MOST_CAUSES && cause) return
+    if (cause) causes.set(cause, { count: 0, toldAt })
     try {
       if (logger) logger.warn(escapeControls(`gatehouse: ${words}`))
     } catch {

@@ -1,3 +1,5 @@
+import { COMMON_REFUSALS } from '@gatehouse/sdk/protocol'
+
 interface ErrorDefinition {
   status: number
   title: string
@@ -8,7 +10,7 @@ interface ErrorDefinition {
 }
 
 /**
- * Every error code of the HTTP API with its status. Clients switch on the codes, so they are stable. A code that is missing here
+ * Every error code of the HTTP API with its status, and `permission_denied`, which only the guards of the SDK send. Clients switch on the codes, so they are stable. A code that is missing here
  * does not compile.
  */
 export const errorCodes = {
@@ -21,10 +23,10 @@ export const errorCodes = {
   invalid_token: { status: 400, title: 'The link in the mail is not valid' },
   invalid_sso_state: { status: 400, title: 'This third-party login is unknown, has expired, or was answered before' },
   invalid_sso_code: { status: 400, title: 'The code of the third-party login is not valid' },
-  token_missing: { status: 401, title: 'A bearer token is required' },
-  token_invalid: { status: 401, title: 'The token is not valid' },
-  token_expired: { status: 401, title: 'The token has expired' },
-  token_revoked: { status: 401, title: 'The token has been revoked' },
+  token_missing: COMMON_REFUSALS.token_missing,
+  token_invalid: COMMON_REFUSALS.token_invalid,
+  token_expired: COMMON_REFUSALS.token_expired,
+  token_revoked: COMMON_REFUSALS.token_revoked,
   consumer_app_not_found: { status: 401, word: 'app_not_found', title: 'No app has the code that the assertion names' },
   invalid_credentials: { status: 401, title: 'The e-mail or the password is wrong' },
   two_factor_required: {
@@ -35,6 +37,7 @@ export const errorCodes = {
   invalid_two_factor_code: { status: 401, title: 'The two-factor code is wrong or was used before' },
   invalid_refresh_token: { status: 401, title: 'The refresh token is not valid' },
   refresh_token_reused: { status: 401, title: 'The refresh token was used before; its session has ended' },
+  permission_denied: COMMON_REFUSALS.permission_denied,
   system_admin_required: { status: 403, title: 'The role system_admin is required' },
   admin_app_not_allowed: { status: 403, title: 'Tokens of this app cannot administer the service' },
   service_caller_required: { status: 403, title: 'Only a service account or a system_admin may do this' },
@@ -98,7 +101,7 @@ export const errorCodes = {
   headers_too_large: { status: 431, title: 'The headers are too large' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },
-  unavailable: { status: 503, title: 'The service cannot do this right now' },
+  unavailable: COMMON_REFUSALS.unavailable,
 } as const satisfies Record<string, ErrorDefinition>
 
 export type ErrorCode = keyof typeof errorCodes

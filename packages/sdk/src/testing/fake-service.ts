@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Revocation } from '../known-revocations.ts'
+import { COMMON_REFUSALS } from '../protocol.ts'
 import { headerFor, isAssertion } from './sign-token.ts'
 
 /** Shorter than the silence after which a stream counts as dead. */
@@ -99,7 +100,7 @@ export function startFakeService({ secret, serviceToken, app, now, introspect }:
     const route = answer[`${request.method} ${path}`]
     if (route === undefined) return send(response, 404, { status: 404, code: 'not_found', title: 'Not found' })
     if (path !== '/health' && !isCaller(request))
-      return send(response, 401, { status: 401, code: 'token_invalid', title: 'Access token is not valid' })
+      return send(response, 401, { status: 401, code: 'token_invalid', title: COMMON_REFUSALS.token_invalid.title })
     await route(request, response, url)
   }
 
