@@ -1,5 +1,5 @@
 """Takes the tokens of one app, and refuses what was revoked. docs/sdk-other-languages.md goes through it."""
-import json, logging, os, random, threading, time, urllib.request
+import calendar, json, logging, os, random, threading, time, urllib.request
 from http.client import HTTPException
 from open_token import Refused, encode, hmac_sha256, kid_of, open_token, whole
 
@@ -9,7 +9,7 @@ class Gate:
         self.app_code, self.app_id = env['SERVICE_APP_CODE'], env.get('SERVICE_APP_ID') or None
         self.secrets = [s for s in (env['JWT_ACCESS_SECRET'], env.get('JWT_ACCESS_SECRET_PREVIOUS')) if s]
         self.issuer, self.opener, self.now = env.get('JWT_ISSUER') or 'gatehouse', opener, now
-        self.floors, self.cursor, self.ready = {}, None, threading.Event()
+        self.floors, self.forgotten, self.cursor, self.ready = {}, 0, None, threading.Event()
 
     def verify(self, token):
         """The claims of a good token; raises Refused."""
@@ -20,12 +20,12 @@ class Gate:
         if claims.get('app_code') != self.app_code or not isinstance(app_id, str) or app_id != (self.app_id or app_id) or not app_id:
             raise Refused('APP_MISMATCH')
         version = max(self.floor('user', claims['uid']), self.floor('session', claims.get('sid')))
-        if claims['tv'] < version or claims['iat'] < self.floor('app'):
+        if claims['tv'] < version or claims['iat'] < self.floor('app') or claims['iat'] <= self.forgotten:
             raise Refused('TOKEN_REVOKED')
         return claims
 
     def floor(self, *key):
-        return self.floors.get(key, (0, 0))[0]
+        return self.floors.get(key, (0,))[0]
 
     def learn(self, item):
         if item.get('app_id') not in (None, self.app_id):
@@ -37,7 +37,15 @@ class Gate:
         else:
             key, floor = ('app',), item.get('min_iat')
         if whole(floor):  # further kinds may come
-            self.floors[key] = (max(floor, self.floor(*key)), self.now())
+            at = calendar.timegm(time.strptime(item['at'][:19], '%Y-%m-%dT%H:%M:%S')) if 'at' in item else 0
+            self.floors[key] = (max(floor, self.floor(*key)), time.monotonic(), min(at, self.now()))
+
+    def forget(self):
+        """Drops what concerns no living token. If the clock is set back, the tokens of that time stay dead."""
+        for key, (_, heard, at) in list(self.floors.items()):
+            if heard <= time.monotonic() - 3660:
+                self.forgotten = max(self.forgotten, at)
+                del self.floors[key]
 
     def start(self):
         threading.Thread(target=self.follow, daemon=True).start()
@@ -54,15 +62,15 @@ class Gate:
                             item = json.loads(line[5:])
                             self.learn(item)
                             self.cursor = item['cursor']
-                        elif line.startswith(b':'):  # a sign of life: time to forget what concerns no living token
-                            self.floors = {key: seen for key, seen in self.floors.items() if seen[1] > self.now() - 3660}
+                        elif line.startswith(b':'):  # a sign of life
+                            self.forget()
             except (OSError, ValueError, KeyError, HTTPException) as error:
                 logging.warning('no revocations: %s', error)
             time.sleep(random.uniform(0, wait))
             wait = min(wait * 2, 5)
 
     def catch_up(self):
-        has_more = True
+        has_more, reached = True, -1
         while has_more:
             with self.ask('?form=2' + ('' if self.cursor is None else f'&since={self.cursor}')) as reply:
                 page = json.load(reply)
@@ -71,6 +79,9 @@ class Gate:
             for item in page['items']:
                 self.learn(item)
             self.cursor, has_more = page['cursor'], page['has_more']
+            if has_more and self.cursor <= reached:
+                raise ValueError('the cursor does not advance')
+            reached = self.cursor
         self.ready.set()
 
     def ask(self, path, headers={}):

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { RevocationHub } from '../../packages/server/src/adapters/revocation-hub.ts'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
+import { readAppSecret } from '../../packages/server/src/resources/apps/read-app-secret.ts'
+import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { raiseTokenVersion } from '../../packages/server/src/resources/revocations/raise-token-version.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
@@ -114,8 +117,13 @@ describe('the assertion', () => {
     const closing = await buildApp(aging)
     const token = () => assertionOf(closing, { now: aging.deps.clock() })
     const ask = () => aging.call('GET', '/revocations', { token: token() })
-    const open = await openEventStream(`${aging.url}/api/v1/revocations/stream`, token())
+    const openStream = () => openEventStream(`${aging.url}/api/v1/revocations/stream?form=2`, token())
+    const before = await openStream()
     await aging.admin('DELETE', `/admin/apps/${closing.id}`)
+    // The last event says that all tokens of the app are dead.
+    expect(await before.ended).toBe('end')
+    expect(before.events.at(-1)?.data).toMatchObject({ app_id: closing.id, min_iat: expect.any(Number) })
+    const open = await openStream()
     const reply = await ask()
     expect([reply.status, reply.headers.get('x-app-id'), reply.body.app_id]).toEqual([200, closing.id, closing.id])
     await tendStreams(aging.deps)
@@ -152,11 +160,70 @@ describe('the assertion', () => {
     const { body: taken } = await service.admin('POST', '/admin/apps', { body: { code: old.code, name: 'Another' } })
     const reply = await poll(undefined, old)
     expect([reply.headers.get('x-app-id'), reply.body.app_id]).toEqual([taken.id, taken.id])
-    await tendStreams(service.deps)
     expect(await open.ended).toBe('end')
     // After the second app is deleted too, the code stands for that one.
     await service.admin('DELETE', `/admin/apps/${taken.id}`)
     expect((await poll(undefined, old)).body.app_id).toBe(taken.id)
+  })
+
+  test('of an app whose keys change must show a key that counts now: each step ends its streams, and no other', async () => {
+    const [changing, other] = [await buildApp(service), await buildApp(service)]
+    const step = async (name: string) => {
+      const path = `/admin/apps/${changing.code}/signing${name === 'finish' ? '?force=true' : ''}`
+      expect((await service.admin('POST', path, { body: { step: name } })).status).toBe(200)
+    }
+    const untouched = await stream(undefined, other)
+    const open = () => stream(undefined, changing)
+    for (const name of ['prepare', 'abort', 'prepare', 'switch', 'abort', 'switch']) {
+      const before = await open()
+      await step(name)
+      expect([name, await before.ended]).toEqual([name, 'end'])
+    }
+    const shared = await open()
+    await step('finish')
+    expect(await shared.ended).toBe('end')
+    // The shared secret is not a key of the app any more.
+    expect((await open()).status).toBe(401)
+    const { secret } = await readAppSecret(service.deps, changing.code, systemActor)
+    expect((await poll(undefined, other)).status).toBe(200)
+    const own = assertion(changing, { secret })
+    const ours = await openEventStream(`${service.url}/api/v1/revocations/stream`, own)
+    const user = await newUser(other)
+    await raiseForAllApps(user.id)
+    await Promise.all([untouched, ours].map((each) => each.next(({ data }) => data.user_id === user.id)))
+  })
+
+  test('whose key changes while the stream opens is ended as well', async () => {
+    const changing = await buildApp(service)
+    await service.admin('POST', `/admin/apps/${changing.code}/signing`, { body: { step: 'prepare' } })
+    const opening = Array.from({ length: 8 }, () => stream(undefined, changing))
+    await service.admin('POST', `/admin/apps/${changing.code}/signing`, { body: { step: 'switch' } })
+    const finish = service.admin('POST', `/admin/apps/${changing.code}/signing?force=true`, { body: { step: 'finish' } })
+    opening.push(...Array.from({ length: 8 }, () => stream(undefined, changing)))
+    await finish
+    for (const open of await Promise.all(opening)) if (open.status === 200) expect(await open.ended).toBe('end')
+    expect(service.deps.revocationHub.owners().filter(({ appId }) => appId === changing.id)).toEqual([])
+  })
+
+  test('may have so many streams at a server: one more is 429 with Retry-After, and the poll and other apps go on', async () => {
+    const full = await buildService()
+    const busy = await buildApp(full)
+    full.deps.revocationHub = new RevocationHub({ streamsOfApp: 2 })
+    const feed = await startRevocationFeed(full.deps)
+    onTestFinished(() => feed.stop())
+    const token = (of: Json = busy) => assertionOf(of, { now: full.deps.clock() })
+    const open = (of?: Json) => openEventStream(`${full.url}/api/v1/revocations/stream`, token(of))
+    const [first] = await Promise.all([open(), open()])
+    const reply = await full.call('GET', '/revocations/stream', { token: token() })
+    expectError(reply, 'rate_limited')
+    expect([reply.headers.get('retry-after'), reply.body.detail]).toEqual(['60', expect.stringContaining('2 open streams')])
+    expect((await full.call('GET', '/revocations', { token: token() })).status).toBe(200)
+    expect((await open(await buildApp(full))).status).toBe(200)
+    first!.close()
+    await expect.poll(() => full.deps.revocationHub.fullness(busy.id)).toBeUndefined()
+    expect((await open()).status).toBe(200)
+    const crowd = await Promise.all(Array.from({ length: 20 }, () => open()))
+    expect(crowd.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 429))
   })
 
   test('is answered with the id of the app and of the service, by poll and by stream', async () => {
@@ -467,6 +534,17 @@ describe('the stream', () => {
       await open.next(({ data }) => data.cursor === all.at(-1))
       expect(open.events.map(({ data }) => data.cursor)).toEqual(all)
     }
+  })
+
+  test('ends where the database lacks what the server has published, and does not read on for ever', async () => {
+    const lagging = await buildFedService()
+    const of = await buildApp(lagging)
+    lagging.deps.revocationHub.head += 1_000
+    const open = await openEventStream(`${lagging.url}/api/v1/revocations/stream`, assertionOf(of, { now: lagging.deps.clock() }))
+    expect(open.status).toBe(200)
+    const ended = await Promise.race([open.ended, sleep(20_000, 'goes on', { ref: false })])
+    expect(['end', 'cut']).toContain(ended)
+    expect(lagging.deps.revocationHub.streamCount).toBe(0)
   })
 
   test('is counted while it is open, and forgotten when the consumer goes', async () => {

@@ -15,7 +15,24 @@ test('what was revoked is known until no token can be left that it concerns, and
   known.add(event(3_660, { user_id: 'another' }), (NOW + 3_659) * 1000)
   expect(known.include(claims)).toBe(true)
   known.add(event(3_661, { user_id: 'a third' }), (NOW + 3_661) * 1000)
-  expect(known.include(claims)).toBe(false)
+  expect(known.include({ ...claims, iat: NOW + 1 })).toBe(false)
+})
+
+test('a token that was issued before a forgotten event stays dead, however far the clock is set back', () => {
+  const known = new KnownRevocations()
+  known.add(event(0), 0)
+  known.add(event(3_661, { user_id: 'another' }), 3_661_000)
+  expect(known.include(claims)).toBe(true)
+  known.clear()
+  expect(known.include(claims)).toBe(true)
+  expect(known.include({ ...claims, uid: 'nobody', iat: NOW + 1 })).toBe(false)
+})
+
+test('an event from a clock that is far ahead refuses no token of today once it is forgotten', () => {
+  const known = new KnownRevocations()
+  known.add(event(86_400 * 365), performance.now() - 3_700_000)
+  known.add(event(0, { user_id: 'another' }))
+  expect(known.include({ ...claims, iat: Math.floor(Date.now() / 1000) })).toBe(false)
 })
 
 test('a floor that is raised again is known from then on', () => {

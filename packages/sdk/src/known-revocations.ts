@@ -18,7 +18,10 @@ export interface Revocation {
 }
 
 interface Floors {
+  /** By the clock that is never set: `performance.now()`. */
   readonly heardAt: number
+  /** When it was revoked, in seconds since 1970. */
+  readonly since: number
   /**
    * Tokens below these floors are dead. For a user: token versions by app id, null for all apps. For a session or an app: one
    * floor, by ''.
@@ -34,10 +37,15 @@ const ALL_APPS = '*'
 /** The revocations of the last hour by the id of the user, the session or the app, the latest last. */
 export class KnownRevocations {
   readonly #floors = new Map<string, Floors>()
+  /**
+   * Tokens issued until then may have been revoked by events that were forgotten since. They have expired, and must not come back
+   * to life if the clock of this machine is set back.
+   */
+  #forgotten = 0
 
-  /** Adds an event. Returns false if it does not know this kind of event. */
-  add(event: unknown, now: number): boolean {
-    const { user_id, app_id, session_id, min_tv, min_iat } = Object(event) as Revocation
+  /** Adds an event. Returns false if it does not know this kind of event. `now` is that of `performance.now()`. */
+  add(event: unknown, now = performance.now()): boolean {
+    const { user_id, app_id, session_id, min_tv, min_iat, at } = Object(event) as Revocation
     const isOfApp = user_id === null && min_iat !== undefined
     // The whole session has ended: no token reaches this floor.
     const [id, app, floor] = isOfApp
@@ -49,16 +57,25 @@ export class KnownRevocations {
     const byApp = this.#floors.get(id)?.byApp ?? new Map<string | null, number>()
     byApp.set(app, Math.max(byApp.get(app) ?? 0, floor))
     this.#floors.delete(id)
-    this.#floors.set(id, { heardAt: now, byApp })
-    for (const [id, { heardAt }] of this.#floors) {
+    // A service whose clock is ahead must not make this one refuse tokens that it has yet to issue.
+    const since = Math.min(Date.parse(at) || 0, performance.timeOrigin + now) / 1000
+    this.#floors.set(id, { heardAt: now, since, byApp })
+    for (const [id, { heardAt, since }] of this.#floors) {
       if (heardAt + KEEP_MS > now) break
       this.#floors.delete(id)
+      this.#forgotten = Math.max(this.#forgotten, since)
     }
     return true
   }
 
+  /** Forgets the events of another database. */
+  clear(): void {
+    this.#floors.clear()
+  }
+
   /** Whether the token is revoked. Ignores events of other apps. */
   include({ uid, sid, app_id, tv, iat }: Claims): boolean {
+    if (iat <= this.#forgotten) return true
     if (this.#floors.size === 0) return false
     const user = this.#floors.get(uid)?.byApp
     return (

@@ -232,6 +232,20 @@ describe('the feed', () => {
     expect(typesOf(events)).toEqual(['connected'])
   })
 
+  test.each([
+    ['repeats a page', {}],
+    ['says on each page that it has a new database', { reset: true }],
+  ])('gives up on a service that %s, and asks again later', async (_, more) => {
+    const service = await buildService({ poll: page([event()], { cursor: 7, has_more: true, ...more }) })
+    const { auth, events } = buildAuth(service.url)
+    await until(() => events.length > 0)
+    await settle()
+    expect(events).toEqual([expect.objectContaining({ reason: 'the cursor does not advance' })])
+    expect(service.polls).toHaveLength(2)
+    // What it did say counts.
+    expect(await auth.safeVerify(signToken())).toMatchObject({ error: { code: 'TOKEN_REVOKED' } })
+  })
+
   test('understands a stream however it is cut', async () => {
     const { service, auth } = await buildConnected()
     const sent = event({ user_id: OTHER_APP, note: 'é' })
@@ -486,6 +500,18 @@ describe("onStale: 'deny'", () => {
     await advance(15_000)
     await until(() => events.at(-1)?.type === 'revocation.connected')
     expect(await codeOf(auth)).toBe('ok')
+  })
+
+  test('takes no feed for fresh because the clock was set back', async () => {
+    const service = await buildService({ stream: status(404) })
+    const { auth } = buildAuth(service.url, { revocation: { mode: 'feed', onStale: 'deny', maxStaleSec: 1 } })
+    const old = signToken({ iat: NOW - 3_600, nbf: NOW - 3_600 })
+    await until(() => auth.health().revocation.connected)
+    nowMs -= 3_600_000
+    expect((await auth.safeVerify(old)).ok).toBe(true)
+    await settle(1_100)
+    expect(await auth.safeVerify(old)).toMatchObject({ error: { code: 'REVOCATION_UNAVAILABLE' } })
+    expect(auth.health().revocation.ageSec).toBe(1)
   })
 
   test('does not take a quiet stream for a stale one before a heartbeat is overdue', async () => {

@@ -40,11 +40,11 @@ const SILENCE_MS = 20_000
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
   const { now, tell, warn, closing } = config
   const { signal } = closing
-  let known = new KnownRevocations()
+  const known = new KnownRevocations()
   let cursor: number | undefined
   let skipped = 0
-  /** When the revocations known here were last complete. */
-  let completeAt = now()
+  /** When the revocations known here were last complete, by the clock, and by one that is never set back but may stand still. */
+  let completeAt = [now(), performance.now()] as const
   let stream: 'opening' | 'alive' | undefined
   let connected = false
   /** The transport last reported, then what was reported since: each reason for a lost connection, and that the feed is stale. */
@@ -69,7 +69,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
 
   const isAlive = () => stream === 'alive'
-  const age = () => (now() - completeAt) / 1000
+  const age = () => Math.max(now() - completeAt[0], performance.now() - completeAt[1]) / 1000
   const ageSec = () => (cursor === undefined ? null : Math.floor(age()))
   // A stream is not stale before a heartbeat is overdue.
   const isStale = () => !(age() <= (isAlive() ? Math.max(maxStaleSec, SILENCE_MS / 1000) : maxStaleSec))
@@ -87,7 +87,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
   const reached = (transport: 'stream' | 'poll') => {
     if (signal.aborted) return
-    completeAt = now()
+    completeAt = [now(), performance.now()]
     if (!connected) steady = unref(setTimeout(beginAnew, STEADY_MS))
     connected = true
     isReady(true)
@@ -124,7 +124,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
   }
   const take = (event: unknown) => {
     // A newer service may send other events. This version skips them, and must not miss what follows.
-    if (!known.add(event, now())) tell({ type: 'revocation.skipped', count: ++skipped })
+    if (!known.add(event)) tell({ type: 'revocation.skipped', count: ++skipped })
     const { cursor: to } = Object(event) as Partial<Revocation>
     if (typeof to === 'number') cursor = to
   }
@@ -139,12 +139,16 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
 
   const poll = async () => {
     let page: FeedPage
+    let reachedCursor = -1
     do {
       const path = `/revocations?form=2${cursor === undefined ? '' : `&since=${cursor}`}`
       page = await callService(config, { path, inBackground: true, signal, onHead: checkApp }, 10_000)
-      if (page.reset) known = new KnownRevocations()
+      if (page.reset) known.clear()
       page.items.forEach(take)
       advance(page.cursor)
+      // A service that repeats itself would keep this loop busy for ever.
+      if (page.has_more && page.cursor <= reachedCursor) throw unreachable('the cursor does not advance')
+      reachedCursor = page.cursor
     } while (page.has_more)
     reached('poll')
   }

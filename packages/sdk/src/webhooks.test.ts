@@ -118,6 +118,8 @@ test('what stands in the program is told at once: a body that was parsed, a secr
     [body, undefined, /whsec_/],
     [body, [], /missing/],
     [body, [secret, ''], /whsec_/],
+    [body, `whsec_${randomBytes(23).toString('base64')}`, /24 bytes or more, has 23/],
+    [body, [secret, 'whsec_AA=='], /24 bytes or more, has 1/],
   ]
   for (const [text, secrets, message] of faults) {
     const error: unknown = await verifyWebhook(headersOf(), text as string, secrets as string, { now }).catch((thrown) => thrown)

@@ -86,6 +86,8 @@ export interface WebhookOptions {
 }
 
 const DEFAULT_TOLERANCE_SECONDS = 300
+/** Of Standard Webhooks, and of the service. A shorter secret could be guessed from one message. */
+const MIN_SECRET_BYTES = 24
 
 /**
  * Verifies a webhook message by Standard Webhooks and resolves to its event. Pass `rawBody` as it was received, before any
@@ -125,7 +127,9 @@ function readSecrets(secret: string | readonly string[]): Uint8Array<ArrayBuffer
   return secrets.map((each: unknown) => {
     const [, encoded] = (typeof each === 'string' && /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(each)) || []
     if (encoded === undefined) throw invalid('secret must be "whsec_" and base64, as set by the admin of the app')
-    return decodeBase64(encoded)
+    const bytes = decodeBase64(encoded)
+    if (bytes.length < MIN_SECRET_BYTES) throw invalid(`secret must have ${MIN_SECRET_BYTES} bytes or more, has ${bytes.length}`)
+    return bytes
   })
 }
 

@@ -218,6 +218,23 @@ describe('the own account', () => {
     ])
   })
 
+  test('an address that is verified or changed shows in the state, in every tab, and only if it is the address of this user', async () => {
+    const { service, platform, auth, options } = await signedInTab()
+    const other = buildAuth(platform, options)
+    const email = 'new@example.com'
+    service.answer = () => ({ status: 200, body: { user: { ...USER, email_verified: true } } })
+    await (await auth.account()).verifyEmail({ token: 't' })
+    expect(auth.state).toMatchObject({ user: { ...USER, email_verified: true } })
+    await vi.waitFor(() => expect(other.state).toEqual(auth.state))
+    service.answer = () => ({ status: 200, body: { user: { ...USER, email, email_verified: true } } })
+    await (await other.account()).confirmEmailChange({ token: 'u', password: 'p' })
+    await vi.waitFor(() => expect(auth.state).toMatchObject({ user: { email } }))
+    service.answer = () => ({ status: 200, body: { user: { ...USER, id: 'u-2', email: 'bob@example.com' } } })
+    await (await auth.account()).verifyEmail({ token: 'v', password: 'p' })
+    expect(auth.state).toMatchObject({ user: { id: USER.id, email } })
+    expect(await auth.getAccessToken()).toBe('access-1')
+  })
+
   test('another address is asked for with a proof, sent once also where it is refused', async () => {
     const { service, auth } = await signedInTab()
     service.answer = () => refusal(401, 'invalid_credentials')
@@ -449,6 +466,85 @@ describe('fetch', () => {
     ])
       expect((await errorOf(auth.fetch(url))).code).toBe('origin_not_allowed')
     expect(elsewhere.seen).toEqual([])
+  })
+})
+
+describe('fetch of the service itself', () => {
+  const at = (service: { url: string }, path: string) => `${service.url}/api/v1${path}`
+  const post = { method: 'POST', body: '{}' }
+
+  test('adopts the tokens of a changed password, for every tab, and the next refresh uses them', async () => {
+    const { service, platform, auth, options, count } = await signedInTab()
+    const other = buildAuth(platform, options)
+    service.answer = () => tokensOf(7, { device_token: 'device-7' })
+    const response = await auth.fetch(at(service, '/auth/password/change'), post)
+    expect(await response.json()).toMatchObject({ access_token: 'access-7' })
+    expect(await Promise.all([auth, other].map((each) => each.getAccessToken()))).toEqual(['access-7', 'access-7'])
+    platform.advance(900)
+    service.answer = () => tokensOf(8)
+    expect(await auth.getAccessToken()).toBe('access-8')
+    expect(service.seen.at(-1)).toMatchObject({ path: '/auth/refresh', body: { refresh_token: 'refresh-7' } })
+    // It is the same session, so it must not be ended.
+    expect(count('/auth/logout')).toBe(0)
+    expect([...(platform.localStorage as MapStorage).items.values()]).toContain('device-7')
+  })
+
+  test('adopts the organization of a refresh that asked for one', async () => {
+    const { service, auth, count } = await signedInTab()
+    const organization = { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: ['org_member'] }
+    service.answer = () => tokensOf(7, { organization })
+    await auth.fetch(at(service, '/auth/refresh'), post)
+    expect(auth.state).toMatchObject({ status: 'signed_in', organization })
+    expect([await auth.getAccessToken(), count('/auth/logout')]).toEqual(['access-7', 0])
+  })
+
+  test('signs in by the link of a mail, whether somebody is signed in or not, and ends the session before', async () => {
+    const { service, auth } = await buildTab(() => tokensOf(1))
+    await auth.fetch(at(service, '/auth/magic-link/consume'), post)
+    expect(service.seen[0]!.headers.authorization).toBeUndefined()
+    expect(auth.state).toMatchObject({ status: 'signed_in', user: USER })
+    service.answer = () => tokensOf(2, { user: { ...USER, id: 'u-2' } })
+    await auth.fetch(at(service, '/auth/magic-link/consume'), post)
+    expect(auth.state).toMatchObject({ user: { id: 'u-2' } })
+    await vi.waitFor(() =>
+      expect(service.seen.at(-1)).toMatchObject({ path: '/auth/logout', body: { refresh_token: 'refresh-1' } }),
+    )
+  })
+
+  test('shows a changed name at once, in every tab', async () => {
+    const { service, platform, auth, options, states } = await signedInTab()
+    const other = buildAuth(platform, options)
+    service.answer = () => ({ status: 200, body: { user: { ...USER, first_name: 'Augusta' }, roles: [] } })
+    await auth.fetch(at(service, '/auth/me'), { method: 'PATCH', body: '{}' })
+    expect(auth.state).toMatchObject({ user: { first_name: 'Augusta', email: USER.email } })
+    await vi.waitFor(() => expect(other.state).toMatchObject({ user: { first_name: 'Augusta' } }))
+    const changes = states.length
+    await auth.fetch(at(service, '/auth/me'))
+    expect(states).toHaveLength(changes)
+  })
+
+  test('adopts nothing of another user, of a refusal, of another origin or after a logout', async () => {
+    const { service, auth } = await signedInTab()
+    const others = { user: { ...USER, id: 'u-2' } }
+    service.answer = () => tokensOf(7, others)
+    for (const path of ['/auth/register', '/auth/login', '/auth/password/change', '/admin/users'])
+      await auth.fetch(at(service, path), post)
+    service.answer = () => ({ ...(tokensOf(7) as object), status: 403 }) as PeerReply
+    await auth.fetch(at(service, '/auth/password/change'), post)
+    const api = await startPeer(() => tokensOf(7))
+    const page = buildAuth(buildPlatform(), { authUrl: service.url, appCode: 'notes', apiOrigins: [api.url] })
+    service.answer = strictService()
+    await page.login(credentials)
+    await page.fetch(`${api.url}/api/v1/auth/password/change`, post)
+    expect([await auth.getAccessToken(), await page.getAccessToken()]).toEqual(['access-1', 'access-1'])
+    const answered = later<PeerReply>()
+    service.answer = ({ path }) => (path === '/auth/password/change' ? answered.promise : { status: 204 })
+    const changing = auth.fetch(at(service, '/auth/password/change'), post)
+    await vi.waitFor(() => expect(service.seen.at(-1)!.path).toBe('/auth/password/change'))
+    await auth.logout()
+    answered.resolve(tokensOf(8))
+    expect((await changing).status).toBe(200)
+    expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
   })
 })
 

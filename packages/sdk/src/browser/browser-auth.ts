@@ -38,6 +38,10 @@ export interface BrowserAuth {
    * Calls the platform's `fetch` with the token. If the answer is 401, it refreshes the token once and sends the request again.
    * Works only for this page's origin, the service's and `apiOrigins`: throws `origin_not_allowed` for any other. Also throws
    * what `getAccessToken` throws.
+   *
+   * Under `/api/v1/auth/` of the service, it also works while nobody is signed in, without a token, and it adopts what the answer
+   * says of the session: new tokens (`password/change`, `refresh`, `magic-link/consume`, …) and a changed user (`PATCH /auth/me`).
+   * Another user's tokens are adopted only from `magic-link/consume`.
    */
   readonly fetch: Fetch
   /** Loads the calls that few pages need: to verify or change the e-mail address, and to delete the account. */
@@ -99,7 +103,7 @@ export class TabAuth implements BrowserAuth {
     this.#config = config
     this.#platform = platform
     this.#service = new ServiceClient(platform.fetch, config.baseUrl)
-    const asUser = new ServiceClient(this.fetch, config.baseUrl)
+    const asUser = new ServiceClient(this.#fetchAsUser, config.baseUrl)
     this.sso = new LaterSso(platform, config, {
       openSession: (path, body) => this.#open(path, body),
       callAsUser: (path, body) => asUser.post(path, body),
@@ -161,24 +165,81 @@ export class TabAuth implements BrowserAuth {
 
   readonly fetch = (async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
+    const sentAt = this.#platform.now()
+    const before = this.#config.store.read()
+    const response = await this.#call(request, this.#isOfSession(request.url))
+    const hasSignedOut = before && !this.#config.store.read()
+    // A redirect may have led elsewhere.
+    if (response.ok && !hasSignedOut && this.#isOfSession(response.url)) await this.#adopt(response, sentAt)
+    return response
+  }) as Fetch
+
+  readonly #fetchAsUser = (async (input: string | URL | Request, init?: RequestInit) =>
+    this.#call(new Request(input, init), false)) as Fetch
+
+  async #call(request: Request, isOpenToAll: boolean): Promise<Response> {
     if (!this.#config.tokenOrigins.has(new URL(request.url).origin))
       throw new BrowserAuthError('origin_not_allowed', 'The token goes only to this origin, the service and apiOrigins')
     // A body can be read only once.
     const second = request.clone()
-    const token = await this.getAccessToken()
+    const token = isOpenToAll && !this.#sync() ? undefined : await this.getAccessToken()
     const response = await this.#send(request, token)
-    if (response.status !== 401 || this.#isRenewalFutile()) return response
+    if (response.status !== 401 || token === undefined || this.#isRenewalFutile()) return response
     const renewed = await this.#renewRefused(token)
     if (renewed === undefined) return response
     await response.body?.cancel()
     const last = await this.#send(second, renewed)
     if (last.status === 401) this.#futileAt = this.#platform.now()
     return last
-  }) as Fetch
+  }
 
   readonly account = async (): Promise<OwnAccount> => {
     const { OwnAccount } = await import('./own-account.ts')
-    return new OwnAccount(this, this.#service, () => this.#end('logout'))
+    return new OwnAccount(this, this.#service, {
+      end: () => this.#end('logout'),
+      updateUser: (answer) => this.#updateUser(answer),
+    })
+  }
+
+  /** Whether a URL is one of the service's that are about sessions and the user's own account. */
+  #isOfSession(url: string): boolean {
+    return url.startsWith(`${this.#config.baseUrl}/auth/`)
+  }
+
+  /** Takes over the tokens, or the changed user, of an answer to a call that the page made itself. */
+  async #adopt(response: Response, sentAt: number): Promise<void> {
+    const answer: unknown = await response
+      .clone()
+      .json()
+      .catch(() => undefined)
+    const renewed = readTokens(answer, sentAt)
+    if (!renewed) return this.#updateUser(answer)
+    const { store } = this.#config
+    const session = store.read()
+    const isOfUser = session?.user.id === renewed.user.id
+    // A page that registers others, or checks the password of another person, must not become that person.
+    if (session && !isOfUser && !response.url.endsWith('/auth/magic-link/consume')) return
+    if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(response.url)) await this.#begin(answer, sentAt)
+    // The same session goes on. If it was ended in the meantime, it stays ended.
+    else await this.#inTurn(async () => void (store.read() && this.#write(renewed)))
+    store.device((answer as Unchecked).device_token)
+  }
+
+  /** Takes over what an answer says of the user who is signed in. */
+  async #updateUser(answer: unknown): Promise<void> {
+    const { user }: Unchecked = Object(answer)
+    const { id }: { id?: unknown } = Object(user)
+    const changed = () => {
+      const session = this.#config.store.read()
+      if (!session || session.user.id !== id) return undefined
+      const updated: Session = { ...session, user: { ...session.user, ...Object(user) } }
+      return JSON.stringify(updated) === JSON.stringify(session) ? undefined : updated
+    }
+    if (!changed()) return
+    await this.#inTurn(async () => {
+      const session = changed()
+      if (session) this.#write(session)
+    })
   }
 
   /**
@@ -190,8 +251,8 @@ export class TabAuth implements BrowserAuth {
     return elapsed >= 0 && elapsed < FUTILE_PAUSE_MS
   }
 
-  #send(request: Request, token: string): Promise<Response> {
-    request.headers.set('authorization', `Bearer ${token}`)
+  #send(request: Request, token: string | undefined): Promise<Response> {
+    if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
     return this.#platform.fetch(request)
   }
 
@@ -294,9 +355,11 @@ export class TabAuth implements BrowserAuth {
   }
 
   async #endAllSessions(): Promise<void> {
-    const response = await this.fetch(`${this.#config.baseUrl}/auth/logout-all`, { method: 'POST' }).catch((error: unknown) => {
-      throw BrowserAuthError.is(error) ? error : unreachable()
-    })
+    const response = await this.#fetchAsUser(`${this.#config.baseUrl}/auth/logout-all`, { method: 'POST' }).catch(
+      (error: unknown) => {
+        throw BrowserAuthError.is(error) ? error : unreachable()
+      },
+    )
     if (!response.ok) throw await refusalOf(response)
   }
 

@@ -7,16 +7,22 @@ interface TabSession {
   getAccessToken(): Promise<string>
 }
 
+/** What the session of the tab learns of. */
+interface Changes {
+  end(): void
+  updateUser(answer: unknown): Promise<void>
+}
+
 /** What users do with their own account. Each call throws `BrowserAuthError` with the service's code. */
 export class OwnAccount {
   readonly #auth: TabSession
   readonly #service: ServiceClient
-  readonly #end: () => void
+  readonly #changes: Changes
 
-  constructor(auth: TabSession, service: ServiceClient, end: () => void) {
+  constructor(auth: TabSession, service: ServiceClient, changes: Changes) {
     this.#auth = auth
     this.#service = service
-    this.#end = end
+    this.#changes = changes
   }
 
   /** Verifies the e-mail address with the link that was mailed to it. Throws `invalid_token`, `invalid_credentials`, … */
@@ -38,17 +44,14 @@ export class OwnAccount {
   /** Deletes the account, and signs out in every tab. Throws `signed_out`, `fresh_login_required`, `invalid_credentials`, … */
   readonly delete = async (proof: IdentityProof = {}): Promise<void> => {
     await this.#service.post('/auth/me', proofOf(proof), { method: 'DELETE', token: await this.#auth.getAccessToken() })
-    this.#end()
+    this.#changes.end()
   }
 
-  /**
-   * Uses the session of this browser if there is one and no password was given. The user of that session changes only with the
-   * next refresh.
-   */
+  /** Uses the session of this browser if there is one and no password was given. `state.user` changes with it. */
   async #confirm(path: string, { token, password }: MailLinkInput): Promise<void> {
     const isOfSession = password === undefined && this.#auth.state.status === 'signed_in'
     const bearer = isOfSession ? await this.#auth.getAccessToken() : undefined
-    await this.#service.post(path, { token, password }, { token: bearer })
+    await this.#changes.updateUser(await this.#service.post(path, { token, password }, { token: bearer }))
   }
 }
 

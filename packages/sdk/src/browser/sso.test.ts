@@ -181,11 +181,34 @@ test.each([
   ['returnTo', 'https://app.example.evil/'],
   ['returnTo', 'javascript:alert(1)'],
   ['returnTo', '\\\\evil.example'],
+  ['returnTo', 'blob:https://app.example/0198c5a2'],
+  ['redirectUrl', 'blob:https://app.example/0198c5a2'],
+  ['returnTo', 'data:text/html,x'],
 ])('%s %s leads away and is refused', async (name, url) => {
   const { auth, platform } = await begin()
   expect(await errorCodeOf(auth.sso.start('google', { [name]: url }))).toBe('config_invalid')
   expect(platform.assigned.length).toBe(1)
 })
+
+test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///x'])(
+  'a page without an origin of its own is not sent to %s, whose origin is the same: null',
+  async (returnTo) => {
+    const { auth, platform } = await begin()
+    platform.visit('file:///page.html')
+    Object.assign(platform.location!, { origin: 'null' })
+    expect(await errorCodeOf(auth.sso.start('google', { redirectUrl: returnTo, returnTo }))).toBe('config_invalid')
+    expect(platform.assigned.length).toBe(1)
+  },
+)
+
+test.each(['javascript:alert(1)', 'data:text/html,x', '/login'])(
+  'a link is not followed to %s, whoever answered with it',
+  async (location) => {
+    const { platform, auth } = await signedIn(() => ({ status: 200, body: { location } }))
+    expect(await errorCodeOf(auth.sso.link('acme'))).toBe('service_unreachable')
+    expect(platform.assigned).toEqual([])
+  },
+)
 
 test('a provider of any name stays one segment of the path', async () => {
   const { auth, platform, service } = await begin()

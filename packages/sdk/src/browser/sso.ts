@@ -11,7 +11,7 @@ export interface SsoStartOptions {
    * query and fragment).
    */
   readonly redirectUrl?: string
-  /** Where the user wanted to go: a path or URL of this origin. `finish` returns it. */
+  /** Where the user wanted to go: a path or http(s) URL of this origin. `finish` returns it. */
   readonly returnTo?: string
 }
 
@@ -93,7 +93,8 @@ export class Sso implements BrowserSso {
     const { begun, request } = await this.#begin(options)
     const body = { provider, ...request, password, two_factor_code: twoFactorCode }
     const { location }: { location?: unknown } = Object(await this.#calls.callAsUser('/auth/identities/link', body))
-    if (typeof location !== 'string') throw unreachable()
+    // `javascript:` would run in this page.
+    if (typeof location !== 'string' || !/^https?:/i.test(location)) throw unreachable()
     this.#leave(location, { ...begun, isLink: true })
   }
 
@@ -181,9 +182,10 @@ export class Sso implements BrowserSso {
     const { href, origin } = this.#platform.location!
     if (URL.canParse(value, href)) {
       const url = new URL(value, href)
-      if (url.origin === origin) return url.href
+      // A `blob:` URL has an origin too, and a page from a file has the origin of every `javascript:` URL.
+      if (/^https?:$/.test(url.protocol) && url.origin === origin) return url.href
     }
-    throw new BrowserAuthError('config_invalid', `${name} must be a URL of ${origin}`)
+    throw new BrowserAuthError('config_invalid', `${name} must be an http(s) URL of ${origin}`)
   }
 
   /** Removes the answer. A code in the address bar would be bookmarked, shared, and sent along as the referrer. */

@@ -1,7 +1,7 @@
 import { PassThrough, pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type HubEvent, type HubLimits, RevocationHub } from './revocation-hub.ts'
+import { type HubEvent, type HubLimits, RevocationHub, type StreamOwner } from './revocation-hub.ts'
 import { Turns } from './turns.ts'
 
 afterEach(() => {
@@ -15,9 +15,11 @@ const event = (cursor: number, appId: string | null = null): HubEvent => ({
   frame: Buffer.from(`${cursor};`),
 })
 
+const owner: StreamOwner = { appId: 'app', appCode: 'shop', standing: 'as authenticated', kids: [], form: 1 }
+
 /** A stream that has joined, and the text that its reader has received. */
 function listen(hub: RevocationHub, appId = 'app', sentThrough = 0, form: 1 | 2 = 1) {
-  const stream = hub.open({ appId, kids: ['00000000'], form })!
+  const stream = hub.open({ ...owner, appId, kids: ['00000000'], form })!
   stream.sentThrough = sentThrough
   expect(hub.join(stream)).toBe(true)
   const chunks: string[] = []
@@ -50,7 +52,7 @@ test('an event of the second form goes to the readers that understand it, and th
 test('a stream joins only where nothing was published since its last read, and gets no event that it read itself', async () => {
   const hub = buildHub()
   await hub.publish([event(5)], 5)
-  const behind = hub.open({ appId: 'app', kids: [], form: 1 })!
+  const behind = hub.open(owner)!
   behind.sentThrough = 4
   expect(hub.join(behind)).toBe(false)
   // This stream has read further than the hub has published.
@@ -65,7 +67,7 @@ test('a heartbeat comes every 15 seconds, and a reader that took nothing between
   vi.useFakeTimers()
   const hub = buildHub()
   const awake = listen(hub)
-  const stalled = hub.open({ appId: 'app', kids: [], form: 1 })!
+  const stalled = hub.open(owner)!
   await vi.advanceTimersByTimeAsync(14_999)
   expect(awake.text()).toBe('')
   await vi.advanceTimersByTimeAsync(1)
@@ -82,7 +84,7 @@ test('a heartbeat comes every 15 seconds, and a reader that took nothing between
 test('what waits for one reader is bounded: a slower one is dropped, the others have it all', async () => {
   const hub = buildHub({ waitingBytes: 10_000 })
   const good = listen(hub)
-  const slow = hub.open({ appId: 'app', kids: [], form: 1 })!
+  const slow = hub.open(owner)!
   hub.join(slow)
   let most = 0
   for (let cursor = 1; cursor <= 50; cursor += 1) {
@@ -114,7 +116,7 @@ test('a thousand streams are written to in slices, so that other work goes on be
 test('streams past the limit, and after the end, are refused', async () => {
   const hub = buildHub({ streams: 2 })
   const [one, two] = [listen(hub), listen(hub)]
-  expect(hub.open({ appId: 'app', kids: [], form: 1 })).toBeUndefined()
+  expect(hub.open(owner)).toBeUndefined()
   one.stream.destroy()
   await sleep(1)
   const three = listen(hub)
@@ -125,14 +127,29 @@ test('streams past the limit, and after the end, are refused', async () => {
   expect(await end).toBeUndefined()
   await sleep(1)
   expect(two.stream.readableEnded).toBe(true)
-  expect(hub.open({ appId: 'app', kids: [], form: 1 })).toBeUndefined()
+  expect(hub.open(owner)).toBeUndefined()
   expect(hub.streamCount).toBe(0)
+})
+
+test('an app has so many streams and leaves room for others, and only those of an outdated standing end', async () => {
+  const hub = buildHub({ streams: 3, streamsOfApp: 2 })
+  const outdated = listen(hub)
+  const current = hub.open({ ...owner, standing: 'with the new key' })!
+  current.resume()
+  expect([hub.fullness('app'), hub.open(owner), hub.fullness('other')]).toEqual(['app', undefined, undefined])
+  listen(hub, 'other')
+  expect(hub.fullness('other')).toBe('process')
+  expect(hub.owners().filter(({ appId }) => appId === 'app')).toHaveLength(2)
+  hub.endApp('app', owner.standing)
+  await sleep(1)
+  expect([outdated.stream.readableEnded, current.readableEnded]).toEqual([true, false])
+  expect(hub.fullness('app')).toBeUndefined()
 })
 
 test('owners are told once for each app and set of secrets, and an app that is gone loses its streams', async () => {
   const hub = buildHub()
   const streams = [listen(hub, 'one'), listen(hub, 'one'), listen(hub, 'two')]
-  hub.open({ appId: 'one', kids: ['00000000', '11111111'], form: 1 })
+  hub.open({ ...owner, appId: 'one', kids: ['00000000', '11111111'] })
   expect(hub.owners()).toHaveLength(3)
   hub.endApp('one')
   await sleep(1)

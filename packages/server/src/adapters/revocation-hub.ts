@@ -15,6 +15,9 @@ export interface HubEvent {
 
 export interface StreamOwner {
   appId: string
+  appCode: string
+  /** The app and the keys that the consumer was authenticated with. */
+  standing: string
   /** Key ids from the assertion. */
   kids: readonly string[]
   form: FeedForm
@@ -23,12 +26,14 @@ export interface StreamOwner {
 export interface HubLimits {
   /** The most streams in this process. Further ones are refused. */
   streams: number
+  /** The most streams of one app. It is more than an app has processes, and leaves room for other apps. */
+  streamsOfApp: number
   /** Bytes that may wait for one reader, besides those in its socket. A slower one is dropped and resumes from the database. */
   waitingBytes: number
   heartbeatMs: number
 }
 
-const usualLimits: HubLimits = { streams: 10_000, waitingBytes: 256 * 1024, heartbeatMs: 15_000 }
+const usualLimits: HubLimits = { streams: 10_000, streamsOfApp: 2_500, waitingBytes: 256 * 1024, heartbeatMs: 15_000 }
 /** How many streams are written to before other work gets its turn. */
 const sliceSize = 100
 /** Streams that catch up from the database at once. After a restart all of them come back, and logins need connections too. */
@@ -104,6 +109,8 @@ export class ConsumerStream extends Readable {
 export class RevocationHub {
   /** Every event up to this cursor was published. */
   head = 0
+  /** Whether streams were opened whose standing may have changed since their consumers were authenticated. */
+  hasNew = false
   /** Called when there may be something new in the table. */
   onWake: () => void = () => {}
   /** Limits how many streams read from the database at once. */
@@ -118,6 +125,10 @@ export class RevocationHub {
     this.#limits = { ...usualLimits, ...limits }
   }
 
+  get streamsOfApp(): number {
+    return this.#limits.streamsOfApp
+  }
+
   get streamCount(): number {
     return this.#count
   }
@@ -126,15 +137,22 @@ export class RevocationHub {
     this.onWake()
   }
 
-  /** Opens a stream, which gets no events before `join`. Undefined if there are too many, or the server is stopping. */
+  /** What has no room for another stream of the app: the process, which may also be stopping, or only the app. */
+  fullness(appId: string): 'app' | 'process' | undefined {
+    if (this.#isClosed || this.#count >= this.#limits.streams) return 'process'
+    return (this.#streams.get(appId)?.size ?? 0) >= this.#limits.streamsOfApp ? 'app' : undefined
+  }
+
+  /** Opens a stream, which gets no events before `join`. Undefined if there is no room. */
   open(owner: StreamOwner): ConsumerStream | undefined {
-    if (this.#isClosed || this.#count >= this.#limits.streams) return undefined
+    if (this.fullness(owner.appId)) return undefined
     const stream = new ConsumerStream(owner, this.#limits.waitingBytes)
     const ofApp = this.#streams.get(owner.appId) ?? new Set()
     this.#streams.set(owner.appId, ofApp.add(stream))
     this.#count += 1
     this.#beating ??= setInterval(() => void this.#beat(), this.#limits.heartbeatMs)
     stream.once('close', () => this.#remove(stream))
+    this.hasNew = true
     return stream
   }
 
@@ -174,16 +192,17 @@ export class RevocationHub {
     await nextTurn()
   }
 
-  /** The owners of open streams: each app and set of secrets once. */
+  /** The owners of open streams: each app, set of secrets and standing once. */
   owners(): StreamOwner[] {
     const owners = new Map<string, StreamOwner>()
-    for (const { owner } of this.#all()) owners.set([owner.appId, ...owner.kids].join(), owner)
+    for (const { owner } of this.#all()) owners.set([owner.appId, owner.standing, ...owner.kids].join(), owner)
     return [...owners.values()]
   }
 
-  /** Ends the streams of an app. */
-  endApp(appId: string): void {
-    for (const stream of [...(this.#streams.get(appId) ?? [])]) stream.finish()
+  /** Ends the streams of an app: all, or those whose consumers were authenticated with this standing. */
+  endApp(appId: string, standing?: string): void {
+    for (const stream of [...(this.#streams.get(appId) ?? [])])
+      if (standing === undefined || stream.owner.standing === standing) stream.finish()
   }
 
   /** Ends every stream and accepts no more. */

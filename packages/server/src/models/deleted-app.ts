@@ -51,8 +51,9 @@ export class DeletedApp extends BaseModel {
   }
 
   /** Call it when an app takes the code. */
-  static async delete(db: Tx, code: string): Promise<void> {
-    await rowsOf(DeletedApp, db).where({ code }).delete()
+  /** Returns whether there was one. */
+  static async delete(db: Tx, code: string): Promise<boolean> {
+    return (await rowsOf(DeletedApp, db).where({ code }).delete()) > 0
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {

@@ -5,9 +5,11 @@ import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
+import { Generation } from '../models/generation.ts'
 import { Revocation, type RevocationRow } from '../models/revocation.ts'
 import { readCatalog } from '../resources/catalog/read-catalog.ts'
 import { fewAlike, noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
+import { readStanding } from '../resources/consumers/read-standing.ts'
 import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
 import { readAllRevocations, revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 import { continueFeed } from '../resources/revocations/record-revocation.ts'
@@ -36,20 +38,33 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     await hub.publish([{ cursor, appId: null, form: 1, frame: resetFrame }], cursor)
     logger.warn({ cursor }, 'the database has failed over; consumers start over with its revocations')
   }
+  const publishNew = async () => {
+    const rows = await readAllRevocations(deps, hub.head, batchSize)
+    if (era !== eraOf(deps.db)) {
+      await goOnAfterFailover()
+      return reader.wake()
+    }
+    if (rows.length === batchSize) reader.wake()
+    const newest = rows.at(-1)
+    if (!newest) return
+    const events = rows.filter(({ app_id, session_id }) => app_id !== null || session_id === null).flatMap(eventsOf)
+    await hub.publish(events, newest.cursor)
+    const now = deps.clock()
+    for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
+  }
+  let checkedGeneration: string | undefined
+  const endOutdated = async () => {
+    if (hub.streamCount === 0) return
+    const generation = await Generation.ofCatalog(deps.db)
+    if (generation === checkedGeneration && !hub.hasNew) return
+    hub.hasNew = false
+    await endOutdatedStreams(deps, generation)
+    checkedGeneration = generation
+  }
   const reader = onDemand(
     async () => {
-      const rows = await readAllRevocations(deps, hub.head, batchSize)
-      if (era !== eraOf(deps.db)) {
-        await goOnAfterFailover()
-        return reader.wake()
-      }
-      if (rows.length === batchSize) reader.wake()
-      const newest = rows.at(-1)
-      if (!newest) return
-      const events = rows.filter(({ app_id, session_id }) => app_id !== null || session_id === null).flatMap(eventsOf)
-      await hub.publish(events, newest.cursor)
-      const now = deps.clock()
-      for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
+      await publishNew()
+      await endOutdated()
     },
     (error) => logger.warn({ err: error }, 'revocations cannot be read; retrying every second'),
   )
@@ -90,6 +105,16 @@ function eventsOf(row: RevocationRow): HubEvent[] {
   const { cursor, user_id: userId, app_id: appId } = row
   const event: HubEvent = { cursor, appId, form: userId === null ? 2 : 1, frame: frameRevocation(row) }
   return userId === null && appId === null ? [{ cursor, appId, form: 1, frame: resetFrame }, event] : [event]
+}
+
+/**
+ * Ends the streams whose app has other keys than when the consumer was authenticated, so that the consumer has to show a key that
+ * counts now, and those whose code is another app's now, or nobody's.
+ */
+async function endOutdatedStreams(deps: Deps, generation: string): Promise<void> {
+  const catalog = await readCatalog(deps, generation)
+  for (const { appId, appCode, standing } of deps.revocationHub.owners())
+    if ((await readStanding(catalog, appCode)) !== standing) deps.revocationHub.endApp(appId, standing)
 }
 
 /** Records consumers with open streams as seen. Ends streams of a deleted app once its events expire or its code is reused. */

@@ -8,6 +8,7 @@ import { Service } from '../../models/service.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 import { revocationKeepMs } from '../revocations/read-revocations.ts'
 import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
+import { readStanding } from './read-standing.ts'
 
 /**
  * Returns the consumer that an assertion speaks for (docs/revocation.md#in-another-language), and notes which secrets it accepts.
@@ -19,14 +20,15 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
   const verified = verifyAssertion(assertion, deps.clock(), keyrings)
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
   const { appCode, kids } = verified.claims
+  const standing = await readStanding(catalog, appCode)
   const found = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))
   if (!found) {
     const app = await findDeletedApp(deps, appCode)
-    return { kind: 'consumer', app, appCode, kids, serviceId: await Service.getId(deps.db) }
+    return { kind: 'consumer', app, appCode, kids, standing, serviceId: await Service.getId(deps.db) }
   }
   const { last_seen_at: lastSeenAt, service_id: serviceId, ...app } = found
   await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt, keyring: keyrings.ofApp(() => app.id) })
-  return { kind: 'consumer', app, appCode, kids, serviceId }
+  return { kind: 'consumer', app, appCode, kids, standing, serviceId }
 }
 
 /** While tokens of a deleted app may still be in use, its consumers must learn that they are dead. */

@@ -54,7 +54,12 @@ export async function continueFeed(deps: Deps<Tx>, head: number): Promise<number
   return cursor
 }
 
-async function announce(deps: Deps<Tx>, cursor: number): Promise<void> {
-  await notifyAtCommit(deps.db, 'gatehouse_revocations', String(cursor))
+/** Makes every server look at its streams again after the commit: the keys of an app change. */
+export async function reviewStreams(deps: Deps<Tx>): Promise<void> {
+  if (!deps.isRehearsal) await announce(deps, 'keys')
+}
+
+async function announce(deps: Deps<Tx>, what: number | 'keys'): Promise<void> {
+  await notifyAtCommit(deps.db, 'gatehouse_revocations', String(what))
   deps.afterCommit?.push(() => deps.revocationHub.wake())
 }

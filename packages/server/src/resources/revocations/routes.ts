@@ -44,7 +44,8 @@ export const revocationRoutes: Route[] = [
     description:
       'Each event has its cursor as `id` and a Revocation as `data`. A comment is sent every 15 seconds. `Last-Event-ID` ' +
       'resumes; without it, the stream starts with everything that is live. An event named `reset` means the same as `reset` ' +
-      'of the poll. A reader that is too slow is disconnected, and every stream ends when the server stops: connect again. ' +
+      'of the poll. A reader that is too slow is disconnected. A stream ends when the server stops, and when the keys of the ' +
+      'app change or another app takes its code: connect again. An app has at most 2,500 streams at a server. ' +
       identity,
     auth: 'consumer',
     noStore: true,
@@ -52,7 +53,7 @@ export const revocationRoutes: Route[] = [
     query: feedQuery,
     eventStream: true,
     responses: { 200: null },
-    errors: [],
+    errors: ['rate_limited'],
     handle: async (deps, { caller, query, headers }) => ({
       status: 200,
       headers: identityHeaders(caller),
