@@ -510,8 +510,8 @@ const machineTokens: PlantedFault[] = [
   {
     title: 'any account gets machine tokens for its apps',
     file: server('lib/authority.ts'),
-    search: "return refuseWithout('tokens:issue') ?? (holds('tokens:issue', appCode) ?",
-    replace: "return (holds('tokens:issue', appCode) || account.appCodes.includes(appCode) ?",
+    search: "if (holds('tokens:issue', appCode)) return undefined",
+    replace: "if (holds('tokens:issue', appCode) || account.appCodes.includes(appCode)) return undefined",
     tests: contract('machine-tokens'),
   },
   {
@@ -978,8 +978,8 @@ const prune: PlantedFault[] = [
   {
     title: 'a service account registers for another service',
     file: server('lib/authority.ts'),
-    search: 'service === account.service ? undefined',
-    replace: 'service ? undefined',
+    search: 'if (service === account.service) return undefined',
+    replace: 'if (service) return undefined',
     tests: contract('4.6-permissions', 'service-accounts'),
   },
   {

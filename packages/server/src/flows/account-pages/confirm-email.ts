@@ -1,7 +1,8 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, RequestOrigin } from '../../lib/caller.ts'
+import { requestMail } from '../../resources/mail/request-mail.ts'
 import { confirmEmailChange } from '../email/confirm-email-change.ts'
 import { verifyEmail } from '../email/verify-email.ts'
 import type { MailLink } from './describe-mail-link.ts'
@@ -22,4 +23,9 @@ export async function confirmEmail(
   const { token, password } = form
   if (link.asksPassword && password === '') throw fieldError('password', 'required', 'is required')
   await confirmations[purpose](deps, { token, password: link.asksPassword ? password : undefined }, actor)
+}
+
+/** Mails the reader of a link another one that sets a new password. Throws what `requestMail` throws. */
+export async function mailReset(deps: Deps<Pool>, { app, email, redirectUrl }: MailLink, origin: RequestOrigin): Promise<void> {
+  await requestMail(deps, 'reset_password', { email, app_code: app.code, redirect_url: redirectUrl ?? undefined }, origin)
 }

@@ -1,8 +1,7 @@
 import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
-import { requestMail } from '../../resources/mail/request-mail.ts'
 import { choosePassword } from './choose-password.ts'
-import { confirmEmail } from './confirm-email.ts'
+import { confirmEmail, mailReset } from './confirm-email.ts'
 import { describeInvitation } from './describe-invitation.ts'
 import { describeMailLink } from './describe-mail-link.ts'
 import { disownByLink } from './disown-by-link.ts'
@@ -67,8 +66,7 @@ function confirmationPage({
       const link = await describeMailLink(deps, form.token, purpose)
       try {
         if (form.forgot !== '') {
-          const mail = { email: link.email, app_code: link.app.code, redirect_url: link.redirectUrl ?? undefined }
-          await requestMail(deps, 'reset_password', mail, origin)
+          await mailReset(deps, link, origin)
           return resetMailedView(link)
         }
         await confirmEmail(deps, purpose, { link, form }, { caller: undefined, origin })
