@@ -50,7 +50,7 @@ const fullLaneOnly = isFastLane
       'test/contract/{*-servers,6-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
       'test/e2e/{api-reference,behind-proxies,browser-spa,dashboard,npm-start,react,sso-spa}',
       'test/faults/*',
-      'test/packaging/{example-tests,packages,programs,quickstarts,sdk}',
+      'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',
       'test/workspace/check',
       'test/workspace/deployment',
     ].map((name) => `${name}.test.ts`)

@@ -1,13 +1,20 @@
-import { headers } from 'next/headers'
+import { getPrincipal } from '@gatehouse/sdk/next'
+import { Suspense } from 'react'
 import { auth } from '../auth'
 
-/** Rendered on the server for the token in the request headers. A proxy in front of the app can add one; a browser does not. */
-export default async function Page() {
-  const principal = await auth.authenticate(await headers()).catch(() => undefined)
+export default function Page() {
   return (
     <main>
-      <h1>{principal ? principal.claims.email : 'nobody'}</h1>
+      <Suspense fallback={<h1>…</h1>}>
+        <Greeting />
+      </Suspense>
       <a href="/login">Sign in</a>
     </main>
   )
+}
+
+/** Rendered for each request, for the token in its headers. A proxy in front of the app can add one; a browser does not. */
+async function Greeting() {
+  const principal = await getPrincipal(auth)
+  return <h1>{principal ? principal.claims.email : 'nobody'}</h1>
 }

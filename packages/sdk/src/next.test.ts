@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { getAuth, optionalAuth, requireAuth } from './next.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
-// Only what is specific to Next.js. What all guards share is in guards.test.ts; test/platforms runs a real Next.js.
+// Only what is specific to Next.js. What all guards share is in guards.test.ts; test/packaging/next-scaffold.test.ts and
+// test/platforms run a real Next.js.
 
 const auth = buildAuth()
 const context = { params: Promise.resolve({ id: '7' }) }
@@ -35,10 +36,4 @@ test('what Next.js itself throws to redirect passes through', async () => {
     throw redirect
   })
   await expect(GET(ask(), context)).rejects.toBe(redirect)
-})
-
-test('a server component verifies the headers of its page, and knows who is there', async () => {
-  const headers: { get(name: string): string | null } = ask(signToken()).headers
-  expect((await auth.authenticate(headers)).userId).toBe(CLAIMS.uid)
-  await expect(auth.authenticate(ask().headers)).rejects.toMatchObject({ code: 'TOKEN_MISSING' })
 })

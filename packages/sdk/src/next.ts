@@ -1,3 +1,4 @@
+/// <reference path="./next-peer.d.ts" />
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
 import {
@@ -14,6 +15,21 @@ import { setAuth } from './request-auth.ts'
 
 export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
+
+/**
+ * For server components and server actions: the principal for the bearer token in the headers of the request. Undefined without a
+ * valid token. Waits for the request with `connection()`, so Next.js never runs it while it prerenders; with Cache Components, the
+ * component must be below a `<Suspense>`. Throws `REVOCATIONS_UNAVAILABLE` if revocations cannot be checked.
+ */
+export async function getPrincipal<Name extends string>(auth: Auth<Name>): Promise<Principal<Name> | undefined> {
+  // Loaded here, because the guards also run where Next.js is not installed, as in unit tests.
+  const [{ connection }, { headers }] = await Promise.all([import('next/server.js'), import('next/headers.js')])
+  await connection?.()
+  return auth.authenticate(await headers()).catch((error) => {
+    if (AuthError.is(error) && error.status === 401) return undefined
+    throw error
+  })
+}
 
 /** What Next.js passes to a route handler besides the request. */
 export interface RouteContext {
