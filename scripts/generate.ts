@@ -85,7 +85,9 @@ function errorsPage(): string {
     ([code, { status, title }]) => `| \`${wordOf(code as ErrorCode)}\` | ${status} | ${title} |`,
   )
   return page('Error codes', 'packages/server/src/errors.ts', [
-    'Every answer that is not a success has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
+    'Every refusal by the API has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
+    'Four answers look different: `two_factor_required` is only `{"requires_2fa": true}`, `/ready` lists its checks with 503, a',
+    'third-party login that fails redirects with `error` of [RFC 6749](third-party-login.md), and the pages of the service are HTML.',
     '',
     'The guards of the SDK use the same codes and words. `permission_denied` is theirs: the service itself says which right is missing.',
     '',

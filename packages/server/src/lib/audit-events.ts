@@ -60,7 +60,7 @@ export const auditEvents = {
   'sso_provider.created': 'A login provider was created',
   'sso_provider.deleted': 'A login provider was deleted',
   'sso_provider.updated': 'Settings of a login provider were changed',
-  'token.reuse_detected': 'A refresh token was used twice, and its session was ended',
+  'token.reuse_detected': 'A refresh token was used again after it had been exchanged, and its session was ended',
   'token.refreshed': 'A session was refreshed',
   'token.traced': 'An admin looked up whose token it is',
   'two_factor.activated': 'A second factor was activated',
