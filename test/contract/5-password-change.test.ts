@@ -1,4 +1,5 @@
 // A user's change of the password.
+import { createBrowserAuth } from '@gatehouse/sdk/browser'
 import { expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildOrganization } from '../support/factories.ts'
@@ -34,6 +35,24 @@ test('the session of the change goes on with new tokens, every other one ends, a
 
   expect((await service.login(user.email, app.code)).body.code).toBe('invalid_credentials')
   expect((await service.login(user.email, app.code, { password: NEW_PASSWORD })).status).toBe(200)
+})
+
+test('a page that changes the password and the name with the fetch of the SDK stays signed in, and shows the name', async () => {
+  const { user } = await buildUser(service, app)
+  const page = createBrowserAuth({ authUrl: service.url, appCode: app.code, storage: 'memory' })
+  await page.login({ email: user.email, password: PASSWORD })
+  const send = (method: string, path: string, body?: Json) =>
+    page.fetch(`${service.url}/api/v1${path}`, {
+      method,
+      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    })
+  const passwords = { current_password: PASSWORD, new_password: NEW_PASSWORD }
+  expect((await send('POST', '/auth/password/change', passwords)).status).toBe(200)
+  expect((await send('PATCH', '/auth/me', { first_name: 'Augusta' })).status).toBe(200)
+  expect(page.state).toMatchObject({ status: 'signed_in', user: { id: user.id, email: user.email, first_name: 'Augusta' } })
+  expect((await send('GET', '/auth/me')).status).toBe(200)
+  expect(page.state.status).toBe('signed_in')
+  await page.logout()
 })
 
 test('a wrong current password changes nothing, and counts like a failed login', async () => {

@@ -100,8 +100,10 @@ export interface AuthOptions<Name extends string = string> {
    * and guards.
    */
   readonly permissions?: PermissionManifest<Name>
-  /** How revoked tokens are recognized (default `feed` on Node, `off` elsewhere). On Node without `authUrl`, the default throws
-   * `CONFIG_INVALID` if `NODE_ENV` is `production`; otherwise it logs that revoked tokens are accepted. */
+  /**
+   * How revoked tokens are recognized (default `feed` on Node, `off` elsewhere). On Node without `authUrl`, the default throws
+   * `CONFIG_INVALID` if `NODE_ENV` is `production`; otherwise it logs that revoked tokens are accepted.
+   */
   readonly revocation?: RevocationOptions
   /** The token of a service account (`gsa_…`), for `registerPermissions` and `api.registerOrReturn` [`SERVICE_ACCOUNT_TOKEN`]. */
   readonly serviceToken?: string
@@ -183,8 +185,6 @@ const secret: Rule = (value) => {
   return undefined
 }
 
-const unfedWords = "revoked tokens are accepted until they expire; if you mean that, pass revocation: { mode: 'off' }"
-
 /** Reads an environment variable. An empty one counts as not set, as in env files. */
 export function readVariable(name: string): string | undefined {
   return globalThis.process?.env?.[name] || undefined
@@ -262,7 +262,8 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   if (isObject(revocation)) refuseOthers(revocation, ['mode', 'isCurrent', 'onStale', 'maxStaleSec'], 'revocation.')
   const isTest = readVariable('NODE_ENV') === 'test' || readVariable('NODE_TEST_CONTEXT')
   const check = read('check', oneOf('exit', 'warn', 'off'), '', onNode && !isTest ? 'warn' : 'off')
-  const unfed = `${lacking('SERVICE_AUTH_URL')}: ${unfedWords}`
+  const consequence = "revoked tokens are accepted until they expire; if you mean that, pass revocation: { mode: 'off' }"
+  const unfed = `${lacking('SERVICE_AUTH_URL')}: ${consequence}`
   if (isRefused) faults.push(unfed)
   // Verifying tokens needs no service. The feed and the check do.
   read('authUrl', httpUrl, 'SERVICE_AUTH_URL', undefined, !isRefused && (mode === 'feed' || check !== 'off'))

@@ -348,6 +348,8 @@ export async function* pages<T>(
     yield items
     left -= items.length
     if (next_cursor === null) return
+    if (next_cursor === cursor)
+      throw new Failure('unreachable', 'the service repeats a page of this list', { code: 'no_progress' })
     cursor = next_cursor
   }
 }

@@ -493,7 +493,7 @@ describe('fetch of the service itself', () => {
     const { service, auth, count } = await signedInTab()
     const organization = { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: ['org_member'] }
     service.answer = () => tokensOf(7, { organization })
-    await auth.fetch(at(service, '/auth/refresh'), post)
+    await auth.fetch(at(service, '/auth/refresh?of=tab'), post)
     expect(auth.state).toMatchObject({ status: 'signed_in', organization })
     expect([await auth.getAccessToken(), count('/auth/logout')]).toEqual(['access-7', 0])
   })

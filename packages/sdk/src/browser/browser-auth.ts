@@ -217,9 +217,10 @@ export class TabAuth implements BrowserAuth {
     const { store } = this.#config
     const session = store.read()
     const isOfUser = session?.user.id === renewed.user.id
+    const { pathname } = new URL(response.url)
     // A page that registers others, or checks the password of another person, must not become that person.
-    if (session && !isOfUser && !response.url.endsWith('/auth/magic-link/consume')) return
-    if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(response.url)) await this.#begin(answer, sentAt)
+    if (session && !isOfUser && !pathname.endsWith('/auth/magic-link/consume')) return
+    if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(pathname)) await this.#begin(answer, sentAt)
     // The same session goes on. If it was ended in the meantime, it stays ended.
     else await this.#inTurn(async () => void (store.read() && this.#write(renewed)))
     store.device((answer as Unchecked).device_token)
