@@ -1,8 +1,7 @@
-import type { Knex } from 'knex'
-import { isPostgres } from '../../packages/server/src/db/handle.ts'
+import { type Db, isPostgres } from '../../packages/server/src/db/handle.ts'
 
 /** Makes the database drop audit events that are inserted, or updated, without an error. Returns what undoes it. */
-export async function dropAuditEvents(db: Knex, on: 'insert' | 'update' = 'insert'): Promise<() => Promise<void>> {
+export async function dropAuditEvents(db: Db, on: 'insert' | 'update' = 'insert'): Promise<() => Promise<void>> {
   if (!isPostgres(db)) {
     await db.raw(`create trigger keep_out before ${on} on audit_events begin select raise(ignore); end`)
     return async () => void (await db.raw('drop trigger keep_out'))
