@@ -119,6 +119,7 @@ test('no framework and no OpenTelemetry is installed for those who use none, and
     'fastify',
     'hono',
     'koa',
+    'next',
     'react',
   ])
   for (const name of Object.keys(peerDependencies)) expect(peerDependenciesMeta[name]).toEqual({ optional: true })
@@ -130,6 +131,7 @@ test('nothing in it is imported from anywhere, so that bundlers for every platfo
   const allowed: [RegExp, RegExp][] = [
     [/^hono[.]d[.]c?ts$/, /^hono$/],
     [/^nest[.]/, /^@nestjs\/(common|core)$/],
+    [/^next[.]/, /^next\/(server|headers)[.]js$/],
     [/^node[.]d[.]c?ts$/, /^node:http$/],
     [/^react[.]/, /^react$/],
     [/^testing[.]c?js$/, /^node:(http|crypto)$/],
@@ -335,7 +337,7 @@ function loadedLater(): string[] {
   const dist = join(installed, 'dist')
   const modules = readdirSync(dist).filter((name) => name.endsWith('.js'))
   const texts = modules.map((name) => readFileSync(join(dist, name), 'utf8'))
-  return [...new Set(texts.flatMap((text) => [...text.matchAll(/import\("([^"]+)"\)/g)].map(([, file]) => file!)))]
+  return [...new Set(texts.flatMap((text) => [...text.matchAll(/import\("([.][^"]+)"\)/g)].map(([, file]) => file!)))]
 }
 
 test('the core stays small: what an app that verifies tokens loads at first, minified and compressed', async () => {
