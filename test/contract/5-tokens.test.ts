@@ -169,6 +169,7 @@ describe('rights are those of the database', () => {
     const app = await buildApp(on)
     const { user } = await buildUser(on, app)
     await assignRole(on, user.id, 'system_admin')
+    await on.admin('POST', `/admin/users/${user.id}/apps/${app.id}`)
     const there = (await on.login(user.email, app.code)).body.access_token
     expect((await on.call('GET', '/admin/users', { token: there })).body).toMatchObject({
       status: 403,

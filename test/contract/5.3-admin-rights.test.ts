@@ -200,9 +200,15 @@ describe('AUTH_ADMIN_APP_CODES', () => {
   })
 })
 
-/** Inserts apps as rows, for a service whose admin API would refuse the admin's token. */
+/** Inserts apps and the admin's grants as rows, for a service whose admin API would refuse the admin's token. */
 async function createApps(target: TestService, codes: readonly string[]): Promise<void> {
   await target.admin('GET', '/admin/apps')
   const [row] = await target.deps.db('apps').where({ code: 'authctl' })
-  for (const code of codes) await target.deps.db('apps').insert({ ...row, id: newId(), code, built_in: 0 })
+  const { id: user_id } = await target.deps.db('users').where({ email: ADMIN_EMAIL }).first('id')
+  for (const code of codes) {
+    const app_id = newId()
+    await target.deps.db('apps').insert({ ...row, id: app_id, code, built_in: 0 })
+    const grant = { id: newId(), user_id, app_id, status: 'active', granted_via: 'admin', granted_at: 1 }
+    await target.deps.db('user_apps').insert(grant)
+  }
 }

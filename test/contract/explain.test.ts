@@ -111,10 +111,10 @@ describe('what a login would answer', () => {
 
   /**
    * The outcome of a login with the right password, step by step, from the wording of the contract only. A user with system_admin
-   * enters any app without a grant, but not an app for which the grant was revoked.
+   * needs a grant like any other.
    */
   function expectedOutcome(situation: Situation): string {
-    const { app, pool, account, access, autoGrant, defaultOrganization, organization, isAdmin, asksVerified, address } = situation
+    const { app, pool, account, access, autoGrant, defaultOrganization, organization, asksVerified, address } = situation
     if (app === 'unknown') return 'app_not_found'
     if (app === 'inactive') return 'app_inactive'
     if (pool === 'outside' || account === 'deleted') return 'invalid_credentials'
@@ -122,11 +122,11 @@ describe('what a login would answer', () => {
     if (account === 'without password') return 'invalid_credentials'
     if (account === 'suspended') return 'account_suspended'
     if (asksVerified && address !== 'proven') return 'email_unverified'
-    const provisions = access === 'none' && autoGrant && !isAdmin
+    const provisions = access === 'none' && autoGrant
     const isMember = organization === 'member' || (organization === 'default of the app' && defaultOrganization && provisions)
     if (organization !== 'none asked for' && !isMember) return 'organization_membership_required'
     if (access === 'revoked') return 'app_access_denied'
-    return isAdmin || provisions || access === 'active' || access === 'ends soon' ? 'granted' : 'app_access_denied'
+    return provisions || access === 'active' || access === 'ends soon' ? 'granted' : 'app_access_denied'
   }
 
   /** The refusals that remain when each one is fixed in turn, by the same rules. */
@@ -489,13 +489,13 @@ describe('what a login would give', () => {
     expect((await explain(query)).steps[7].detail).toMatch(/^Active grant \(auto\) since /)
   })
 
-  test('a system_admin is said to need no grant', async () => {
+  test('a system_admin is said to need no grant for authctl alone', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, 'system_admin')
-    const { outcome, steps } = await explain({ user_id: user.id, app: app.id })
-    expect(outcome).toBe('granted')
-    expect(steps[7].detail).toBe('Holders of system_admin enter every app without a grant')
+    const { outcome, steps } = await explain({ user_id: user.id, app: 'authctl' })
+    expect([outcome, steps[7].detail]).toEqual(['granted', 'Holders of system_admin enter authctl without a grant'])
+    expect((await explain({ user_id: user.id, app: app.id })).outcome).toBe('app_access_denied')
   })
 
   test('a token that consumers would refuse for its length is named with what shortens it', async () => {

@@ -45,6 +45,8 @@ test('a database of the first release is brought up to date, passes the check, a
   expect(check).toMatchObject(sound)
 
   const server = await startInstance(settings)
+  // A system_admin of the first release entered every app without a grant.
+  expect(await countGrantsOf(settings.DATABASE_URL, 'admin@example.com', 'notes')).toBe(1)
   const login = await server.login('ada@example.com', 'notes')
   expect(login).toMatchObject({ status: 200, body: { user: { first_name: 'Ada' } } })
   const { refresh_token } = login.body
@@ -99,6 +101,13 @@ test('an account that was verified before mailboxes were proven keeps everything
   for (const email of ['ada@example.com', 'eve@example.com']) expect(await login(email)).toHaveProperty('access_token')
   expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject({ code: 0 })
 })
+
+async function countGrantsOf(databaseUrl: string, email: string, code: string): Promise<number> {
+  return inDatabase(databaseUrl, async (db) => {
+    const grants = db('user_apps as g').join('users as u', 'u.id', 'g.user_id').join('apps as a', 'a.id', 'g.app_id')
+    return Number((await grants.where({ email, code, 'g.status': 'active' }).count({ n: '*' }))[0]!.n)
+  })
+}
 
 async function inDatabase<T>(databaseUrl: string, run: (db: ReturnType<typeof createKnex>) => Promise<T>): Promise<T> {
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })

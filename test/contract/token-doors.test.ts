@@ -18,7 +18,7 @@ const choices = {
   app: ['active', 'active', 'active', 'active', 'inactive'],
   pool: ['home', 'home', 'tag', 'tag', 'left'],
   account: ['active', 'active', 'active', 'active', 'active', 'active', 'active', 'suspended', 'activated again', 'deleted'],
-  access: ['active', 'active', 'active', 'active', 'none', 'none', 'expired', 'revoked', 'given again'],
+  access: ['active', 'active', 'active', 'active', 'expired', 'expired', 'revoked', 'given again'],
   roles: ['none', 'none', 'another', 'another no longer', 'system_admin', 'system_admin no longer'],
   membership: ['none', 'none', 'kept', 'changed', 'lost', 'lost'],
   session: [
@@ -46,10 +46,9 @@ function situations(count: number): Situation[] {
   }
   const drawn = () =>
     Object.fromEntries(Object.entries(choices).map(([name, values]) => [name, pick<string>(values)])) as Situation
-  // Only a user with system_admin comes in without a grant, and only a backend of an active app may ask.
+  // Only a backend of an active app may ask.
   return Array.from({ length: count }, drawn).map((situation) => ({
     ...situation,
-    access: situation.access === 'none' && !situation.roles.startsWith('system_admin') ? 'active' : situation.access,
     asker: situation.asker === 'consumer' && situation.app === 'inactive' ? 'service account' : situation.asker,
   }))
 }
@@ -66,16 +65,15 @@ const hasEnded = ({ account, access, session }: Situation): boolean =>
 const hasShrunk = ({ app, pool, roles, membership }: Situation): boolean =>
   app === 'inactive' || pool === 'left' || roles.endsWith('no longer') || ['changed', 'lost'].includes(membership)
 
-/** A token ends with its grant, unless the user needs none. */
-const hasExpired = ({ access, roles }: Situation): boolean => access === 'expired' && !roles.startsWith('system_admin')
+/** A token ends with its grant. */
+const hasExpired = ({ access }: Situation): boolean => access === 'expired'
 
-/** The gate: app, pools, membership, grant. A system_admin needs no grant, but is kept out by one that was revoked. */
-function expectedAtGate({ app, pool, membership, access, roles }: Situation): string {
+/** The gate: app, pools, membership, grant. A system_admin needs a grant like any user. */
+function expectedAtGate({ app, pool, membership, access }: Situation): string {
   if (app === 'inactive') return 'app_inactive'
   if (pool === 'left') return 'app_access_denied'
   if (membership === 'lost') return 'organization_membership_required'
-  const needsNone = roles === 'system_admin' && access !== 'revoked'
-  return needsNone || ['active', 'given again'].includes(access) ? 'granted' : 'app_access_denied'
+  return ['active', 'given again'].includes(access) ? 'granted' : 'app_access_denied'
 }
 
 function expectedAtRefresh(situation: Situation): string {
@@ -98,10 +96,9 @@ function expectedAsBearer(situation: Situation): string[] {
   return hasShrunk(situation) ? ['open', 'token_revoked'] : ['open']
 }
 
-/** Whether the asker gets to see a token that still opens doors: not after the end of a grant that its user now needs. */
-function isTold({ asker, membership, access, roles }: Situation): boolean {
-  const hasGrant = access !== 'expired' || roles === 'system_admin'
-  return asker !== 'service account of another app' && membership !== 'lost' && hasGrant
+/** Whether the asker gets to see a token that still opens doors: not after the end of its grant. */
+function isTold({ asker, membership, access }: Situation): boolean {
+  return asker !== 'service account of another app' && membership !== 'lost' && access !== 'expired'
 }
 
 /** The roles in the database, whatever a token says. */
@@ -138,7 +135,7 @@ async function arrange(situation: Situation): Promise<Case> {
   if (situation.roles.startsWith('system_admin')) await assignRole(service, user.id, 'system_admin')
   if (situation.roles.startsWith('another')) await assignRole(service, user.id, role.code)
   const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
-  if (situation.access !== 'none') await ask('POST', grant, situation.access === 'expired' ? { expires_at } : {})
+  await ask('POST', grant, situation.access === 'expired' ? { expires_at } : {})
   const organization = situation.membership === 'none' ? undefined : await buildOrganization(service)
   if (organization) await addMember(service, organization.id, user.id, ['org_member'])
 

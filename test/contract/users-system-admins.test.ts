@@ -1,14 +1,20 @@
 // The last system_admin who can enter an admin app cannot be removed.
 import { randomUUID } from 'node:crypto'
-import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
+import { grantAdminApps } from '../../packages/server/src/flows/bootstrap/grant-admin-apps.ts'
+import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
+import { buildOrganization } from '../support/factories.ts'
+import { auditEvents } from '../support/rows.ts'
 import { startInstance } from '../support/server-instance.ts'
 import {
   ADMIN_EMAIL,
   bootstrapAdmin,
   buildApp,
   buildService,
+  claimsOf,
   type Json,
   PASSWORD,
   type Reply,
@@ -179,6 +185,7 @@ test('an app and a pool tag that the only system_admin enters by cannot go eithe
   const keeper = { email: someEmail(), password: PASSWORD, namespace: somePool(), roles: ['system_admin'] }
   const { id } = (await on.admin('POST', '/admin/users', { body: keeper })).body
   await on.admin('PATCH', `/admin/users/${id}/namespaces`, { body: { add: [pool] } })
+  await on.admin('POST', `/admin/users/${id}/apps/console`)
   const token = (await on.login(keeper.email, 'console')).body.access_token
   const ask = (method: string, path: string, body?: Json) => on.call(method, path, { token, body })
   const first = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0].id
@@ -192,23 +199,186 @@ test('an app and a pool tag that the only system_admin enters by cannot go eithe
   expect((await ask('GET', '/admin/apps')).status).toBe(200)
 })
 
-test('a revoked grant keeps a system_admin out of the app, one that has run out does not', async () => {
-  const app = await buildApp(service)
-  const { id, email } = await buildAdmin()
-  const grant = `/admin/users/${id}/apps/${app.id}`
-  expect((await service.login(email, app.code)).status).toBe(200)
-  const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
-  await service.admin('POST', grant, { body: { expires_at } })
-  service.advance(61)
-  const { body } = await service.login(email, app.code)
-  expect(body.access_token).toEqual(expect.any(String))
-  await service.admin('POST', grant)
-  await service.admin('DELETE', grant)
-  expectError(await service.login(email, app.code), 'app_access_denied')
-  expectError(
-    await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } }),
-    'invalid_refresh_token',
-  )
-  await service.admin('POST', grant)
-  expect((await service.login(email, app.code)).status).toBe(200)
+describe('a system_admin', () => {
+  // covers login-grant
+  test('enters an app as any user does: with an active grant, and not without one', async () => {
+    const app = await buildApp(service)
+    const { id, email } = await buildAdmin()
+    const grant = `/admin/users/${id}/apps/${app.id}`
+    expectError(await service.login(email, app.code), 'app_access_denied')
+    const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
+    await service.admin('POST', grant, { body: { expires_at } })
+    const { body } = await service.login(email, app.code)
+    expect(claimsOf(body.access_token).exp * 1000).toBeLessThanOrEqual(Date.parse(expires_at))
+    service.advance(61)
+    expectError(await service.login(email, app.code), 'app_access_denied')
+    expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } }), 'app_access_denied')
+    await service.admin('POST', grant)
+    expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })).status).toBe(200)
+    await service.admin('DELETE', grant)
+    expectError(await service.login(email, app.code), 'app_access_denied')
+  })
+
+  test('enters authctl without a grant, and not with a revoked one', async () => {
+    const { id, email } = await buildAdmin()
+    const grant = `/admin/users/${id}/apps/authctl`
+    expect((await service.login(email, 'authctl')).status).toBe(200)
+    expect((await service.admin('GET', `/admin/users/${id}/apps`)).body.items).toEqual([])
+    await service.admin('POST', grant)
+    await service.admin('DELETE', grant)
+    expectError(await service.login(email, 'authctl'), 'app_access_denied')
+  })
+
+  // covers provision-first-touch
+  test('is provisioned by an auto-granting app at the first entry, as any user is', async () => {
+    const linked = await buildApp(service)
+    const organization = await buildOrganization(service)
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      linked_app_codes: [linked.code],
+      default_organization_id: organization.id,
+    })
+    const { id, email } = await buildAdmin()
+    expect((await service.login(email, app.code)).status).toBe(200)
+    const { organizations } = (await service.admin('GET', `/admin/users/${id}`)).body
+    const { items } = (await service.admin('GET', `/admin/users/${id}/apps`)).body
+    expect(items.map((each: Json) => [each.app_code, each.granted_via]).sort()).toEqual(
+      [
+        [app.code, 'auto'],
+        [linked.code, 'link'],
+      ].sort(),
+    )
+    expect(organizations).toMatchObject([{ id: organization.id, role_codes: ['org_member'] }])
+  })
+})
+
+describe('in an installation whose only admin app is not authctl', () => {
+  /** A service whose only admin app is `console`, with a system_admin who may enter it, and a call in their name. */
+  async function buildOwnConsole() {
+    const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
+    const { body: app } = await on.admin('POST', '/admin/apps', { body: { code: 'console', name: 'Console' } })
+    const { id } = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
+    const grant = `/admin/users/${id}/apps/console`
+    await on.admin('POST', grant)
+    on.deps.config.adminAppCodes = ['console']
+    const ask = async (method: string, path: string, body?: Json) => {
+      // A grant that is shortened ends the tokens that it gave.
+      const { access_token: token } = (await on.login(ADMIN_EMAIL, 'console')).body
+      return on.call(method, path, { token, body })
+    }
+    return { on, app, id, grant, ask }
+  }
+
+  test('no change leaves it without a system_admin whose grant lasts', async () => {
+    const { on, app, id, grant, ask } = await buildOwnConsole()
+    const newcomer = { email: someEmail(), password: PASSWORD, roles: ['system_admin'] }
+    const other = (await ask('POST', '/admin/users', newcomer)).body.id
+    const theirs = `/admin/users/${other}/apps/console`
+    const soon = () => ({ expires_at: new Date(on.deps.clock() + 3_600_000).toISOString() })
+    const many = (users: string[]) => ask('POST', '/admin/apps/console/grants', { users, ...soon() })
+    const refused = async () => {
+      const before = (await ask('GET', grant.replace('/console', ''))).body
+      for (const [method, path, body] of [
+        ['DELETE', grant],
+        ['POST', grant, soon()],
+        ['PATCH', `/admin/users/${id}`, { status: 'suspended' }],
+        ['DELETE', `/admin/users/${id}`],
+        ['DELETE', `/admin/users/${id}/roles/system_admin`],
+        ['PATCH', `/admin/apps/${app.id}`, { status: 'inactive' }],
+        ['DELETE', `/admin/apps/${app.id}?force=true`],
+      ] as [string, string, Json?][])
+        expectError(await ask(method, path, body), 'last_system_admin', `${method} ${path}`)
+      expectError(await many([id, other]), 'last_system_admin')
+      expect((await ask('GET', grant.replace('/console', ''))).body).toEqual(before)
+    }
+    // The other one has no grant, one that expires, and a revoked one.
+    await refused()
+    await ask('POST', theirs, soon())
+    await refused()
+    await ask('DELETE', theirs)
+    await refused()
+
+    await ask('POST', theirs)
+    expectError(await many([id, other]), 'last_system_admin')
+    expect((await ask('POST', grant, soon())).status).toBe(200)
+    for (const [method, body] of [
+      ['DELETE', undefined],
+      ['POST', soon()],
+    ] as const)
+      expectError(await ask(method, theirs, body), 'last_system_admin')
+  })
+
+  test('of two system_admins whose grants are revoked or shortened at once, one keeps theirs', async () => {
+    const { on, id, grant, ask } = await buildOwnConsole()
+    const newcomer = { email: someEmail(), password: PASSWORD, roles: ['system_admin'] }
+    const other = (await ask('POST', '/admin/users', newcomer)).body.id
+    const theirs = `/admin/users/${other}/apps/console`
+    await ask('POST', theirs)
+    const expires_at = new Date(on.deps.clock() + 3_600_000).toISOString()
+    await Promise.all([ask('DELETE', grant), ask('POST', theirs, { expires_at })])
+    const lasting = await on.deps.db('user_apps').where({ status: 'active', expires_at: null }).whereIn('user_id', [id, other])
+    expect(lasting).toHaveLength(1)
+  })
+
+  test('whoever holds the machine can make a system_admin who enters it, or give the grant back', async () => {
+    const { on, id, grant } = await buildOwnConsole()
+    const make = (email: string, promote: boolean) =>
+      createSystemAdmin(on.deps, { email, password: PASSWORD, promote, unlessOneExists: false }, systemActor)
+    const email = someEmail()
+    expect(await make(email, false)).toBe('created')
+    const { body, status } = await on.login(email, 'console')
+    expect(status).toBe(200)
+    const ask = (method: string, path: string) => on.call(method, path, { token: body.access_token })
+    expect((await ask('DELETE', grant)).status).toBe(200)
+    expectError(await on.login(ADMIN_EMAIL, 'console'), 'app_access_denied')
+    expect(await make(ADMIN_EMAIL, true)).toBe('unchanged')
+    expect((await on.login(ADMIN_EMAIL, 'console')).body.user.id).toBe(id)
+  })
+})
+
+describe('the first start after an upgrade from a version without these grants', () => {
+  async function upgraded(adminAppCodes: string) {
+    const on = await buildService({ AUTH_ADMIN_APP_CODES: adminAppCodes })
+    const apps = await Promise.all(
+      [{}, {}, { status: 'inactive' }, { registration_namespace: somePool() }].map((settings) => buildApp(on, settings)),
+    )
+    const make = async (extra: Json) =>
+      (await on.admin('POST', '/admin/users', { body: { email: someEmail(), password: PASSWORD, ...extra } })).body
+    const [admin, user] = [await make({ roles: ['system_admin'] }), await make({})]
+    const [one, other, inactive, foreign] = apps as [Json, Json, Json, Json]
+    const grantsOf = async ({ id }: Json) =>
+      Object.fromEntries(
+        (await on.admin('GET', `/admin/users/${id}/apps`)).body.items.map((each: Json) => [each.app_code, each.status]),
+      )
+    await on.deps.db('service').update({ admin_grants_due: 1 })
+    return { on, one, other, inactive, foreign, admin, user, grantsOf }
+  }
+
+  test('grants every system_admin the apps of AUTH_ADMIN_APP_CODES, once, and leaves existing grants as they are', async () => {
+    const { on, one, other, inactive, foreign, admin, user, grantsOf } = await upgraded('authctl')
+    on.deps.config.adminAppCodes = ['authctl', one, other, inactive, foreign].map((app) =>
+      typeof app === 'string' ? app : app.code,
+    )
+    await on.admin('POST', `/admin/users/${admin.id}/apps/${other.id}`)
+    await on.admin('DELETE', `/admin/users/${admin.id}/apps/${other.id}`)
+    const runs = await Promise.all(Array.from({ length: 6 }, () => grantAdminApps(on.deps)))
+    // The system_admin that every service begins with gets three, the other one two: the third was revoked.
+    expect(runs.sort().slice(-1)).toEqual([5])
+    expect(runs.filter((count) => count > 0)).toHaveLength(1)
+    expect(await grantsOf(admin)).toEqual({ [one.code]: 'active', [other.code]: 'revoked', [inactive.code]: 'active' })
+    expect(await grantsOf(user)).toEqual({})
+    expect(foreign.code).not.toBe(one.code)
+    const [event] = await auditEvents(on, { event: 'grant.created', user_id: admin.id, app_id: one.id })
+    expect(event).toMatchObject({ actor_type: 'system', details: { after: { granted_via: 'admin' } } })
+    expect((await on.login(admin.email, one.code)).status).toBe(200)
+    await on.admin('DELETE', `/admin/users/${admin.id}/apps/${one.id}`)
+    expect(await grantAdminApps(on.deps)).toBe(0)
+    expect(await grantsOf(admin)).toMatchObject({ [one.code]: 'revoked' })
+  })
+
+  test('grants every active app if the setting is *', async () => {
+    const { on, one, other, admin, grantsOf } = await upgraded('*')
+    expect(await grantAdminApps(on.deps)).toBe(4)
+    expect(await grantsOf(admin)).toEqual({ [one.code]: 'active', [other.code]: 'active' })
+  })
 })

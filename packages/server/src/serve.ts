@@ -5,6 +5,7 @@ import type { Pool } from './db/handle.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { closeDeps, type Deps, withPatientConnection } from './deps.ts'
 import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
+import { grantAdminApps } from './flows/bootstrap/grant-admin-apps.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { gracefulClose } from './http/graceful-close.ts'
 import { createServer } from './http/node-http.ts'
@@ -101,6 +102,8 @@ async function prepareDatabase(deps: Deps<Pool>): Promise<void> {
   const applied = await migrateDatabase(deps)
   if (applied.length > 0) deps.logger.info({ applied }, 'migrated')
   await assertKeyFits(deps)
+  const granted = await grantAdminApps(deps)
+  if (granted > 0) deps.logger.info({ granted }, 'system_admins were granted the apps of AUTH_ADMIN_APP_CODES')
 
   const bootstrap = deps.config.bootstrapAdmin
   if (!bootstrap) return

@@ -8,6 +8,7 @@ import * as restoresAndDeletedKeys from './migrations/0002-restores-and-deleted-
 import * as sealedAudit from './migrations/0003-sealed-audit.ts'
 import * as unsealedAuditEvents from './migrations/0004-unsealed-audit-events.ts'
 import * as provenAccounts from './migrations/0005-proven-accounts.ts'
+import * as adminGrantsDue from './migrations/0006-admin-grants-due.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -28,6 +29,7 @@ export const migrations: Migrations = {
     '0003-sealed-audit': sealedAudit,
     '0004-unsealed-audit-events': unsealedAuditEvents,
     '0005-proven-accounts': provenAccounts,
+    '0006-admin-grants-due': adminGrantsDue,
   },
   checksums,
 }

@@ -124,13 +124,12 @@ export class App extends BaseModel {
     return keptFromDeletion(db, named.orderBy('id').select('id', 'code'))
   }
 
-  /** The pools of active apps: of those with these codes, or of all. */
-  static async listActive(
-    db: Db,
-    codes: readonly string[] | undefined,
-  ): Promise<Pick<App, 'id' | 'registration_namespace' | 'read_namespaces'>[]> {
-    const query = App.query(db).where({ status: 'active' }).select('id', 'registration_namespace', 'read_namespaces')
-    return codes === undefined ? query : query.whereIn('code', [...codes])
+  /** The apps with these codes, sorted by id; with `*`, every active app. */
+  static async listNamed(db: Db, codes: readonly string[]): Promise<NamedApp[]> {
+    const query = App.query(db)
+      .orderBy('id')
+      .select('id', 'code', 'status', 'built_in', 'registration_namespace', 'read_namespaces')
+    return codes.includes('*') ? query.where({ status: 'active' }) : query.whereIn('code', [...codes])
   }
 
   /** Those of the ids that belong to an app. */
@@ -213,6 +212,8 @@ export class App extends BaseModel {
     return App.query(db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
   }
 }
+
+export type NamedApp = Pick<App, 'id' | 'code' | 'status' | 'built_in' | 'registration_namespace' | 'read_namespaces'>
 
 export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
 

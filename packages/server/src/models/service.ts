@@ -18,6 +18,8 @@ export class Service extends BaseModel {
   declare min_iat: number
   /** Lower cursors of revocations are from before a backup was restored, or the database failed over. */
   declare first_cursor: number
+  /** 1 until the first start after the upgrade has granted system_admins the apps that they administer in. */
+  declare admin_grants_due: number
 
   static async getId(db: Db): Promise<string> {
     return only(await idOfService.all(db, {})).id
@@ -34,6 +36,11 @@ export class Service extends BaseModel {
         .update({ min_iat: presentIat(db, lead) })
         .returning('min_iat'),
     ).min_iat
+  }
+
+  /** True once after an upgrade from a version in which a system_admin entered every app without a grant. */
+  static async takeAdminGrantsDue(db: Tx): Promise<boolean> {
+    return (await rowsOf(Service, db).where({ admin_grants_due: 1 }).update({ admin_grants_due: 0 })) > 0
   }
 
   static async setFirstCursor(db: Tx, cursor: number): Promise<void> {

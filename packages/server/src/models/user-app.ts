@@ -127,13 +127,8 @@ export class UserApp extends BaseModel {
     return withPage(UserApp.query(db).where('user_apps.app_id', appId).withGraphFetched('user.tags'), request, 'user_apps.id')
   }
 
-  /** The revoked grants of some users. */
-  static async listRevoked(db: Db, userIds: readonly string[]): Promise<GrantKey[]> {
-    return rowsOf(UserApp, db).whereIn('user_id', userIds).where({ status: 'revoked' }).select('user_id', 'app_id')
-  }
-
-  static async listOfUsers(db: Db, userIds: readonly string[]): Promise<GrantKey[]> {
-    return rowsOf(UserApp, db).whereIn('user_id', userIds).select('user_id', 'app_id')
+  static async listOfUsers(db: Db, userIds: readonly string[]): Promise<(GrantKey & GrantStateRow)[]> {
+    return rowsOf(UserApp, db).whereIn('user_id', userIds).select('user_id', 'app_id', 'status', 'expires_at')
   }
 
   /** The apps that a user has grants for, with the state of each grant, sorted by code. */

@@ -40,6 +40,11 @@ export class UserRole extends BaseModel {
     return rowsOf(UserRole, db).whereIn('user_id', userIds).select('user_id', 'role_code')
   }
 
+  static async isHeldByAny(db: Db, userIds: readonly string[], code: string): Promise<boolean> {
+    const found = await rowsOf(UserRole, db).whereIn('user_id', userIds).where({ role_code: code }).first('user_id')
+    return found !== undefined
+  }
+
   /** Whether any active user holds the role. */
   static async isHeldByActive(db: Db, code: string): Promise<boolean> {
     const found = await db('user_roles')
@@ -47,6 +52,10 @@ export class UserRole extends BaseModel {
       .where({ role_code: code, status: 'active' })
       .first('user_id')
     return found !== undefined
+  }
+
+  static async listHolders(db: Db, code: string): Promise<string[]> {
+    return rowsOf(UserRole, db).where({ role_code: code }).orderBy('user_id').pluck('user_id')
   }
 
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {

@@ -16,6 +16,7 @@ import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
 import { insertUser } from '../../resources/users/insert-user.ts'
+import { giveAdminApps } from './grant-admin-apps.ts'
 
 /** Whether there is an active system_admin. */
 export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
@@ -33,8 +34,9 @@ export interface NewSystemAdmin {
 /**
  * Creates a system_admin in pool `default`. With `unlessOneExists`, does nothing if there already is one, even if several servers
  * start at once. An existing user of that address is promoted only with `promote`, and keeps their password. An unproven account
- * is promoted only with `claimsUnproven`: it loses what it was registered with, and gets the password given here, or none. Throws
- * `validation_failed`, `user_exists`, `account_unverified`, and `not_found` if there is no user to promote and no password.
+ * is promoted only with `claimsUnproven`: it loses what it was registered with, and gets the password given here, or none. The
+ * system_admin may then enter the apps that AUTH_ADMIN_APP_CODES names. Throws `validation_failed`, `user_exists`,
+ * `account_unverified`, and `not_found` if there is no user to promote and no password.
  */
 export async function createSystemAdmin(
   deps: Deps<Pool>,
@@ -81,13 +83,15 @@ export async function createSystemAdmin(
     })
     const made = { event: 'user.created', actor, userId: user.id, details: { roles: ['base_user', SYSTEM_ADMIN] } } as const
     await recordEvents(deps, [made, ...assignedRoles(user.id, [SYSTEM_ADMIN], actor)])
+    await giveAdminApps(deps, user.id, actor)
     return 'created'
   })
 }
 
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
   const row = { user_id: userId, role_code: SYSTEM_ADMIN, created_at: deps.clock() }
-  if (!(await UserRole.insert(deps.db, row))) return 'unchanged'
-  await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
-  return 'promoted'
+  const isNew = await UserRole.insert(deps.db, row)
+  if (isNew) await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
+  await giveAdminApps(deps, userId, actor)
+  return isNew ? 'promoted' : 'unchanged'
 }

@@ -53,7 +53,7 @@ function describeRoles({ organization }: LoginCase, { after, token }: Findings):
 function describeGrant(loginCase: LoginCase, findings: Findings): string {
   const { app } = loginCase
   if (!app) return 'No app, so no grant is needed'
-  if (entersWithoutGrant(findings.before.globalRoles)) return 'Holders of system_admin enter every app without a grant'
+  if (entersWithoutGrant(findings.before.globalRoles, app)) return `Holders of system_admin enter ${app.code} without a grant`
   const grant = findings.before.grants.find(({ app_code }) => app_code === app.code)
   if (!grant) return describeProvisioning(app, findings)
   const until = grant.expires_at === null ? '' : `, until ${iso(grant.expires_at)}`

@@ -71,7 +71,7 @@ async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessToke
   if (app === undefined || membership === undefined) return undefined
   const globalRoles = wordsIn(self.global_roles)
   const rights = await resolveRights(deps, { app, membership, globalRoles, catalog })
-  const grantExpiresAt = entersWithoutGrant(globalRoles) ? null : self.access_expires_at
+  const grantExpiresAt = entersWithoutGrant(globalRoles, app) ? null : self.access_expires_at
   const expiresAt = Math.min(token.exp, Math.floor((grantExpiresAt ?? Number.POSITIVE_INFINITY) / 1000))
   if (expiresAt * 1000 <= deps.clock()) return undefined
   const admitted = { user: { ...userOfSelf(holder), token_version: self.user_version }, app, membership, ...rights }

@@ -7,7 +7,7 @@ export interface GrantState {
   /** Whether there is a row at all, active or not. Auto-grant applies only without a row. */
   exists: boolean
   isActive: boolean
-  /** Revoked on purpose: this keeps out even holders of system_admin. */
+  /** Revoked on purpose: this keeps holders of system_admin even out of the built-in app. */
   isRevoked: boolean
   expiresAt: number | null
 }

@@ -10,6 +10,7 @@ import type { App } from '../../models/app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
+import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { closeRequests } from './close-requests.ts'
 import { type GrantRow, presentGrant } from './present.ts'
 import type { GrantInput, givenGrant } from './schema.ts'
@@ -32,7 +33,7 @@ export interface GrantOutcome {
  * Grants users access to an app. An active grant changes only in the fields that are given; if it now ends earlier, the access
  * tokens already issued for it are dead. A revoked or expired grant starts over, and its old tokens stay dead because their floor
  * stays. Open requests of the users are closed as approved. Must come last in its transaction. Returns results in the order of
- * the users. Throws `validation_failed`.
+ * the users. Throws `validation_failed`, and `last_system_admin` if the grant of the last one now ends.
  */
 export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<GrantOutcome[]> {
   const { users, app, expires_at, reason } = input
@@ -68,6 +69,8 @@ export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor)
 
   const after = await grantsByUser(deps, app, users)
   const shown = (grant: GrantRow | undefined) => grant && presentGrant(grant, app.code, now)
+  const limited = updated.filter(({ id }) => before.get(id)?.expires_at === null && after.get(id)?.expires_at !== null)
+  await assertAdministrableWithout(deps, ...idsOf(limited))
   const changed = users.filter((user) => outcomeOf(user) !== 'unchanged')
   await recordEvents(
     deps,

@@ -40,7 +40,7 @@ export const grantRoutes: Route[] = [
     params: grantParams,
     body: grantBody,
     responses: { 200: givenGrant, 201: givenGrant },
-    errors: [],
+    errors: ['last_system_admin'],
     handle: async (deps, { params, body, ...actor }) => {
       const { outcome, grant } = await putGrant(deps, { userId: params.userId, appRef: params.appId, ...body }, actor)
       return { status: outcome === 'granted' ? 201 : 200, body: grant }
@@ -59,7 +59,7 @@ export const grantRoutes: Route[] = [
     params: appParams,
     body: bulkGrantBody,
     responses: { 200: bulkGrantAnswer },
-    errors: [],
+    errors: ['last_system_admin'],
     handle: async (deps, { params, body, ...actor }) =>
       ok({ items: await putGrants(deps, { appRef: params.appId, ...body }, actor) }),
   }),

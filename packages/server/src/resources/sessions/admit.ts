@@ -111,7 +111,7 @@ async function resolveGrant(
   actor: Actor,
   asOne: AsOne,
 ): Promise<GrantState> {
-  if (entersWithoutGrant(globalRoles) && !grant.isRevoked)
+  if (entersWithoutGrant(globalRoles, request.app) && !grant.isRevoked)
     return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
   if (grant.exists || !request.app.auto_grant_on_signup) return grant
   return asOne(async (deps) => {
