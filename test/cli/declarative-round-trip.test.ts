@@ -89,6 +89,7 @@ const app = (slugs: string[], orgRoles: string[]) =>
       linked_app_codes: fc.uniqueArray(word, { maxLength: 3 }),
       service_codes: fc.uniqueArray(word, { maxLength: 3 }),
       permission_scope: fc.constantFrom('services' as const, 'roles' as const),
+      auto_grant_follows_policy: fc.boolean(),
       allowed_email_domains: fc.uniqueArray(fc.constantFrom('corp.com', '*.corp.com', 'xn--bcher-kva.example'), { maxLength: 3 }),
       allowed_auth_methods: fc
         .uniqueArray(fc.constantFrom('password', 'magic_link', 'google'), { maxLength: 3 })

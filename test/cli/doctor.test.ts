@@ -40,6 +40,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
       'services',
       'permission-scope',
       'tokens',
+      'auto-grant',
       'overrides',
       'verified-emails',
       'pools',
@@ -63,7 +64,7 @@ describe('what is found in apps', () => {
       'app create linker --name L --service target --link target nowhere authctl --pool here --read-pool there',
       'permission register --service target -f - --max-prune 0',
       'app deactivate target --yes',
-      'app create granting --name G --auto-grant --service target silent',
+      'app create granting --name G --auto-grant --service target silent --pool here --email-domain corp.com --require-verified-email',
     ])
       expect({ command, exit: (await authctl(command, { input: '[{"code": "target:a", "name": "A"}]' })).exit }).toMatchObject({
         exit: 0,
@@ -79,6 +80,7 @@ describe('what is found in apps', () => {
       ['warn', 'services', 'granting', 'authctl permission register --service silent -f permissions.yaml'],
       ['warn', 'permission-scope', 'granting', 'authctl app update granting --permission-scope roles'],
       ['warn', 'permission-scope', 'linker', 'authctl app update linker --permission-scope roles'],
+      ['warn', 'auto-grant', 'granting', 'authctl app update granting --auto-grant-follows-policy'],
       ['warn', 'overrides', 'granting', 'set AUTH_CLIENT_OVERRIDES=declared on the servers'],
       ['warn', 'pools', 'linker', 'authctl pool collisions here there'],
     ])

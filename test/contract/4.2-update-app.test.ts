@@ -26,6 +26,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   description: { value: 'Text', cleared: null },
   allowed_redirect_urls: { value: ['https://app.example.com/cb'], cleared: [] },
   auto_grant_on_signup: { value: true, cleared: false },
+  auto_grant_follows_policy: { value: true, cleared: false },
   registration_namespace: { value: 'staff', cleared: 'default' },
   read_namespaces: { value: ['staff', 'partners'], cleared: [] },
   linked_app_codes: { value: ['other'], cleared: [] },

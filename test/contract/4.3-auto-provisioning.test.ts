@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
-import { addMember, assignRole, buildOrganization, buildRole } from '../support/factories.ts'
+import { addMember, buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, changeCatalog, countWrites } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, type TestService } from '../support/service.ts'
@@ -244,14 +244,6 @@ describe('a revoked grant is sticky', () => {
     service.advance(61)
     expect((await service.login(user.email, app.code)).body.code).toBe('app_access_denied')
   })
-})
-
-test('a system_admin enters an auto-granting app without a row and gets none', async () => {
-  const app = await buildApp(service, { auto_grant_on_signup: true })
-  const user = await newcomer(service)
-  await assignRole(service, user.id, 'system_admin')
-  expect((await service.login(user.email, app.code)).status).toBe(200)
-  expect((await holdings(service, user.id)).apps).toEqual({})
 })
 
 test('the links of an app are not followed further', async () => {

@@ -292,6 +292,7 @@ async function buildBearers(): Promise<typeof bearers> {
   const former = await systemAdmin()
   const formerToken = await tokenOf(former, open.code)
   await service.admin('DELETE', `/admin/users/${former.id}/roles/system_admin`)
+  await service.admin('POST', `/admin/users/${admin.id}/apps/${closing.code}`)
   const throughClosing = await tokenOf(admin, closing.code)
   await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
   // Losing a right ends the tokens that claim it. A consumer holds the secret, so it can sign one as if issued afterwards.

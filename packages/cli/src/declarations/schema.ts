@@ -98,6 +98,7 @@ const app = entry({
   require_verified_email: flag.default(false),
   machine_tokens: flag.default(false),
   auto_grant_on_signup: flag.default(false),
+  auto_grant_follows_policy: flag.default(false),
   allowed_redirect_urls: listOf(redirectUrl).default(() => []),
   frontend_url: webUrl
     .transform((url) => url.replace(/\/+$/, ''))

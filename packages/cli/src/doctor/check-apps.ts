@@ -23,6 +23,7 @@ const checks: Record<string, Check> = {
   services: checkServices,
   'permission-scope': checkPermissionScope,
   tokens: checkTokens,
+  'auto-grant': checkAutoGrant,
   overrides: checkOverrides,
   'verified-emails': checkVerifiedEmails,
   pools: checkPools,
@@ -102,11 +103,27 @@ async function checkPermissionScope({ code, permission_scope, service_codes }: A
 
 /** Proxies and servers refuse requests whose headers are too long. */
 async function checkTokens({ code, permission_scope }: App, { api }: Surroundings): Promise<Finding[]> {
-  const { warnings = [] } = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: code } } }))
   const fix = permission_scope === 'roles' ? null : `authctl app update ${code} --permission-scope roles`
-  return warnings.map(({ projected_token_bytes: bytes }) => {
+  return (await readWarnings(api, code)).flatMap((found) => {
+    if (!('projected_token_bytes' in found)) return []
     const whose = permission_scope === 'roles' ? 'of its largest role' : 'of its users'
-    return warning({ check: 'tokens', app: code }, `the tokens ${whose} have about ${bytes} bytes, which proxies may refuse`, fix)
+    const message = `the tokens ${whose} have about ${found.projected_token_bytes} bytes, which proxies may refuse`
+    return [warning({ check: 'tokens', app: code }, message, fix)]
+  })
+}
+
+async function readWarnings(api: Api, code: string) {
+  const { warnings = [] } = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: code } } }))
+  return warnings
+}
+
+/** An auto-granting app admits every user of its pools, whoever registered them. */
+async function checkAutoGrant({ code, auto_grant_on_signup }: App, { api }: Surroundings): Promise<Finding[]> {
+  if (!auto_grant_on_signup) return []
+  return (await readWarnings(api, code)).flatMap((found) => {
+    if (!('through' in found)) return []
+    const message = `users whom it would not register enter after registering through ${found.through.join(', ')}, which shares a pool`
+    return [warning({ check: 'auto-grant', app: code }, message, `authctl app update ${code} --auto-grant-follows-policy`)]
   })
 }
 

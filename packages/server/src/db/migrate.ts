@@ -9,6 +9,7 @@ import * as sealedAudit from './migrations/0003-sealed-audit.ts'
 import * as unsealedAuditEvents from './migrations/0004-unsealed-audit-events.ts'
 import * as provenAccounts from './migrations/0005-proven-accounts.ts'
 import * as adminGrantsDue from './migrations/0006-admin-grants-due.ts'
+import * as autoGrantPolicy from './migrations/0007-auto-grant-policy.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -30,6 +31,7 @@ export const migrations: Migrations = {
     '0004-unsealed-audit-events': unsealedAuditEvents,
     '0005-proven-accounts': provenAccounts,
     '0006-admin-grants-due': adminGrantsDue,
+    '0007-auto-grant-policy': autoGrantPolicy,
   },
   checksums,
 }

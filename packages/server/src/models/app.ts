@@ -17,6 +17,15 @@ export interface StoredWebhook {
   secret_box: string | null
 }
 
+/** Who may register, and whether that also decides who is granted access automatically. */
+const policyColumns = ['auto_grant_follows_policy', 'sign_up', 'allowed_email_domains'] as const
+
+/** What decides who registers through an app, and whom it admits. */
+export type AdmissionSettings = Pick<
+  App,
+  'id' | 'code' | 'auto_grant_on_signup' | 'registration_namespace' | 'read_namespaces' | (typeof policyColumns)[number]
+>
+
 /** The settings of an app. */
 export type AppColumns = Omit<ModelObject<App>, 'created_at' | 'updated_at'>
 
@@ -35,6 +44,7 @@ export class App extends BaseModel {
   ]
   static override booleanColumns = [
     'auto_grant_on_signup',
+    'auto_grant_follows_policy',
     'organization_sign_up',
     'require_verified_email',
     'machine_tokens',
@@ -50,6 +60,8 @@ export class App extends BaseModel {
   declare allowed_redirect_urls: string[]
   declare service_codes: string[]
   declare auto_grant_on_signup: boolean
+  /** Whether `sign_up` and `allowed_email_domains` also decide whom the app grants access automatically. */
+  declare auto_grant_follows_policy: boolean
   declare registration_namespace: string
   declare read_namespaces: string[]
   declare default_organization_id: string | null
@@ -112,7 +124,10 @@ export class App extends BaseModel {
 
   /** The apps with these codes, sorted by id. */
   static async listLinkable(db: Db, codes: readonly string[]): Promise<LinkableApp[]> {
-    return App.query(db).whereIn('code', codes).orderBy('id').select('id', 'code', 'auto_grant_on_signup', 'built_in')
+    return App.query(db)
+      .whereIn('code', codes)
+      .orderBy('id')
+      .select('id', 'code', 'auto_grant_on_signup', 'built_in', ...policyColumns)
   }
 
   /** The apps with one of the ids or codes, sorted by id. Keeps them from being deleted until the transaction ends. */
@@ -190,6 +205,14 @@ export class App extends BaseModel {
     return keptFromDeletion(db, rowsOf(App, db).whereIn('code', codes).orderBy('id').select('id', 'code'))
   }
 
+  static async listAdmissions(db: Db): Promise<AdmissionSettings[]> {
+    const pools = ['registration_namespace', 'read_namespaces'] as const
+    return App.query(db)
+      .where({ status: 'active', built_in: 0 })
+      .orderBy('code')
+      .select('id', 'code', 'auto_grant_on_signup', ...pools, ...policyColumns)
+  }
+
   static async insert(db: Tx, row: PartialModelObject<App>): Promise<App> {
     return App.query(db).insertAndFetch(row)
   }
@@ -218,4 +241,4 @@ export type NamedApp = Pick<App, 'id' | 'code' | 'status' | 'built_in' | 'regist
 export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
 
 /** What a login checks before it links an app. */
-export type LinkableApp = Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in'>
+export type LinkableApp = Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in' | (typeof policyColumns)[number]>

@@ -37,7 +37,7 @@ export function describeRefusal(loginCase: LoginCase, error: ApiError, entitleme
         ? `The user is not a member of ${organization.slug}. Add the user: ${command('org member', '--org', organization.id, '--user', ref, '--role', 'org_member')}`
         : `No organization has the id ${organizationId}. List the organizations: ${command('org list')}`
     default:
-      return describeNoGrant(app?.code ?? appCode, ref, entitlements, now)
+      return describeNoGrant({ code: app?.code ?? appCode, isAuto: app?.auto_grant_on_signup }, ref, entitlements, now)
   }
 }
 
@@ -64,13 +64,23 @@ function describeUnfound({ user, found, namesakes, pools, email }: LoginCase): s
   return `Outside the pools of the app (${pools.join(', ')}). Let the user in with a pool tag: ${remedies.join(' or ')}`
 }
 
-function describeNoGrant(appCode: string, ref: string, { grants }: Entitlements, now: number): string {
-  const grant = grants.find(({ app_code }) => app_code === appCode)
+function describeNoGrant(
+  { code, isAuto }: { code: string; isAuto: boolean | undefined },
+  ref: string,
+  { grants }: Entitlements,
+  now: number,
+): string {
+  const grant = grants.find(({ app_code }) => app_code === code)
   // A revoked grant that was to end is given back with its end.
   const end = grant?.status === 'revoked' ? grant.expires_at : null
   const until = end !== null && end > now ? ['--expires', iso(end)] : []
-  const remedy = command('grant add', '--app', appCode, '--user', ref, ...until)
-  if (!grant) return `The user has no grant, and the app does not grant automatically. Grant it: ${remedy}`
+  const remedy = command('grant add', '--app', code, '--user', ref, ...until)
+  if (!grant) {
+    const why = isAuto
+      ? 'the app does not grant automatically to users whom its sign_up or allowed_email_domains would refuse'
+      : 'the app does not grant automatically'
+    return `The user has no grant, and ${why}. Grant it: ${remedy}`
+  }
   if (grant.status === 'revoked') {
     const when = grant.revoked_at === null ? '' : ` at ${iso(grant.revoked_at)}`
     return `The grant was revoked${when}, and auto-grant does not restore it. Grant it again: ${remedy}`

@@ -65,7 +65,11 @@ async function associateOrganization(
     organization = await foundOrganization(deps, { name: input.organization_name, userId: user.id, appId: app.id }, actor)
   // Otherwise provisioning waits for the first entry.
   if (app.auto_grant_on_signup && isVerifiedFor(app, equipped)) {
-    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization: organization === null }, actor)
+    await provisionUser(
+      deps,
+      { userId: user.id, email: user.email, app, overrides, joinOrganization: organization === null },
+      actor,
+    )
   }
   return { user: equipped, organization }
 }

@@ -62,7 +62,7 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
     await insertIdentity(deps, subject, { userId, appId: app.id, provider: provider.code }, actor)
     // Otherwise provisioning waits for the first entry.
     if (app.auto_grant_on_signup && isVerifiedFor(app, user))
-      await provisionUser(deps, { userId, app, overrides: {}, joinOrganization: true }, actor)
+      await provisionUser(deps, { userId, email, app, overrides: {}, joinOrganization: true }, actor)
     return { user, organization: null }
   }
   const newcomer = { ...account, authMethod: provider.code }

@@ -9,6 +9,21 @@ export function takesSignUps({ sign_up }: Pick<App, 'sign_up'>, { isInvited }: {
   return sign_up === 'open' || (sign_up === 'invitation' && isInvited)
 }
 
+type GrantPolicy = Pick<App, 'auto_grant_on_signup' | 'auto_grant_follows_policy' | 'sign_up' | 'allowed_email_domains'>
+
+/**
+ * Whether a user without a grant gets one at the first entry. `isInvited`: the user is entering by an invitation, or did so at the
+ * registration through this app.
+ */
+export function autoGrants(app: GrantPolicy, { email, isInvited }: { email: string; isInvited: boolean }): boolean {
+  if (!app.auto_grant_on_signup || !app.auto_grant_follows_policy) return app.auto_grant_on_signup
+  return takesSignUps(app, { isInvited }) && takesDomain(app, email)
+}
+
+function takesDomain({ allowed_email_domains: domains }: Pick<App, 'allowed_email_domains'>, email: string): boolean {
+  return domains.length === 0 || isEmailDomainAllowed(email, domains)
+}
+
 /**
  * Checks the app's registration policy. Call it before the collision check and before any write. `founds` says whether the
  * registration would found an organization.
@@ -19,9 +34,7 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
     const isForInvited = app.sign_up === 'invitation'
     throw new ApiError('sign_up_closed', isForInvited ? { detail: 'This app takes registrations by invitation only' } : {})
   }
-  if (app.allowed_email_domains.length > 0 && !isEmailDomainAllowed(input.email, app.allowed_email_domains)) {
-    throw new ApiError('email_domain_not_allowed')
-  }
+  if (!takesDomain(app, input.email)) throw new ApiError('email_domain_not_allowed')
   assertMethodAllowed(app, input.method)
   if (input.founds && !app.organization_sign_up) throw new ApiError('organization_sign_up_closed')
 }

@@ -6,12 +6,23 @@ import type { App, StoredWebhook } from '../../models/app.ts'
 import { type TokenSizeWarning, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { type CollisionWarning, warnOfCollisions } from '../pools/warn-of-collisions.ts'
 import type { AppInput, lostSecretWarning } from './schema.ts'
+import { type BypassWarning, warnOfBypass } from './warn-of-bypass.ts'
 
-export type AppWarning = CollisionWarning | TokenSizeWarning | z.output<typeof lostSecretWarning>
+export type AppWarning = CollisionWarning | TokenSizeWarning | z.output<typeof lostSecretWarning> | BypassWarning
+
+const admissionFields = [
+  'status',
+  'auto_grant_on_signup',
+  'auto_grant_follows_policy',
+  'sign_up',
+  'allowed_email_domains',
+  'registration_namespace',
+  'read_namespaces',
+] as const
 
 /**
- * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, long tokens, and
- * webhooks that lost their secret. Refuses nothing.
+ * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, long tokens,
+ * webhooks that lost their secret, and apps that admit users whom they would not register. Refuses nothing.
  */
 export async function listWarnings(
   deps: Deps,
@@ -23,6 +34,7 @@ export async function listWarnings(
   return [
     ...(setsPools ? await warnOfCollisions(deps, poolSet(after)) : []),
     ...(setsPermissions ? await warnOfTokenSize(deps, ({ id }) => id === after.id) : []),
+    ...(isNew || admissionFields.some((field) => input[field] !== undefined) ? await warnOfBypass(deps, after.id) : []),
     ...warnOfLostSecrets(before?.webhooks ?? [], input.webhooks ?? []),
   ]
 }

@@ -21,6 +21,7 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     allowed_redirect_urls: app.allowed_redirect_urls,
     service_codes: app.service_codes,
     auto_grant_on_signup: app.auto_grant_on_signup,
+    auto_grant_follows_policy: app.auto_grant_follows_policy,
     registration_namespace: app.registration_namespace,
     read_namespaces: app.read_namespaces,
     default_organization_id: app.default_organization_id,

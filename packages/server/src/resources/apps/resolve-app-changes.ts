@@ -24,6 +24,7 @@ export function blankApp(id: string, code: string): AppColumns {
     allowed_redirect_urls: [],
     service_codes: [code],
     auto_grant_on_signup: false,
+    auto_grant_follows_policy: false,
     registration_namespace: DEFAULT_POOL,
     read_namespaces: [],
     default_organization_id: null,

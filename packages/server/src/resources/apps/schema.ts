@@ -20,7 +20,7 @@ import {
   timestamp,
   webUrl,
 } from '../../lib/fields.ts'
-import { tokenSizeWarning, tokenSizeWarnings } from '../../lib/records.ts'
+import { tokenSizeWarning } from '../../lib/records.ts'
 import { isWebPort } from '../../lib/web-port.ts'
 import { webhookKey } from '../../lib/webhook-key.ts'
 
@@ -70,6 +70,11 @@ const settings = {
     description: 'Services whose permissions the tokens carry. Default: the app code',
   }),
   auto_grant_on_signup: clearable(z.boolean()),
+  auto_grant_follows_policy: clearable(z.boolean()).meta({
+    description:
+      'Whether `sign_up` and `allowed_email_domains` also decide which existing users `auto_grant_on_signup` lets in. ' +
+      'Default: false',
+  }),
   registration_namespace: clearable(pool).meta({ description: 'Home pool of new users. Default: `default`' }),
   read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may log in' }),
   default_organization_id: clearable(id),
@@ -130,6 +135,7 @@ export const appRecord = z
     allowed_redirect_urls: z.array(z.string()).max(MAX_LIST),
     service_codes: z.array(z.string()),
     auto_grant_on_signup: z.boolean(),
+    auto_grant_follows_policy: z.boolean(),
     registration_namespace: z.string(),
     read_namespaces: z.array(z.string()),
     default_organization_id: id.nullable(),
@@ -175,18 +181,34 @@ export const lostSecretWarning = z.object({
   message: z.string(),
 })
 
+export const bypassWarning = z.object({
+  code: z.literal('policy_bypassed'),
+  app: z.string().meta({ description: 'Code of an app that grants access automatically and restricts who may register' }),
+  through: z
+    .array(z.string())
+    .meta({ description: 'Apps of its pools, 20 at most, through which users register whom it would not take, and then admits' }),
+  message: z.string(),
+})
+
 /** The answer to creating or changing an app. */
 export const updatedApp = appRecord
   .extend({
     warnings: z
-      .array(z.union([collisionWarning, tokenSizeWarning, lostSecretWarning]))
+      .array(z.union([collisionWarning, tokenSizeWarning, lostSecretWarning, bypassWarning]))
       .optional()
       .meta({ description: 'Omitted if there are none' }),
   })
   .meta({ id: 'UpdatedApp' })
 
 /** The answer that shows a single app. */
-export const shownApp = appRecord.extend(tokenSizeWarnings).meta({ id: 'ShownApp' })
+export const shownApp = appRecord
+  .extend({
+    warnings: z
+      .array(z.union([tokenSizeWarning, bypassWarning]))
+      .optional()
+      .meta({ description: 'Omitted if there are none' }),
+  })
+  .meta({ id: 'ShownApp' })
 
 export const changeSigningBody = z
   .strictObject({

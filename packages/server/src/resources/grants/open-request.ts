@@ -9,6 +9,7 @@ import { newId } from '../../lib/uuid.ts'
 import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
 import type { App } from '../../models/app.ts'
 import { User } from '../../models/user.ts'
+import { autoGrants } from '../apps/check-policy.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMail } from '../mail/add-mail.ts'
 import type { RequestPayload } from '../mail/token-purpose.ts'
@@ -49,7 +50,8 @@ export async function openRequest(
     // Giving a grant and deciding a request take the same lock.
     await lockUserRow(deps, user.id)
     const grant = await findGrantState(deps, user.id, app.id)
-    if (grant.isActive || (!grant.exists && app.auto_grant_on_signup)) throw new ApiError('access_granted')
+    if (grant.isActive || (!grant.exists && autoGrants(app, { email: user.email, isInvited: false })))
+      throw new ApiError('access_granted')
     const known = await AccessRequest.find(deps.db, { user_id: user.id, app_id: app.id, status: 'open' })
     if (known) return { request: known, isNew: false }
     await refuseMoreThanDaily(deps, user.id)

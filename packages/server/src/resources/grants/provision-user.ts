@@ -6,6 +6,7 @@ import { newId } from '../../lib/uuid.ts'
 import { App, type LinkableApp } from '../../models/app.ts'
 import { Role } from '../../models/role.ts'
 import { type GrantedVia, UserApp } from '../../models/user-app.ts'
+import { autoGrants } from '../apps/check-policy.ts'
 import { membershipRoleOf } from '../apps/present.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMember } from '../organizations/add-member.ts'
@@ -20,6 +21,7 @@ export interface Overrides {
 
 export interface ProvisionInput {
   userId: string
+  email: string
   app: App
   overrides: Overrides
   /** Whether to join the default organization. False if the user has joined by an invitation or founded an organization. */
@@ -61,7 +63,7 @@ export async function insertGrant(
     await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
 }
 
-async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
+async function linkApps(deps: Deps<Tx>, { userId, email, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
   const wanted = [...new Set(overrides.linkedAppCodes ?? app.linked_app_codes)].filter((code) => code !== app.code)
   if (wanted.length === 0) return
   const found = await App.listLinkable(deps.db, wanted)
@@ -69,7 +71,7 @@ async function linkApps(deps: Deps<Tx>, { userId, app, overrides }: ProvisionInp
     overrides.linkedAppCodes === undefined ||
     deps.config.clientOverrides === 'open' ||
     actor.caller?.authority.mayOverride(app.code, target.code) ||
-    target.auto_grant_on_signup ||
+    autoGrants(target, { email, isInvited: false }) ||
     app.linked_app_codes.includes(target.code)
   const linked = found.filter((target) => !target.built_in && isDeclared(target))
   for (const target of linked) await insertGrant(deps, { userId, appId: target.id, via: 'link' }, actor)

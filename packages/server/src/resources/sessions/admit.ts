@@ -10,6 +10,7 @@ import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { User } from '../../models/user.ts'
+import { autoGrants } from '../apps/check-policy.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 import { findGrantState, type GrantState } from '../grants/find-grant-state.ts'
@@ -92,7 +93,7 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
     throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })
   assertVerifiedFor(app, user)
 
-  const grant = app ? await resolveGrant({ ...request, app }, rolesAndGrant, actor, asOne) : null
+  const grant = app ? await resolveGrant(deps, { ...request, app }, rolesAndGrant, actor, asOne) : null
 
   // A request that removes a membership looks for sessions in the organization. It finds this one, or has removed the membership.
   if (request.organizationId !== undefined) await keepUser()
@@ -106,6 +107,7 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
 }
 
 async function resolveGrant(
+  deps: Deps,
   request: SessionRequest & { app: App },
   { globalRoles, grant }: RolesAndGrant,
   actor: Actor,
@@ -113,7 +115,7 @@ async function resolveGrant(
 ): Promise<GrantState> {
   if (entersWithoutGrant(globalRoles, request.app) && !grant.isRevoked)
     return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
-  if (grant.exists || !request.app.auto_grant_on_signup) return grant
+  if (grant.exists || !(await isAutoGranted(deps, request))) return grant
   return asOne(async (deps) => {
     // Of several first entries at once, even through apps that link one another, one provisions and the others find its rows.
     await lockUserRow(deps, request.user.id)
@@ -121,9 +123,17 @@ async function resolveGrant(
     if (current.exists) return current
     const { user, app, overrides } = request
     const joinOrganization = await joinsDefaultOrganization(deps, request)
-    await provisionUser(deps, { userId: user.id, app, overrides, joinOrganization }, actor)
+    await provisionUser(deps, { userId: user.id, email: user.email, app, overrides, joinOrganization }, actor)
     return findGrantState(deps, user.id, app.id)
   })
+}
+
+/** If the app asks for a verified address, the user may have registered through it in an earlier request. */
+async function isAutoGranted(deps: Deps, { user, app, invitedTo }: SessionRequest & { app: App }): Promise<boolean> {
+  const isInvited = invitedTo !== undefined
+  if (autoGrants(app, { email: user.email, isInvited })) return true
+  if (isInvited || !app.require_verified_email || !autoGrants(app, { email: user.email, isInvited: true })) return false
+  return AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id)
 }
 
 /**

@@ -1,0 +1,172 @@
+// An auto-granting app admits every user of its pools, whichever app registered them, unless auto_grant_follows_policy is on.
+import { describe, expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
+import { assignRole, buildInvitation, buildOrganization } from '../support/factories.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildApp, buildUser, type Json, PASSWORD, someEmail, somePool } from '../support/service.ts'
+
+const service = serviceFixture({ AUTH_CLIENT_OVERRIDES: 'declared' })
+const insider = () => someEmail().replace(/@.*/, '@corp.example')
+const restricted = { auto_grant_on_signup: true, allowed_email_domains: ['corp.example'] }
+const strict = { ...restricted, auto_grant_follows_policy: true }
+
+const appsOf = async ({ id }: Json): Promise<string[]> =>
+  (await service.admin('GET', `/admin/users/${id}/apps`)).body.items.map((grant: Json) => grant.app_code)
+const write = (app: Json, body: Json, query = '') => service.admin('PATCH', `/admin/apps/${app.code}${query}`, { body })
+
+/** Registers through an open app of the pool of `app`. */
+async function registerElsewhere(app: Json, email = someEmail()): Promise<Json> {
+  const open = await buildApp(service, { registration_namespace: app.registration_namespace })
+  return (await service.register(email, open.code)).body.user
+}
+
+describe('a user who registered through another app of the pool', () => {
+  test('enters an auto-granting app, whom ever it would register', async () => {
+    for (const policy of [restricted, { ...restricted, sign_up: 'closed' }]) {
+      const app = await buildApp(service, { ...policy, registration_namespace: somePool() })
+      const user = await registerElsewhere(app)
+      expect((await service.login(user.email, app.code)).status).toBe(200)
+    }
+  })
+
+  test('is refused where the automatic grant follows the policy, and gets no grant, at any door', async () => {
+    for (const policy of [
+      strict,
+      { ...strict, sign_up: 'closed' },
+      { ...strict, sign_up: 'invitation', allowed_email_domains: [] },
+    ]) {
+      const app = await buildApp(service, { ...policy, registration_namespace: somePool() })
+      const user = await registerElsewhere(app)
+      expectError(await service.login(user.email, app.code), 'app_access_denied')
+      const explained = (await service.admin('GET', `/admin/explain?user_id=${user.id}&app=${app.code}`)).body
+      expect([explained.outcome, JSON.stringify(explained.steps)]).toEqual([
+        'app_access_denied',
+        expect.stringContaining('the app does not grant automatically to users whom its sign_up or allowed_email_domains'),
+      ])
+      expect(await appsOf(user)).toEqual([])
+    }
+  })
+
+  test('keeps a grant that exists when the policy becomes narrower, and gets none by register_or_login', async () => {
+    const app = await buildApp(service, { ...strict, allowed_email_domains: [], registration_namespace: somePool() })
+    const user = await registerElsewhere(app)
+    const outsider = await registerElsewhere(app)
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+    await write(app, { allowed_email_domains: ['*.example.com', 'corp.example'] })
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+    await write(app, { allowed_email_domains: [], sign_up: 'invitation' })
+    expectError(await service.login(outsider.email, app.code), 'app_access_denied')
+    expectError(
+      await service.call('POST', '/auth/register', {
+        body: { email: outsider.email, password: PASSWORD, app_code: app.code, mode: 'register_or_login' },
+      }),
+      'app_access_denied',
+    )
+  })
+
+  test('enters if the policy allows the address, or by an invitation to it', async () => {
+    const app = await buildApp(service, { ...strict, registration_namespace: somePool() })
+    const user = await registerElsewhere(app, insider())
+    expect((await service.login(user.email, app.code)).status).toBe(200)
+
+    const closed = await buildApp(service, {
+      auto_grant_on_signup: true,
+      auto_grant_follows_policy: true,
+      sign_up: 'invitation',
+      registration_namespace: somePool(),
+    })
+    const organization = await buildOrganization(service)
+    const invited = someEmail()
+    const token = await buildInvitation(service, { organizationId: organization.id, email: invited })
+    const registered = await service.register(invited, closed.code, { invite_token: token })
+    expect(registered).toMatchObject({ status: 201, body: { access: 'granted' } })
+  })
+
+  test('who was registered here by an invitation enters at the first verified login, and one who was registered elsewhere does not', async () => {
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      auto_grant_follows_policy: true,
+      require_verified_email: true,
+      sign_up: 'invitation',
+      registration_namespace: somePool(),
+    })
+    const organization = await buildOrganization(service)
+    const token = await buildInvitation(service, { organizationId: organization.id })
+    const email = someEmail()
+    expect((await service.register(email, app.code, { invite_token: token })).body.access).toBe('unverified')
+    const elsewhere = await registerElsewhere(app)
+    const now = service.deps.clock()
+    const proven = { email_verified_at: now, first_verified_at: now, mailbox_proven_at: now }
+    await service.deps.db('users').whereIn('email', [email, elsewhere.email]).update(proven)
+    expect((await service.login(email, app.code)).status).toBe(200)
+    expectError(await service.login(elsewhere.email, app.code), 'app_access_denied')
+  })
+
+  test('cannot link such an app either, and may ask for access to it', async () => {
+    const pool = somePool()
+    const app = await buildApp(service, { ...strict, registration_namespace: pool })
+    const through = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: pool })
+    const link = { linked_app_codes: [app.code] }
+    const [outsider, colleague] = [
+      await buildUser(service, through, link),
+      await buildUser(service, through, { ...link, email: insider() }),
+    ]
+    expect(await appsOf(outsider.user)).toEqual([through.code])
+    expect((await appsOf(colleague.user)).sort()).toEqual([app.code, through.code].sort())
+  })
+
+  test('who is a system_admin is treated alike', async () => {
+    const app = await buildApp(service, { ...strict, registration_namespace: somePool() })
+    const user = await registerElsewhere(app)
+    await assignRole(service, user.id, 'system_admin')
+    expectError(await service.login(user.email, app.code), 'app_access_denied')
+  })
+})
+
+describe('a warning that the policy is bypassed', () => {
+  const warningsOf = ({ body }: { body: Json }): [string, string[]][] =>
+    (body.warnings ?? []).filter(({ code }: Json) => code === 'policy_bypassed').map(({ app, through }: Json) => [app, through])
+
+  test('is in the answer that creates, changes or shows the app, also in a dry run', async () => {
+    const pool = somePool()
+    const open = await buildApp(service, { registration_namespace: 'default', read_namespaces: [pool] })
+    const body = { code: `restricted-${pool}`.replaceAll('_', '-'), name: 'R', ...restricted, registration_namespace: pool }
+    const expected = [[body.code, [open.code]]]
+    expect(warningsOf(await service.admin('POST', '/admin/apps?dry_run=true', { body }))).toEqual(expected)
+    const created = await service.admin('POST', '/admin/apps', { body })
+    expect(warningsOf(created)).toEqual(expected)
+    expect(warningsOf(await service.admin('GET', `/admin/apps/${body.code}`))).toEqual(expected)
+    const changes: [Json, unknown][] = [
+      [{ name: 'Other' }, []],
+      [{ auto_grant_follows_policy: true }, []],
+      [{ auto_grant_follows_policy: false }, expected],
+      [{ allowed_email_domains: [] }, []],
+      [{ sign_up: 'invitation' }, expected],
+      [{ auto_grant_on_signup: false }, []],
+      [{ auto_grant_on_signup: true }, expected],
+      [{ registration_namespace: somePool() }, []],
+    ]
+    for (const [change, warned] of changes) {
+      const dry = await write(body, change, '?dry_run=true')
+      const reply = await write(body, change)
+      expect([reply.status, warningsOf(dry), warningsOf(reply)], JSON.stringify(change)).toEqual([200, warned, warned])
+    }
+  })
+
+  test('comes for an app that opens the pool of another one as well, and not if it takes no more than that one', async () => {
+    const pool = somePool()
+    const app = await buildApp(service, { ...restricted, registration_namespace: pool })
+    const other = await buildApp(service, {
+      ...restricted,
+      registration_namespace: pool,
+      sign_up: 'closed',
+      auto_grant_on_signup: false,
+    })
+    expect(warningsOf(await write(other, { sign_up: 'open' }))).toEqual([])
+    expect(warningsOf(await write(other, { allowed_email_domains: ['corp.example', '*.example'] }))).toEqual([
+      [app.code, [other.code]],
+    ])
+    expect(warningsOf(await write(other, { status: 'inactive' }))).toEqual([])
+    expect(warningsOf(await service.admin('GET', `/admin/apps/${app.code}`))).toEqual([])
+  })
+})
