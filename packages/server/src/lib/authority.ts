@@ -20,7 +20,7 @@ export type Giver = typeof SYSTEM_ADMIN | 'org_admin'
 
 /** A system_admin enters the built-in app without a grant, unless the grant was revoked, and every other app as any user does. */
 export function entersWithoutGrant(globalRoles: readonly string[], app: { built_in: boolean } | null): boolean {
-  return app !== null && app.built_in && globalRoles.includes(SYSTEM_ADMIN)
+  return app?.built_in === true && globalRoles.includes(SYSTEM_ADMIN)
 }
 
 /** Why a caller may not do something: the error code, and one sentence if the title of the code says too little. */
