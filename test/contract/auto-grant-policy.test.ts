@@ -21,7 +21,7 @@ async function registerElsewhere(app: Json, email = someEmail()): Promise<Json> 
 }
 
 describe('a user who registered through another app of the pool', () => {
-  test('enters an auto-granting app, whom ever it would register', async () => {
+  test('enters an auto-granting app, whatever its policy', async () => {
     for (const policy of [restricted, { ...restricted, sign_up: 'closed' }]) {
       const app = await buildApp(service, { ...policy, registration_namespace: somePool() })
       const user = await registerElsewhere(app)
@@ -82,7 +82,7 @@ describe('a user who registered through another app of the pool', () => {
     expect(registered).toMatchObject({ status: 201, body: { access: 'granted' } })
   })
 
-  test('who was registered here by an invitation enters at the first verified login, and one who was registered elsewhere does not', async () => {
+  test('enters at the first verified login if an invitation registered them here, and not otherwise', async () => {
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
       auto_grant_follows_policy: true,
@@ -115,7 +115,7 @@ describe('a user who registered through another app of the pool', () => {
     expect((await appsOf(colleague.user)).sort()).toEqual([app.code, through.code].sort())
   })
 
-  test('who is a system_admin is treated alike', async () => {
+  test('is treated alike if they are a system_admin', async () => {
     const app = await buildApp(service, { ...strict, registration_namespace: somePool() })
     const user = await registerElsewhere(app)
     await assignRole(service, user.id, 'system_admin')

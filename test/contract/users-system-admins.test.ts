@@ -320,7 +320,7 @@ describe('in an installation whose only admin app is not authctl', () => {
     expect(lasting).toHaveLength(1)
   })
 
-  test('whoever holds the machine can make a system_admin who enters it, or give the grant back', async () => {
+  test('an operator on the machine can make a system_admin who enters it, or give the grant back', async () => {
     const { on, id, grant } = await buildOwnConsole()
     const make = (email: string, promote: boolean) =>
       createSystemAdmin(on.deps, { email, password: PASSWORD, promote, unlessOneExists: false }, systemActor)

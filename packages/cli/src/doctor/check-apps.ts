@@ -117,12 +117,12 @@ async function readWarnings(api: Api, code: string) {
   return warnings
 }
 
-/** An auto-granting app admits every user of its pools, whoever registered them. */
+/** An auto-granting app admits every user of its pools, even those whom another app registered. */
 async function checkAutoGrant({ code, auto_grant_on_signup }: App, { api }: Surroundings): Promise<Finding[]> {
   if (!auto_grant_on_signup) return []
   return (await readWarnings(api, code)).flatMap((found) => {
     if (!('through' in found)) return []
-    const message = `users whom it would not register enter after registering through ${found.through.join(', ')}, which shares a pool`
+    const message = `users whom it would not register can enter: they register through ${found.through.join(', ')}, which shares a pool`
     return [warning({ check: 'auto-grant', app: code }, message, `authctl app update ${code} --auto-grant-follows-policy`)]
   })
 }
