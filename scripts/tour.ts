@@ -14,6 +14,8 @@ export interface TourOptions {
   /** Without a password, the walk uses the session that authctl keeps. */
   admin: { email: string; password: string | undefined }
   children: Children
+  /** Where authctl keeps the session of the admin. */
+  context: string
 }
 
 interface HttpReply {
@@ -81,7 +83,7 @@ export async function runTour(options: TourOptions): Promise<void> {
     const done = await children.run('node', [authctlFile, ...args, '--json'], {
       ...(stdin === undefined ? {} : { stdin }),
       // Sets the address, because another clone may have signed in to its own service with this context.
-      env: { AUTHCTL_CONTEXT: 'local', AUTHCTL_BASE_URL: url },
+      env: { AUTHCTL_CONTEXT: options.context, AUTHCTL_BASE_URL: url },
     })
     if (args[0] === 'whoami' && notSignedInCodes.includes(done.code)) throw new NotSignedInError(messageOf(done.stderr))
     if (done.code !== 0)
@@ -108,12 +110,15 @@ ${done.stderr}`)
   }
 
   title('The admin onboards an app, and a second one')
-  showMembers(await authctl(['app', 'create', 'notes', '--name', 'Notes', '--if-exists', 'skip']), ['outcome', 'code', 'id'])
-  showMembers(await authctl(['app', 'create', 'shop', '--name', 'Shop', '--auto-grant', '--if-exists', 'skip']), [
-    'outcome',
-    'code',
-    'id',
-  ])
+  // With a redirect URL, as production requires: readers copy these commands.
+  for (const [code, name, ...more] of [
+    ['notes', 'Notes'],
+    ['shop', 'Shop', '--auto-grant'],
+  ] as const) {
+    const redirect = `https://${code}.example.com/callback`
+    const words = ['app', 'create', code, '--name', name, '--redirect', redirect, ...more, '--if-exists', 'skip']
+    showMembers(await authctl(words), ['outcome', 'code', 'id'])
+  }
 
   title('The backend of "notes" is configured and started')
   const environment = (await authctl(['app', 'env', 'notes'])) as Record<string, string>

@@ -80,7 +80,7 @@ describe('app', () => {
     const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
     writeFileSync(join(folder, 'hooks.json'), JSON.stringify([{ name: 'crm', url: 'https://crm.example/hook', secret }]))
     const plan = await authctl('app create hooked --name Hooked --webhook-file hooks.json --dry-run')
-    expect(plan.stdout).toContain('https://crm.example/hook')
+    expect(plan.stdout).toContain('https://crm.example/[redacted]')
     expect(plan.stdout).not.toContain(secret)
     const created = await authctl('app create hooked --name Hooked --webhook-file hooks.json --json')
     expect(parsed(created).webhooks).toEqual([
@@ -260,7 +260,7 @@ describe('grant and user', () => {
       'user show ada',
       'user show ada@example.com@@',
       'grant add --app authctl --user @x',
-      'grant add --app authctl --user ada@example.com --expires never',
+      'grant add --app authctl --user ada@example.com --expires tomorrow',
     ]) {
       expect({ command, exit: (await authctl(command)).exit }).toEqual({ command, exit: 6 })
     }

@@ -22,13 +22,16 @@ test('on a terminal it asks for all, does it, and shows the commands that would 
     ['Give access to every user who registers? (yes/no)', 'yes'],
     ['Which permissions do its tokens carry', 'all'],
     ['Which permissions do its tokens carry', 'roles'],
-    ['First user to get access', admin.email],
+    // A typo is asked again, and costs none of the answers.
+    ['First user to get access', `x${admin.email}`],
+    [[`no user matches x${admin.email}`, 'First user to get access'], 'nonsense'],
+    [['"nonsense" does not name a user', 'First user to get access'], admin.email],
     ['File for the settings of its backend', '.env'],
     ['File for a first list of its permissions', 'permissions.yaml'],
     ['Which framework does its backend use', 'cobol'],
     ['Which framework does its backend use', 'koa'],
   ] as const) {
-    await wizard.shows(question)
+    for (const text of [question].flat()) await wizard.shows(text)
     wizard.type(`${answer}\r`)
   }
   const { screen, exit } = await wizard.ended()
@@ -180,8 +183,11 @@ test('a file that is there is replaced after a yes or with --yes, and is asked a
   ])
 })
 
-test('a user who is not there stops it before anything is done; what fails later says what was done', async () => {
-  const { authctl } = await signedIn()
+test('a user who is not there stops it before anything is asked or done; what fails later says what was done', async () => {
+  const { authctl, terminal } = await signedIn()
+  const wizard = terminal('app onboard --user nobody@example.com')
+  const { screen, exit: early } = await wizard.ended()
+  expect({ early, asks: screen.includes('Code of the app') }).toEqual({ early: 3, asks: false })
   expect((await authctl('app onboard early --name Early --user nobody@example.com')).exit).toBe(3)
   expect((await authctl('app show early')).exit).toBe(3)
   const late = await authctl('app onboard late --name Late --dotenv no/such/folder/.env --json')
@@ -283,6 +289,8 @@ test('--dev takes four lines of work: an app, the settings with the real secret,
     'authctl grant add --app quick --user dev@example.com@@default',
   ])
   expect(statSync(join(folder, '.env')).mode & 0o777).toBe(0o600)
+  // docker run --env-file takes quotes for a part of the value.
+  expect(readFileSync(join(folder, '.env'), 'utf8')).not.toMatch(/["']/)
   const env = environment()
   expect(env).toEqual({
     SERVICE_AUTH_URL: service.url,

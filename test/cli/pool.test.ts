@@ -174,6 +174,7 @@ describe('--from-file', () => {
   test('a session that ends midway ends it all: what was not tried is told, and the exit is 4', async () => {
     const { url } = await standIn(({ method, path }, response) => {
       const id = /users\/([0-9a-f-]{36})/.exec(path)?.[1]
+      if (id === undefined) return reply(response, 200, { items: [{ namespace: 'b' }], next_cursor: null })
       const user = { id, email: 'x@example.com', namespace: 'a', namespaces: ['a'], status: 'active' }
       if (id?.endsWith('02')) return reply(response, 403, apiError(403, 'system_admin_required'))
       reply(response, 200, method === 'GET' ? user : { namespace: 'a', namespaces: ['a', 'b'] })

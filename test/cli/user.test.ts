@@ -34,7 +34,7 @@ test('create sends what was given; the password comes from standard input alone'
     status: 'active',
     outcome: 'created',
   })
-  expect(full.stderr).toBe('')
+  expect(full.stderr).toMatch(/^staff is a new pool.*\npartners is a new pool.*\nguests is a new pool.*\n$/)
   const bare = await authctl('user create --email bare@example.com --json')
   expect(parsed(bare)).toMatchObject({ namespace: 'default', email_verified: false })
   expect(bare.stderr).toContain('no password yet')

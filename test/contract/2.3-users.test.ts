@@ -100,7 +100,11 @@ describe('list', () => {
     for (const ref of [app.id, app.code])
       expect(await find(`app=${ref}&q=list.example`)).toEqual(['eve@list.example', 'ada_1@list.example'])
     expect(await find(`app=${vault.code}`)).toEqual([])
-    expect(await find('app=no-such-app')).toEqual([])
+    for (const ref of [`${app.code}x`, randomUUID()])
+      expectError(await service.admin('GET', `/admin/users?app=${ref}`), 'not_found')
+    expect((await service.admin('GET', `/admin/users?app=${app.code}x`)).body.detail).toBe(
+      `No app has the code or id ${app.code}x; the nearest is ${app.code}`,
+    )
     await service.admin('DELETE', `/admin/users/${people.eve.id}/apps/${app.id}`)
     expect(await find(`app=${app.id}&q=list.example`)).toEqual(['ada_1@list.example'])
   })
@@ -108,7 +112,10 @@ describe('list', () => {
   test('by role', async () => {
     expect(await find('role=system_admin')).toEqual([ADMIN_EMAIL])
     expect(await find('role=base_user&q=list.example')).toHaveLength(3)
-    expect(await find('role=nothing')).toEqual([])
+    expect(await find('role=org_member')).toEqual([])
+    const unknown = await service.admin('GET', '/admin/users?role=sytem_admin')
+    expectError(unknown, 'not_found')
+    expect(unknown.body.detail).toBe('No role has the code sytem_admin; the nearest is system_admin')
   })
 
   test('by status', async () => {

@@ -94,7 +94,6 @@ test('each filter holds by itself and together with the others', async () => {
     actor: { type: 'anonymous', id: null },
   })
   for (const query of [
-    'app_id=no-such-app',
     'ip=203.0.113.1',
     'email=nobody-has-it@example.com',
     `user_id=${randomUUID()}`,
@@ -102,6 +101,17 @@ test('each filter holds by itself and together with the others', async () => {
   ]) {
     expect((await service.admin('GET', `/admin/audit?${query}`)).body).toEqual({ items: [], next_cursor: null })
   }
+})
+
+test('an unknown app is 404 and names the nearest; a deleted one is found by its id alone', async () => {
+  const app = await buildApp(service)
+  for (const ref of [`${app.code}x`, randomUUID()])
+    expectError(await service.admin('GET', `/admin/audit?app_id=${ref}`), 'not_found')
+  const { body } = await service.admin('GET', `/admin/audit?app_id=${app.code}x`)
+  expect(body.detail).toBe(`No app has the code or id ${app.code}x; the nearest is ${app.code}`)
+  await service.admin('DELETE', `/admin/apps/${app.id}`)
+  expect((await audit({ app_id: app.id })).items.map((item: Json) => item.event)).toEqual(['app.deleted', 'app.created'])
+  expectError(await service.admin('GET', `/admin/audit?app_id=${app.code}`), 'not_found')
 })
 
 test('by e-mail there are the events about its users in every pool, and refused logins with it, and by address those of one client', async () => {

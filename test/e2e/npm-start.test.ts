@@ -1,6 +1,6 @@
 // A newcomer's first minutes: `npm start`, then every command in README and docs/quickstarts.md, typed exactly as written.
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
@@ -151,6 +151,31 @@ test('npm start -- --tour does nothing at the service of another clone that auth
   expect(asked).toEqual([])
   service.signal('SIGINT')
   expect(await service.ended).toBe(130)
+})
+
+test('npm start in a second clone leaves the session of the first one alone, and says which context it uses', async () => {
+  const clone = join(folder, 'second-clone')
+  mkdirSync(clone)
+  const port = await freePort()
+  const contexts = async () => {
+    const { output } = await run('packages/cli/dist/authctl.js', ['context', 'list', '--json'])
+    return JSON.parse(output) as { name: string; base_url: string; current: boolean }[]
+  }
+  const before = (await contexts()).find(({ name }) => name === 'local')
+  expect(before?.base_url).toBe(`http://127.0.0.1:${environment.PORT}`)
+  const { PORT: _, ...rest } = environment
+  const env = { ...rest, PORT: String(port) }
+  const second = observe(
+    spawn(process.execPath, [join(root, 'scripts/start.ts')], { cwd: clone, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+  )
+  await second.shows('Ctrl-C ends it.')
+  second.signal('SIGINT')
+  await second.ended
+  expect(second.output()).toContain(`authctl keeps the session of the admin in the context "local-${port}"`)
+  expect(second.output()).toContain(`npm run -s authctl -- --context local-${port} whoami`)
+  const after = await contexts()
+  expect(after.find(({ name }) => name === 'local')).toEqual(before)
+  expect(after.find(({ name }) => name === `local-${port}`)?.base_url).toBe(`http://127.0.0.1:${port}`)
 })
 
 test('a port that is taken is said in one line, and nothing is left running', async () => {

@@ -23,7 +23,7 @@ export { CommanderError }
 
 const rootExamples = [
   'login --email ada@example.com',
-  'app create shop --name Shop --auto-grant',
+  'app create shop --name Shop --redirect https://shop.example.com/callback --auto-grant',
   'grant add --app shop --user bob@example.com',
 ]
 

@@ -85,7 +85,7 @@ import { activateUser } from './user/activate.ts'
 import { createUser } from './user/create.ts'
 import { deleteUser } from './user/delete.ts'
 import { exportUsers } from './user/export.ts'
-import { findUsers } from './user/find.ts'
+import { findUsers, listUsers } from './user/find.ts'
 import { listIdentities } from './user/identity/list.ts'
 import { unlinkIdentity } from './user/identity/unlink.ts'
 import { importUsers } from './user/import.ts'
@@ -155,6 +155,7 @@ export const commands: readonly Command[] = [
   permitRole,
   forbidRole,
   findUsers,
+  listUsers,
   showUser,
   createUser,
   updateUser,

@@ -78,6 +78,29 @@ export function appFlags(settings: Record<string, unknown>): string[] | undefine
   return flags.every((words) => words !== undefined) ? flags.flat() : undefined
 }
 
+/** A call that writes an app. A failure names the flags that set the members which the service refuses. */
+export async function inFlags<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown
+    const { ending, code, hint, requestId } = thrown
+    throw new Failure(ending, flagsFor(thrown.message), { code, hint, requestId, cause: thrown })
+  }
+}
+
+/** `allowed_redirect_urls.1: must be a URL` → `--redirect: must be a URL`. */
+function flagsFor(message: string): string {
+  return message.replace(/(?<=^|; )(\w+)(?:\.\w+)*(?=: )/g, (path, member: string) => {
+    const option = member === 'webhooks' ? 'webhookFile' : optionOf.get(member)
+    return option === undefined ? path : `--${flagName(option)}`
+  })
+}
+
+/** What the default of the service means for a backend. */
+export const allPermissionsNote =
+  'its tokens carry every permission of its services; --permission-scope roles limits them to those that the roles of a user hold'
+
 function flagWith(name: string, value: unknown): string[] {
   if (typeof value === 'boolean') return [value ? `--${name}` : `--no-${name}`]
   const words = [value ?? ''].flat().map(String)

@@ -4,6 +4,7 @@ import type { Result } from '../output/output.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { forUsers, readUsers, userOptions } from './for-users.ts'
 import { parsePlainName } from './plain-name.ts'
+import { noteNewPools } from './pool-names.ts'
 
 export const tagOptions = { ...userOptions, pool: requiredText('POOL', 'The pool', { completes: 'pools' }) } satisfies Options
 
@@ -15,7 +16,9 @@ export async function changeTag(
 ): Promise<Result> {
   const { api } = tools
   const tag = parsePlainName(pool, 'pool')
-  return forUsers(tools, await readUsers(tools, input), async (userId) => {
+  const users = await readUsers(tools, input)
+  if (change === 'add') await noteNewPools(tools, [tag])
+  return forUsers(tools, users, async (userId) => {
     const path = { userId }
     const user = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
     const named = { user_id: user.id, email: user.email }

@@ -2,7 +2,7 @@ import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf, inTurn } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { secretHint, variablesOf } from '../nouns/app-environment.ts'
-import { appBody } from '../nouns/app-settings.ts'
+import { appBody, inFlags } from '../nouns/app-settings.ts'
 import { dotenvLines, type Result, rowsOf } from '../output/output.ts'
 import { readIfThere, writeFile } from '../terminal/write-file.ts'
 import { toCommandLine } from '../text/shell-words.ts'
@@ -105,7 +105,7 @@ async function takeSteps(
 
 async function createApp(tools: Tools, { code, settings }: Onboarding, journal: Journal): Promise<App> {
   const body = { ...appBody(settings), code, name: settings.name }
-  const app = await bodyOf(tools.planningApi.POST('/api/v1/admin/apps', { body }))
+  const app = await inFlags(bodyOf(tools.planningApi.POST('/api/v1/admin/apps', { body })))
   note(tools, journal, { step: `app ${code}`, outcome: 'created' }, ['app', 'create', code, ...settingWords(settings)])
   return app
 }

@@ -1,4 +1,4 @@
-import { escapeControls, toJson } from '../text/escape-controls.ts'
+import { escapeControls } from '../text/escape-controls.ts'
 import { isMoment, relativeTime } from '../text/relative-time.ts'
 
 /**
@@ -23,7 +23,7 @@ export function titleOfColumn(column: Column<never>): string {
 }
 
 export function titleOf(name: string): string {
-  return escapeControls(name).replaceAll('_', ' ').toUpperCase()
+  return wordsOf(name).toUpperCase()
 }
 
 export function memberOf(row: object, column: Column<never>): unknown {
@@ -38,15 +38,22 @@ export function cellsOf(row: object, columns: readonly Column<never>[], now?: nu
   })
 }
 
+/** The name of a member in the words that people use: the API says namespace for a pool. */
+function wordsOf(name: string): string {
+  return escapeControls(name).replaceAll('namespace', 'pool').replaceAll('_', ' ')
+}
+
 /** Formats a member as a cell of a table, on one line. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (Array.isArray(value)) {
-    const entries: unknown[] = value
-    if (entries.length === 0) return '-'
-    return entries.map((entry) => (typeof entry === 'object' ? toJson(entry) : escapeControls(String(entry)))).join(', ')
-  }
-  if (typeof value === 'object') return toJson(value)
-  return escapeControls(String(value))
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(nestedCell).join(', ')
+  if (typeof value !== 'object') return escapeControls(String(value))
+  const members = Object.entries(value).map(([name, member]) => `${wordsOf(name)}: ${nestedCell(member)}`)
+  return members.length === 0 ? '-' : members.join('; ')
+}
+
+function nestedCell(value: unknown): string {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord ? `(${cell(value)})` : cell(value)
 }

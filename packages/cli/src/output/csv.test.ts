@@ -11,3 +11,9 @@ test('a spreadsheet runs nothing of what people typed', () => {
     `"'=HYPERLINK(""https://evil.example"")",'+cmd,-2,'@SUM(A1),'-x\r\n`,
   )
 })
+
+test('nor after a semicolon, nor by characters of full width', () => {
+  expect(csvLine(['x;=1+1', ['staff', '=cmd'], [';+1', '-2'], '＝1', '＋1', '－1', '＠a', ' =1', 'a=b;c-d', 'a@b.c'])).toBe(
+    `"x;'=1+1","staff;'=cmd",";'+1;'-2",'＝1,'＋1,'－1,'＠a,' =1,"a=b;c-d",a@b.c\r\n`,
+  )
+})

@@ -1,12 +1,20 @@
 import { expect, test } from 'vitest'
 import { escapeControls, toJson } from '../text/escape-controls.ts'
-import { cell } from './cells.ts'
-import { dotenvValue } from './output.ts'
+import { cell, titleOf } from './cells.ts'
+import { dotenvLine } from './output.ts'
 
 test('a cell is one line, whatever the member is', () => {
   expect([null, undefined, true, false, [], ['a', 'b\n'], [{ a: 1 }], { a: 1 }, 3, 'x\ty'].map(cell)).toEqual([
-    ...['-', '-', 'yes', 'no', '-', 'a, b\\u000a', '{"a":1}', '{"a":1}', '3', 'x\\u0009y'],
+    ...['-', '-', 'yes', 'no', '-', 'a, b\\u000a', '(a: 1)', 'a: 1', '3', 'x\\u0009y'],
   ])
+})
+
+test('a nested value is written for people, and says pool', () => {
+  expect(cell({ registration_namespace: 'staff', read_namespaces: ['a', 'b'], organization: { id: '1', roles: [] } })).toBe(
+    'registration pool: staff; read pools: a, b; organization: (id: 1; roles: -)',
+  )
+  expect(cell([{ name: 'crm\u001b', enabled: true }, { name: 'x' }])).toBe('(name: crm\\u001b; enabled: yes), (name: x)')
+  expect([cell({}), titleOf('namespaces'), titleOf('registration_namespace')]).toEqual(['-', 'POOLS', 'REGISTRATION POOL'])
 })
 
 test('JSON says the same with its controls escaped', () => {
@@ -18,11 +26,12 @@ test('JSON says the same with its controls escaped', () => {
   expect(escapeControls('👩‍💻 👩🏽‍🚀 a\u200db 👩\u200dx \u200d💻')).toBe('👩‍💻 👩🏽‍🚀 a\\u200db 👩\\u200dx \\u200d💻')
 })
 
-test('a value in a .env file is quoted when it must be', () => {
-  expect(['http://127.0.0.1:4000', 'a b', 'a"$`\\', 'a\nb'].map(dotenvValue)).toEqual([
-    'http://127.0.0.1:4000',
-    '"a b"',
-    '"a\\"\\$\\`\\\\"',
-    '"a\\nb"',
+test('a value in a .env file stands without quotes, or is refused', () => {
+  expect(['http://127.0.0.1:4000', 'kF3+/a==', 'a b, c'].map((value) => dotenvLine('X', value))).toEqual([
+    'X=http://127.0.0.1:4000',
+    'X=kF3+/a==',
+    'X=a b, c',
   ])
+  for (const value of ['a #b', 'a#b', '"a"', "a'", 'a$b', 'a`', 'a\\', 'a\nb', ' a'])
+    expect(() => dotenvLine('X', value)).toThrow('X has characters that programs read differently in a .env file')
 })

@@ -1,5 +1,5 @@
 import { describePlan, type Pages, type Request } from '../api/api-client.ts'
-import type { Failure } from '../command-line/exit-codes.ts'
+import { Failure } from '../command-line/exit-codes.ts'
 import type { Format } from '../command-line/settings.ts'
 import type { Io } from '../terminal/io.ts'
 import { escapeControls, toJson } from '../text/escape-controls.ts'
@@ -202,12 +202,20 @@ async function uncut(rows: string[][], paint: Paint): Promise<string> {
 }
 
 export function dotenvLines(variables: Record<string, string>): string[] {
-  return Object.entries(variables).map(([name, value]) => `${name}=${dotenvValue(value)}`)
+  return Object.entries(variables).map(([name, value]) => dotenvLine(name, value))
 }
 
 /** Quotes a value so that any reader of .env files takes it unchanged. */
-export function dotenvValue(value: string): string {
-  return /^[\w.:/@%+,~-]*$/.test(value) ? value : `"${value.replace(/[\\"$`]/g, '\\$&').replaceAll('\n', '\\n')}"`
+/**
+ * Without quotes: `docker run --env-file` takes them for a part of the value. A value that some reader of such files would cut or
+ * change is refused.
+ */
+export function dotenvLine(name: string, value: string): string {
+  if (value.trim() === value && /^[^\p{Cc}#"'`$\\]*$/u.test(value)) return `${name}=${value}`
+  throw new Failure('invalid', `${name} has characters that programs read differently in a .env file`, {
+    code: 'not_for_dotenv',
+    hint: 'set it in the environment of the backend, or in a file that NAME_FILE names',
+  })
 }
 
 /** Prints the plan of --dry-run on stdout, several requests as a list. */

@@ -22,6 +22,36 @@ test('secrets are replaced at any depth, their neighbours stay', () => {
   })
 })
 
+test('of the URL of a webhook only the origin is shown, wherever it stands', () => {
+  const urls = [
+    'https://hooks.slack.com/services/T0/B0/x',
+    'https://me:pw@crm.example.com',
+    'https://chat.example.com/?key=k',
+    'x',
+  ]
+  const body = {
+    webhooks: urls.map((url) => ({ name: 'n', url })),
+    details: { before: { webhooks: [{ url: 'https://a.example' }] } },
+  }
+  expect(redact(JSON.stringify(body))).toEqual({
+    webhooks: [
+      { name: 'n', url: 'https://hooks.slack.com/[redacted]' },
+      { name: 'n', url: 'https://crm.example.com/[redacted]' },
+      { name: 'n', url: 'https://chat.example.com/[redacted]' },
+      { name: 'n', url: '[redacted]' },
+    ],
+    details: { before: { webhooks: [{ url: 'https://a.example' }] } },
+  })
+})
+
+test('a secret that another member repeats is replaced there too', () => {
+  expect(redact(JSON.stringify({ token: 'invitation-token', code: 'invitation-token', app: { code: 'shop' } }))).toEqual({
+    token: '[redacted]',
+    code: '[redacted]',
+    app: { code: 'shop' },
+  })
+})
+
 test('what is no JSON is only measured', () => {
   expect(redact('{"password": "p"}\n{"password": "q"}')).toBe('[35 bytes]')
 })

@@ -1,4 +1,4 @@
-import { type Api, bodyOf, pages } from '../api/api-client.ts'
+import { type Api, bodyOf, type Pages, pages } from '../api/api-client.ts'
 import { count, type Input, type Options } from '../command-line/options.ts'
 import type { Column } from '../output/cells.ts'
 import { list } from '../output/output.ts'
@@ -16,6 +16,8 @@ interface ListSpec<Filters extends Options, Row extends object> extends Wording 
   columns: Column<Row>[]
   /** Shown for an empty list. */
   none: string
+  /** Called with the pages before they are shown. */
+  watch?(tools: Tools, filters: Input<Filters>, pages: Pages<Row>): Pages<Row>
   /** As in `Command`. */
   lists?: Command['lists']
 }
@@ -26,17 +28,15 @@ export function listCommand<Filters extends Options, Row extends object>({
   read,
   columns,
   none,
+  watch = (_, __, pages) => pages,
   lists = 'whole',
   ...wording
 }: ListSpec<Filters, Row>): Command {
   const options: Options = { ...filters, limit: count('N', 'Maximum number of rows. Default: all') }
-  const run = async ({ api }: Tools, input: Input<Options> & { limit?: number }) => {
+  const run = async (tools: Tools, input: Input<Options> & { limit?: number }) => {
     const given = Object.fromEntries(Object.keys(filters).map((key) => [key, input[key]])) as Input<Filters>
-    return list(
-      pages((page) => bodyOf(read(api, given, page)), input.limit),
-      columns,
-      none,
-    )
+    const all = pages((page) => bodyOf(read(tools.api, given, page)), input.limit)
+    return list(watch(tools, given, all), columns, none)
   }
   return command({ ...wording, lists, options, run: run as Command['run'] })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownAsciiName, shownName } from './shown-name.ts'
+import { shownAddress, shownAsciiName, shownName } from './shown-name.ts'
 
 test.each([
   ['Acme Inc.', 'Acme Inc.'],
@@ -38,4 +38,13 @@ test.each([
   ['\u200b', undefined],
 ])('%s is %s in ASCII', (raw, ascii) => {
   expect(shownAsciiName(raw)).toBe(ascii)
+})
+
+test.each([
+  ['user00001@corp.test', 'user00001@corp.test'],
+  ['first.last+tag@mail.corp.test', 'first.last+tag@mail.corp.test'],
+  ['https://evil.example/x@corp.test', 'https: //evil. example/x@ corp. test'],
+  ['商店@corp.test', undefined],
+])('the address %s is shown as %s', (email, shown) => {
+  expect(shownAddress(email)).toBe(shown)
 })

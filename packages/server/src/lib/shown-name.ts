@@ -25,3 +25,11 @@ export function shownAsciiName(raw: string): string | undefined {
     .replace(/[\u2010-\u2015]/g, '-')
   return /^[\x20-\x7e]+$/.test(folded) ? folded : undefined
 }
+
+/**
+ * An e-mail address as it is, for a mail that is about its owner. One that may read as a web address is broken like a name.
+ * Undefined if it is not ASCII.
+ */
+export function shownAddress(email: string): string | undefined {
+  return /^[\w.+-]+@[a-z0-9.-]+$/i.test(email) ? email : shownAsciiName(email)
+}

@@ -1,3 +1,4 @@
+import { shownAddress } from '../lib/shown-name.ts'
 import { iso } from '../lib/timestamps.ts'
 import { type MailDraft, type MailText, renderMail } from './render-mail.ts'
 
@@ -133,7 +134,7 @@ export function accessRequestedMail(app: NamedParty, { email, requestId }: { ema
       subject: 'A user asks for access to an app',
       parts: [
         'Hello,',
-        `${show(email, 'a user')} asks for access to ${place}.`,
+        `${shownAddress(email) ?? 'A user'} asks for access to ${place}.`,
         'Approve or deny the request:',
         `authctl grant request approve ${requestId}`,
         `authctl grant request deny ${requestId}`,

@@ -113,10 +113,6 @@ export class App extends BaseModel {
     return keptFromDeletion(db, App.#named(db, ref))
   }
 
-  static async findId(db: Db, code: string): Promise<string | undefined> {
-    return (await App.query(db).findOne({ code }).select('id'))?.id
-  }
-
   /** The pools that each app names, in any order. */
   static async listPools(db: Db): Promise<Pick<App, 'id' | 'code' | 'registration_namespace' | 'read_namespaces'>[]> {
     return App.query(db).select('id', 'code', 'registration_namespace', 'read_namespaces')

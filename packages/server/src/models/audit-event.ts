@@ -120,6 +120,10 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.query(db).findById(id)
   }
 
+  static async isAboutApp(db: Db, appId: string): Promise<boolean> {
+    return (await rowsOf(AuditEvent, db).where({ app_id: appId }).first('id')) !== undefined
+  }
+
   /** The next events that have details, sorted by id. */
   static async listDetails(db: Db, of: DetailsSelection, page: DetailsPage): Promise<DetailsRow[]> {
     return AuditEvent.#details(db, of, page)

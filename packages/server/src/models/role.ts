@@ -78,6 +78,10 @@ export class Role extends BaseModel {
     return withPageByName(Role.query(db), request, 'code')
   }
 
+  static async listCodes(db: Db): Promise<string[]> {
+    return rowsOf(Role, db).pluck('code')
+  }
+
   static async listByCodes(db: Db, codes: readonly string[]): Promise<Role[]> {
     return Role.query(db).whereIn('code', [...codes])
   }

@@ -4,7 +4,7 @@ import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { choice, choiceWithStandard, flag, type Input, optionalPositional, text } from '../../command-line/options.ts'
 import { isOpenToAnyAddress, verifiedEmailsFix } from '../../nouns/app-policy.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
-import { appSettings, type PermissionScope, permissionScopes } from '../../nouns/app-settings.ts'
+import { allPermissionsNote, appSettings, type PermissionScope, permissionScopes } from '../../nouns/app-settings.ts'
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Framework, frameworks, renderPermissionFile } from '../../onboarding/backend-files.ts'
 import { readLocalSecret } from '../../onboarding/development.ts'
@@ -85,18 +85,18 @@ async function resolveForDevelopment(tools: Tools, input: Input<typeof options>)
 /** Gathers all input before anything is changed. */
 async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
   assertComplete(tools, input)
+  const named = input.user ? { ref: input.user, id: await findUserId(tools.api, input.user) } : undefined
   const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
   const existing = await findApp(tools, code)
   if (existing) await agreeToGoOn(tools, code, input.ifExists)
   const settings = existing ? { name: existing.name } : await resolveSettings(tools, input)
   if (existing && isOpenToAnyAddress(existing))
     tools.io.note(`anyone can register with an address that is not theirs: ${verifiedEmailsFix(existing)}`)
-  const ref = await askOrNone(tools, input.user, `${options.user.about} (or none):`)
   return {
     code: existing?.code ?? code,
     existing,
     settings,
-    user: ref === undefined ? undefined : { ref, id: await findUserId(tools.api, ref) },
+    user: named ?? (await askUser(tools, input.user)),
     envFile: await askOrNone(tools, input.dotenv, 'File for the settings of its backend, such as .env (or none):'),
     permissionFile: await askOrNone(
       tools,
@@ -104,6 +104,20 @@ async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Pr
       'File for a first list of its permissions, such as permissions.yaml (or none):',
     ),
     framework: input.framework ?? (await askFramework(tools)),
+  }
+}
+
+/** Asks again for a user who does not exist: a typo must not cost the other answers. */
+async function askUser(tools: Tools, given: string | undefined): Promise<Onboarding['user']> {
+  for (;;) {
+    const ref = await askOrNone(tools, given, `${options.user.about} (or none):`)
+    if (ref === undefined) return undefined
+    try {
+      return { ref, id: await findUserId(tools.api, ref) }
+    } catch (thrown) {
+      if (!(thrown instanceof Failure) || !['notFound', 'invalid'].includes(thrown.ending)) throw thrown
+      tools.io.note([thrown.message, ...(thrown.hint ? [thrown.hint] : [])].join('; '))
+    }
   }
 }
 
@@ -165,9 +179,7 @@ async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScop
     const scope = permissionScopes.find((one) => one === typed)
     if (scope) return scope
   }
-  io.note(
-    'its tokens carry every permission of its services; --permission-scope roles limits them to those that the roles of a user hold',
-  )
+  io.note(allPermissionsNote)
   return undefined
 }
 

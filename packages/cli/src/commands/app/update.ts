@@ -2,7 +2,8 @@ import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
-import { appBody, appSettings, isSameApp } from '../../nouns/app-settings.ts'
+import { appBody, appSettings, inFlags, isSameApp } from '../../nouns/app-settings.ts'
+import { noteNewPools } from '../../nouns/pool-names.ts'
 import { type Result, record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -26,11 +27,13 @@ export const updateApp = command({
   run: runUpdateApp,
 })
 
-export async function runUpdateApp({ api }: Tools, { code, ...settings }: Input<typeof options>): Promise<Result> {
+export async function runUpdateApp(tools: Tools, { code, ...settings }: Input<typeof options>): Promise<Result> {
+  const { api } = tools
   const path = { appId: parseAppRef(code) }
   const body = appBody(settings)
   if (Object.keys(body).length === 0) throw usageFailure('no setting was given', 'authctl app update --help lists them')
   const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
-  const after = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body }))
+  await noteNewPools(tools, [settings.pool, ...(settings.readPool ?? [])])
+  const after = await inFlags(bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body })))
   return record(after, isSameApp(before, after) ? 'unchanged' : 'updated')
 }

@@ -2,6 +2,7 @@ import { bodyOf } from '../../api/api-client.ts'
 import { type Input, requiredText } from '../../command-line/options.ts'
 import { forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
+import { noteNewPools } from '../../nouns/pool-names.ts'
 import type { Result } from '../../output/output.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
@@ -29,6 +30,7 @@ export async function runMovePool(tools: Tools, { to, ...input }: Input<typeof o
   const { api } = tools
   const namespace = parsePlainName(to, 'pool')
   const users = await readUsers(tools, input)
+  await noteNewPools(tools, [namespace])
   await confirmYes(tools, `move ${users.who} to the pool ${to}`)
   return forUsers(tools, users, async (userId) => {
     const path = { userId }

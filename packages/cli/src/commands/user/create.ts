@@ -1,5 +1,6 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { flag, type Input, requiredText, text, texts } from '../../command-line/options.ts'
+import { noteNewPools } from '../../nouns/pool-names.ts'
 import { type Result, record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -42,6 +43,7 @@ export async function runCreateUser(tools: Tools, input: Input<typeof options>):
     password,
   }
   const body = { email, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
+  await noteNewPools(tools, [pool, ...(tag ?? [])])
   const user = await bodyOf(tools.api.POST('/api/v1/admin/users', { body }))
   if (password === undefined) tools.io.note('the user has no password yet, and can set one with a "forgot password" mail')
   return record(user, 'created')

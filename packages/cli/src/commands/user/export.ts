@@ -2,6 +2,8 @@ import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, type Pages, pages, readAll } from '../../api/api-client.ts'
 import { type Input, text } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
+import { noteUnknownPool } from '../../nouns/pool-names.ts'
+import { isAbsent } from '../../nouns/user-records.ts'
 import { list, type Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
@@ -27,21 +29,30 @@ export const exportUsers = command({
   run: runExportUsers,
 })
 
-export async function runExportUsers({ api }: Tools, { pool }: Input<typeof options>): Promise<Result> {
+export async function runExportUsers(tools: Tools, { pool }: Input<typeof options>): Promise<Result> {
   const filter = pool === undefined ? {} : { namespace: parsePlainName(pool, 'pool') }
-  return list(exportLines(api, filter), [], 'no users')
+  return list(noteUnknownPool(tools, pool, exportLines(tools.api, filter)), [], 'no users')
 }
 
 /** Lists the users of each app and role and joins the lists. A request for each user would take hours instead of minutes. */
 async function* exportLines(api: Api, filter: { namespace?: string }): Pages<object> {
   const users = (query: { app?: string; role?: string }) =>
-    pages((page) => bodyOf(api.GET('/api/v1/admin/users', { params: { query: { ...filter, ...query, ...page } } })))
+    untilGone(pages((page) => bodyOf(api.GET('/api/v1/admin/users', { params: { query: { ...filter, ...query, ...page } } }))))
   const apps = new Holders(await codesOfApps(api), (app) => users({ app }))
   const roles = new Holders(await codesOfGlobalRoles(api), (role) => users({ role }))
   for await (const page of users({})) {
     const lines: object[] = []
     for (const user of page) lines.push(lineOf(user, await apps.of(user.id), await roles.of(user.id)))
     yield lines
+  }
+}
+
+/** An app or role that is deleted while the export runs has no users any more. */
+async function* untilGone<T>(pages: Pages<T>): Pages<T> {
+  try {
+    yield* pages
+  } catch (thrown) {
+    if (!isAbsent(thrown)) throw thrown
   }
 }
 

@@ -3,24 +3,25 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { App } from '../../models/app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
+import { unknownApp } from '../names/unknown-name.ts'
 
 /** The app that `{appId}` of a path names, by UUID or code. Throws `not_found`. */
 export async function getApp(deps: Deps, ref: string): Promise<App> {
-  return known(await App.findByRef(deps.db, ref), ref)
+  return known(deps, await App.findByRef(deps.db, ref), ref)
 }
 
 /** Gets the app and locks it until the transaction ends. */
 export async function getAppForUpdate(deps: Deps<Tx>, ref: string): Promise<App> {
-  return known(await App.findByRefForUpdate(deps.db, ref), ref)
+  return known(deps, await App.findByRefForUpdate(deps.db, ref), ref)
 }
 
 /** Gets the app and keeps it from being deleted until the transaction ends. */
 export async function getKeptApp(deps: Deps<Tx>, ref: string): Promise<App> {
-  return known(await App.findByRefKept(deps.db, ref), ref)
+  return known(deps, await App.findByRefKept(deps.db, ref), ref)
 }
 
-function known(app: App | undefined, ref: string): App {
-  if (!app) throw new ApiError('not_found', { detail: `No app has the code or id ${ref}` })
+async function known(deps: Deps, app: App | undefined, ref: string): Promise<App> {
+  if (!app) throw await unknownApp(deps, ref)
   return app
 }
 

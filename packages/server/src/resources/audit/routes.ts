@@ -12,11 +12,13 @@ export const auditRoutes: Route[] = [
     path: '/admin/audit',
     tag: 'Audit',
     summary: 'List audit events, newest first',
-    description: 'Events must match all filters that are given. If nothing matches, the page is empty.',
+    description:
+      'Events must match all filters that are given. If nothing matches, the page is empty. An unknown app is 404, with the ' +
+      'nearest code.',
     auth: 'system_admin',
     query: listAuditQuery,
     responses: { 200: auditPage },
-    errors: [],
+    errors: ['not_found'],
     handle: async (deps, { query }) => {
       const { items, nextCursor } = await listAuditEvents(deps, query)
       const names = await findNames(deps, items)

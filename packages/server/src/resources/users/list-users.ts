@@ -1,19 +1,22 @@
 import type { Deps } from '../../deps.ts'
 import { type Page, pageOf } from '../../lib/keyset.ts'
-import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
+import { Role } from '../../models/role.ts'
 import { User, type UserFilters, type UserRow } from '../../models/user.ts'
+import { unknownApp, unknownRole } from '../names/unknown-name.ts'
 import { type PooledUser, userOf } from './present.ts'
 import type { ListUsersRequest } from './schema.ts'
 
 /**
  * Users, newest first, who match all filters. Deleted users are shown only if `status` asks for them. A page is read in order
- * from an index that begins with the filter, so that a few matches among millions are found as fast as many.
+ * from an index that begins with the filter, so that a few matches among millions are found as fast as many. Throws `not_found`
+ * for an unknown app or role: a mistyped name must not look like a list of nobody.
  */
 export async function listUsers(deps: Deps, request: ListUsersRequest): Promise<Page<PooledUser>> {
   const { namespace, app, ...others } = request
-  const appId = app === undefined || isUuid(app) ? app : await App.findId(deps.db, app)
-  if (app !== undefined && appId === undefined) return { items: [], nextCursor: null }
+  const appId = app === undefined ? undefined : (await App.findByRef(deps.db, app))?.id
+  if (app !== undefined && appId === undefined) throw await unknownApp(deps, app)
+  if (others.role !== undefined && !(await Role.find(deps.db, others.role))) throw await unknownRole(deps, others.role)
   const filters = { ...others, appId }
   const rows =
     namespace === undefined ? await User.listPage(deps.db, filters, deps.clock()) : await usersOfPool(deps, filters, namespace)

@@ -14,10 +14,11 @@ export const userRoutes: Route[] = [
     path: '/admin/users',
     tag,
     summary: 'Search users, newest first',
+    description: 'Users must match all filters that are given. An unknown app or role is 404, with the nearest code.',
     auth: 'system_admin',
     query: listUsersQuery,
     responses: { 200: userPage },
-    errors: [],
+    errors: ['not_found'],
     handle: async (deps, { query }) => {
       const { items, nextCursor } = await listUsers(deps, query)
       return ok({ items: items.map(presentUser), next_cursor: nextCursor })
