@@ -113,6 +113,11 @@ describe('a user who registered through another app of the pool', () => {
     ]
     expect(await appsOf(outsider.user)).toEqual([through.code])
     expect((await appsOf(colleague.user)).sort()).toEqual([app.code, through.code].sort())
+    const now = service.deps.clock()
+    const proven = { email_verified_at: now, first_verified_at: now, mailbox_proven_at: now }
+    await service.deps.db('users').where({ id: outsider.user.id }).update(proven)
+    const asking = { email: outsider.user.email, password: PASSWORD, app_code: app.code }
+    expect((await service.call('POST', '/auth/access-requests', { body: asking })).status).toBe(201)
   })
 
   test('is treated alike if they are a system_admin', async () => {
