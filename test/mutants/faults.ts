@@ -584,9 +584,37 @@ const registration: PlantedFault[] = [
   {
     title: 'the allowed domains are not asked',
     file: server('resources/apps/check-policy.ts'),
-    search: '!isEmailDomainAllowed(input.email, app.allowed_email_domains)',
-    replace: '!input.email',
+    search: 'if (!takesDomain(app, input.email))',
+    replace: 'if (!input.email)',
     tests: contract('4.4-registration'),
+  },
+  {
+    title: 'the automatic grant follows the domains of its policy, not who may sign up',
+    file: server('resources/apps/check-policy.ts'),
+    search: 'return takesSignUps(app, { isInvited }) && takesDomain(app, email)',
+    replace: 'return (isInvited || app.auto_grant_on_signup) && takesDomain(app, email)',
+    tests: contract('auto-grant-policy'),
+  },
+  {
+    title: 'a system_admin enters every app without a grant',
+    file: server('lib/authority.ts'),
+    search: 'return app?.built_in === true && globalRoles.includes(SYSTEM_ADMIN)',
+    replace: 'return app !== null && globalRoles.includes(SYSTEM_ADMIN)',
+    tests: contract('users-system-admins'),
+  },
+  {
+    title: 'a grant that expires counts for the last system_admin',
+    file: server('resources/users/assert-administrable.ts'),
+    search: "return grant?.status === 'active' && grant.expires_at === null",
+    replace: "return grant?.status === 'active'",
+    tests: contract('users-system-admins'),
+  },
+  {
+    title: 'the secret of a webhook goes to another webhook of its name',
+    file: server('lib/webhook-key.ts'),
+    search: 'return JSON.stringify([name, url])',
+    replace: 'return JSON.stringify([name, url.length])',
+    tests: contract('2.2-webhook-config'),
   },
   {
     title: 'a subdomain rule takes any domain that ends alike',
@@ -661,8 +689,8 @@ const registration: PlantedFault[] = [
   {
     title: 'auto-grant brings a revoked grant back',
     file: server('resources/sessions/admit.ts'),
-    search: 'if (grant.exists || !request.app.auto_grant_on_signup) return grant',
-    replace: 'if (grant.isActive || !request.app.auto_grant_on_signup) return { ...grant, isActive: true }',
+    search: 'if (grant.exists || !(await isAutoGranted(deps, request))) return grant',
+    replace: 'if (grant.isActive || !(await isAutoGranted(deps, request))) return { ...grant, isActive: true }',
     tests: contract('4.7-grants', '4.3-auto-provisioning'),
   },
   {
