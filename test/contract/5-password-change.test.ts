@@ -71,6 +71,38 @@ test('a wrong current password changes nothing, and counts like a failed login',
   expect((await strict.login(user.email, place.code)).status).toBe(200)
 })
 
+test('strangers who lock the password keep its signed-in user from nothing', async () => {
+  const strict = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' })
+  const place = await buildApp(strict, { auto_grant_on_signup: true })
+  const { user, access_token: token } = await buildUser(strict, place)
+  for (let count = 0; count < 6; count += 1) await strict.login(user.email, place.code, { password: 'a guess' })
+  expectError(await strict.login(user.email, place.code), 'rate_limited')
+  const body = { current_password: PASSWORD, new_password: NEW_PASSWORD }
+  expect((await strict.call('POST', '/auth/password/change', { token, body })).status).toBe(200)
+  // The lock of logins is as it was.
+  strict.advance(301)
+  expectError(await strict.login(user.email, place.code, { password: NEW_PASSWORD }), 'account_locked')
+})
+
+test('wrong current passwords lock the session that sent them, no other session, and no login; an unlock ends that', async () => {
+  const strict = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: 'off' })
+  const place = await buildApp(strict, { auto_grant_on_signup: true })
+  const { user, access_token: guessing } = await buildUser(strict, place)
+  const other = (await strict.login(user.email, place.code)).body.access_token
+  const call = (token: string, current_password: string, new_password = NEW_PASSWORD) =>
+    strict.call('POST', '/auth/password/change', { token, body: { current_password, new_password } })
+  for (let count = 0; count < 3; count += 1) expectError(await call(guessing, 'a guess'), 'invalid_credentials')
+  expectError(await call(guessing, PASSWORD), 'account_locked')
+  expect((await strict.login(user.email, place.code)).status).toBe(200)
+  const changed = await call(other, PASSWORD)
+  expect(changed.status).toBe(200)
+  const key = `session:${user.id}:${claimsOf(guessing).sid}`
+  const { body } = await strict.admin('GET', '/admin/lockouts')
+  expect(body.items).toMatchObject([{ key, email: user.email, pool: null, failures: 3 }])
+  await strict.admin('POST', `/admin/users/${user.id}/unlock`)
+  expect((await strict.admin('GET', '/admin/lockouts')).body.items).toEqual([])
+})
+
 /** The token as if it was issued after the loss that ended it. Any consumer can sign one, because it holds the secret. */
 function afterwards(token: string): string {
   const claims = claimsOf(token)

@@ -14,6 +14,7 @@ const paths = [
   '/disown-email',
   '/confirm-email',
   '/undo-email-change',
+  '/delete-account',
   '/reset-password',
   '/magic-link',
   '/accept-invitation',

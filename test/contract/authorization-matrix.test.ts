@@ -81,6 +81,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'POST /auth/email/disown',
       'POST /auth/email/change/confirm',
       'POST /auth/email/change/undo',
+      'POST /auth/me/delete/confirm',
       'POST /auth/magic-link',
       'POST /auth/magic-link/consume',
       'GET /auth/sso/{provider}/start',

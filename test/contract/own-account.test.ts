@@ -1,11 +1,13 @@
 // What users change in their own account besides names and password: the e-mail address, and deleting the account.
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { assignRole, buildOrganization } from '../support/factories.ts'
+import { assignRole, buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
-import { allSent, type Mail } from '../support/mailbox.ts'
-import { auditEvents, markVerified } from '../support/rows.ts'
+import { allSent, buildMailingService, type Mail, sendNow, until } from '../support/mailbox.ts'
+import { buildSsoProvider, callbackOf, startProvider } from '../support/provider.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import {
   ADMIN_EMAIL,
   buildApp,
@@ -41,34 +43,58 @@ interface Changing {
   link: Mail
 }
 
-/** A user who has asked for another address. */
+/** A user with a proven address who has asked for another one. */
 async function buildChanging(): Promise<Changing> {
   const { user, ...tokens } = await buildUser(service, app)
   await mailbox.take(user.email)
+  await markVerified(service, user.id)
   const email = someEmail()
-  expect((await change(tokens.access_token, { email })).status).toBe(202)
+  expect((await change(tokens.access_token, { email, password: PASSWORD })).status).toBe(202)
   return { user, tokens, email, link: await mailbox.take(email) }
 }
 
 async function buildChanged(): Promise<Changing & { undoLink: Mail }> {
   const changing = await buildChanging()
-  expect((await confirm(changing.link.token)).status).toBe(200)
+  expect((await confirm(changing.link.token, { password: PASSWORD })).status).toBe(200)
   const tokens = (await refresh(changing.tokens.refresh_token)).body
   return { ...changing, tokens, undoLink: await mailbox.take(changing.user.email, /was changed/) }
 }
 
+/** A user without a password, who has just come in by a magic link. */
+async function buildPasswordless(): Promise<{ user: Json; access_token: string; refresh_token: string }> {
+  const { user } = await buildUser(service, app)
+  await mailbox.take(user.email)
+  await service.call('POST', '/auth/magic-link', { body: { email: user.email, app_code: app.code } })
+  const { token } = await mailbox.take(user.email, /^Sign in to/)
+  const { status, body } = await service.call('POST', '/auth/magic-link/consume', { body: { token } })
+  expect(status).toBe(200)
+  await mailbox.take(user.email, /was confirmed/)
+  return body
+}
+
 describe('another e-mail address', () => {
-  test('is asked for with a proof of identity', async () => {
+  test('is asked for with the password, however new the login is, and the proven old address is told at once', async () => {
     const { access_token: token, user } = await buildUser(service, app)
-    service.advance(aged)
+    await mailbox.take(user.email)
     const email = someEmail()
-    expectError(await change(token, { email }), 'fresh_login_required')
-    expectError(await change(token, { email, password: 'a wrong one' }), 'invalid_credentials')
+    for (const wait of [0, aged]) {
+      service.advance(wait)
+      expectError(await change(token, { email }), 'fresh_login_required')
+      expectError(await change(token, { email, password: 'a wrong one' }), 'invalid_credentials')
+    }
     await allSent(service)
     expect(mailbox.mailsTo(email)).toEqual([])
     expect((await change(token, { email, password: PASSWORD })).status).toBe(202)
     await mailbox.take(email)
     expect(await auditEvents(service, { event: 'email.change_requested', user_id: user.id })).toHaveLength(1)
+    await allSent(service)
+    // Nobody has shown that the old address is the user's, so it is told nothing.
+    expect(mailbox.mailsTo(user.email)).toHaveLength(1)
+
+    await markVerified(service, user.id)
+    await change(token, { email, password: PASSWORD })
+    const notice = await mailbox.take(user.email, /^Another e-mail address was asked for$/)
+    expect([notice.links, notice.text.includes('127.0.0.1')]).toEqual([[], true])
   })
 
   test('needs a code where a second factor is active', async () => {
@@ -85,9 +111,9 @@ describe('another e-mail address', () => {
     expect(link.links[0]).toMatch(/^http:\/\/127\.0\.0\.1:4000\/confirm-email\?token=gmt_/)
     expect(link.text).toMatch(/Address: 127\.0\.0\.1/)
     expect((await show(user.id)).email).toBe(user.email)
-    const confirmed = await confirm(link.token)
+    const confirmed = await confirm(link.token, { password: PASSWORD })
     expect([confirmed.status, confirmed.body]).toEqual([200, { user: { ...user, email, email_verified: true } }])
-    expectError(await confirm(link.token), 'invalid_token')
+    expectError(await confirm(link.token, { password: PASSWORD }), 'invalid_token')
     expectError(await service.call('GET', '/auth/me', { token: tokens.access_token }), 'token_revoked')
     const { status, body } = await refresh(tokens.refresh_token)
     expect([status, claimsOf(body.access_token).email]).toEqual([200, email])
@@ -103,8 +129,8 @@ describe('another e-mail address', () => {
     await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })
     const reset = await mailbox.take(user.email)
     const email = someEmail()
-    await change(tokens.access_token, { email })
-    expect((await confirm((await mailbox.take(email)).token)).status).toBe(200)
+    await change(tokens.access_token, { email, password: PASSWORD })
+    expect((await confirm((await mailbox.take(email)).token, { password: PASSWORD })).status).toBe(200)
     expectError(await service.call('POST', '/auth/email/verify', { body: { token: verification.token } }), 'invalid_token')
     const body = { token: reset.token, password: 'one of a stranger' }
     expectError(await service.call('POST', '/auth/password/reset', { body }), 'invalid_token')
@@ -114,81 +140,200 @@ describe('another e-mail address', () => {
     const other = (await buildUser(service, app)).user
     await mailbox.take(other.email)
     const { access_token: token, user } = await buildUser(service, app)
-    expect((await change(token, { email: other.email })).status).toBe(202)
+    expect((await change(token, { email: other.email, password: PASSWORD })).status).toBe(202)
     const link = await mailbox.take(other.email)
-    const refused = await confirm(link.token)
+    const refused = await confirm(link.token, { password: PASSWORD })
     expectError(refused, 'email_exists_in_pool')
     expect(JSON.stringify(refused.body)).not.toContain(other.id)
     expect((await show(user.id)).email).toBe(user.email)
     // The link was not used up: it works once the address is free.
     await service.admin('DELETE', `/admin/users/${other.id}`)
-    expect((await confirm(link.token)).status).toBe(200)
+    expect((await confirm(link.token, { password: PASSWORD })).status).toBe(200)
   })
 
   test('is none that the account has, nor one that is no address', async () => {
     const { access_token: token, user } = await buildUser(service, app)
-    expect(faultsOf(await change(token, { email: user.email.toUpperCase() }))).toEqual(['email: invalid_value'])
+    const own = { email: user.email.toUpperCase(), password: PASSWORD }
+    expect(faultsOf(await change(token, own))).toEqual(['email: invalid_value'])
     expect(faultsOf(await change(token, { email: 'nobody' }))).toEqual(['email: invalid_value'])
     expect(faultsOf(await change(token, { email: someEmail(), app_code: 'x' }))).toEqual(['app_code: unknown_field'])
   })
 
   test('of twenty confirmations at once, and of two users for one address, one passes', async () => {
     const { link } = await buildChanging()
-    const replies = await atOnce(20, () => confirm(link.token))
+    const replies = await atOnce(20, () => confirm(link.token, { password: PASSWORD }))
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
 
     const email = someEmail()
     const links: Mail[] = []
     for (let count = 0; count < 2; count += 1) {
-      await change((await buildUser(service, app)).access_token, { email })
+      await change((await buildUser(service, app)).access_token, { email, password: PASSWORD })
       links.push(await mailbox.take(email))
     }
-    const rivals = await atOnce(2, (index) => confirm(links[index]!.token))
+    const rivals = await atOnce(2, (index) => confirm(links[index]!.token, { password: PASSWORD }))
     expect(rivals.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 
   test('is dead when an admin changed the address, after 24 hours, and after a newer one', async () => {
     const [moved, old, twice] = [await buildChanging(), await buildChanging(), await buildChanging()]
     await service.admin('PATCH', `/admin/users/${moved.user.id}`, { body: { email: someEmail() } })
-    expectError(await confirm(moved.link.token), 'invalid_token')
+    expectError(await confirm(moved.link.token, { password: PASSWORD }), 'invalid_token')
     const newer = someEmail()
-    await change(twice.tokens.access_token, { email: newer })
+    await change(twice.tokens.access_token, { email: newer, password: PASSWORD })
     await mailbox.take(newer)
-    expectError(await confirm(twice.link.token), 'invalid_token')
+    expectError(await confirm(twice.link.token, { password: PASSWORD }), 'invalid_token')
     service.advance(24 * 3_600)
-    expectError(await confirm(old.link.token), 'invalid_token')
+    expectError(await confirm(old.link.token, { password: PASSWORD }), 'invalid_token')
   })
 
-  test('opens an app that asks for verified addresses with the password or a bearer, and not by the link alone', async () => {
-    const alone = await buildChanged()
-    expectError(await service.login(alone.email, asking.code), 'email_unverified')
-    const byPassword = await buildChanging()
-    expectError(await confirm(byPassword.link.token, { password: 'a guess' }), 'invalid_credentials')
-    await confirm(byPassword.link.token, { password: PASSWORD })
-    expect((await service.login(byPassword.email, asking.code)).status).toBe(200)
-    const byBearer = await buildChanging()
-    await confirm(byBearer.link.token, {}, byBearer.tokens.access_token)
-    expect((await service.login(byBearer.email, asking.code)).status).toBe(200)
+  test('is confirmed with the password or a bearer of the account, and not by the link alone, which stays good', async () => {
+    const stranger = await buildUser(service, app)
+    for (const own of ['password', 'bearer']) {
+      const { user, tokens, email, link } = await buildChanging()
+      for (const bearer of [undefined, stranger.access_token, 'x.y.z'])
+        expect(faultsOf(await confirm(link.token, {}, bearer))).toEqual(['password: required'])
+      expectError(await confirm(link.token, { password: 'a guess' }), 'invalid_credentials')
+      expect((await show(user.id)).email).toBe(user.email)
+      const evidence = own === 'password' ? [{ password: PASSWORD }] : [{}, tokens.access_token]
+      expect((await confirm(link.token, ...(evidence as [Json, string?]))).status).toBe(200)
+      expect((await service.login(email, asking.code)).status).toBe(200)
+    }
   })
 
-  test('has pages of the service: one to confirm it, and one to take it back', async () => {
+  test('whose owner clicks the link is not put on the account of a stranger, and what the owner does later is the owner’s alone', async () => {
+    const { access_token: token } = await buildUser(service, app)
+    const victim = someEmail()
+    await change(token, { email: victim, password: PASSWORD })
+    expect(faultsOf(await confirm((await mailbox.take(victim)).token))).toEqual(['password: required'])
+    expect((await service.register(victim, app.code)).status).toBe(201)
+  })
+
+  describe('is dropped by whatever raises the token version', () => {
+    const losses: Record<string, (changing: Changing) => Promise<unknown>> = {
+      'a change of the password': ({ tokens }) =>
+        service.call('POST', '/auth/password/change', {
+          token: tokens.access_token,
+          body: { current_password: PASSWORD, new_password: PASSWORD.toUpperCase() },
+        }),
+      'a logout everywhere': ({ tokens }) => service.call('POST', '/auth/logout-all', { token: tokens.access_token }),
+      'a logout by an admin': ({ user }) => service.admin('POST', `/admin/users/${user.id}/logout`),
+      'a suspension': async ({ user }) => {
+        for (const status of ['suspended', 'active'])
+          await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status } })
+      },
+      'a lost grant': ({ user }) => service.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`),
+      'a lost role': async ({ user }) => {
+        const role = await buildRole(service, 'global')
+        await assignRole(service, user.id, role)
+        await service.admin('DELETE', `/admin/users/${user.id}/roles/${role}`)
+      },
+      'a reset': async ({ user }) => {
+        await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })
+        const { token } = await mailbox.take(user.email, /^Set a new password/)
+        await service.call('POST', '/auth/password/reset', { body: { token, password: PASSWORD.toUpperCase() } })
+      },
+    }
+
+    test.each(Object.entries(losses))('%s', async (_, lose) => {
+      const changing = await buildChanging()
+      await lose(changing)
+      for (const password of [PASSWORD, PASSWORD.toUpperCase()])
+        expectError(await confirm(changing.link.token, { password }), 'invalid_token')
+      expect((await show(changing.user.id)).email).toBe(changing.user.email)
+    })
+
+    test('also while the mail waits to be sent', async () => {
+      const { user, access_token: token } = await buildUser(service, app)
+      const email = someEmail()
+      await mailbox.take(user.email)
+      await mailbox.close()
+      expect((await change(token, { email, password: PASSWORD })).status).toBe(202)
+      await service.call('POST', '/auth/logout-all', { token })
+      await mailbox.open()
+      await until(async () => {
+        service.advance(60)
+        sendNow(service)
+        return (await countRows(service, 'outbox', { kind: 'mail', status: 'pending' })) === 0
+      })
+      expect(mailbox.mailsTo(email)).toEqual([])
+    })
+  })
+
+  describe('of an account without a password', () => {
+    test('is confirmed by a link to the present address, and then by one to the new address with a bearer', async () => {
+      const { user, access_token: token } = await buildPasswordless()
+      const email = someEmail()
+      expect((await change(token, { email })).status).toBe(202)
+      const allowing = await mailbox.take(user.email, /^Allow another e-mail address/)
+      expect(allowing.links[0]).toMatch(/^http:\/\/127\.0\.0\.1:4000\/confirm-email\?token=gmt_/)
+      await allSent(service)
+      expect(mailbox.mailsTo(email)).toEqual([])
+      const allowed = await confirm(allowing.token)
+      expect([allowed.status, allowed.body.user.email]).toEqual([200, user.email])
+      expectError(await confirm(allowing.token), 'invalid_token')
+      const link = await mailbox.take(email)
+      expect(faultsOf(await confirm(link.token))).toEqual(['password: required'])
+      expectError(await confirm(link.token, { password: PASSWORD }), 'invalid_credentials')
+      expect((await confirm(link.token, {}, token)).body.user).toMatchObject({ email, email_verified: true })
+      await mailbox.take(user.email, /was changed/)
+      expect(await auditEvents(service, { event: 'email.change_allowed', user_id: user.id })).toHaveLength(1)
+    })
+
+    test('needs a login of the last ten minutes, and is dropped like any other, before and after it was allowed', async () => {
+      const { user, access_token: token, refresh_token } = await buildPasswordless()
+      const email = someEmail()
+      await change(token, { email })
+      const { token: allowing } = await mailbox.take(user.email, /^Allow/)
+      service.advance(aged)
+      expectError(await change(token, { email }), 'fresh_login_required')
+      await service.call('POST', '/auth/logout-all', { token: (await refresh(refresh_token)).body.access_token })
+      expectError(await confirm(allowing), 'invalid_token')
+
+      const other = await buildPasswordless()
+      await change(other.access_token, { email })
+      await confirm((await mailbox.take(other.user.email, /^Allow/)).token)
+      const link = await mailbox.take(email)
+      await service.admin('POST', `/admin/users/${other.user.id}/logout`)
+      expectError(await confirm(link.token, {}, other.access_token), 'invalid_token')
+    })
+  })
+
+  test('has pages of the service: to confirm it, to allow it, and to take it back', async () => {
     const { user, email, link } = await buildChanging()
-    const send = (path: string, token: string) =>
-      fetch(`${service.url}${path}`, { method: 'POST', body: new URLSearchParams({ token, password: PASSWORD }) })
-    expect(await (await fetch(`${service.url}/confirm-email?token=${link.token}`)).text()).toContain(email)
-    expect((await send('/confirm-email', link.token)).status).toBe(200)
+    const send = (path: string, token: string, extra: Record<string, string> = {}) =>
+      fetch(`${service.url}${path}`, { method: 'POST', body: new URLSearchParams({ token, ...extra }) })
+    const read = async (path: string, token: string) => (await fetch(`${service.url}${path}?token=${token}`)).text()
+    expect(await read('/confirm-email', link.token)).toContain(email)
+    expect((await send('/confirm-email', link.token)).status).toBe(400)
+    expect((await send('/confirm-email', link.token, { password: 'a guess' })).status).toBe(401)
+    expect((await send('/confirm-email', link.token, { password: PASSWORD })).status).toBe(200)
     expect((await show(user.id)).email).toBe(email)
     const { token } = await mailbox.take(user.email, /was changed/)
-    expect(await (await fetch(`${service.url}/undo-email-change?token=${token}`)).text()).toContain(user.email)
+    expect(await read('/undo-email-change', token)).toContain(user.email)
     expect((await send('/undo-email-change', token)).status).toBe(200)
     expect((await show(user.id)).email).toBe(user.email)
+
+    const passwordless = await buildPasswordless()
+    const next = someEmail()
+    await change(passwordless.access_token, { email: next })
+    const allowing = await mailbox.take(passwordless.user.email, /^Allow/)
+    expect(await read('/confirm-email', allowing.token)).toContain(next)
+    expect(await (await send('/confirm-email', allowing.token)).text()).toContain('Look into the new mailbox')
+    // The page has no session, so it shows the code for the app that has one.
+    const { token: code } = await mailbox.take(next)
+    expect(await read('/confirm-email', code)).toContain(`value="${code}"`)
+    expect(await (await send('/confirm-email', code)).text()).toContain(`value="${code}"`)
+    expect((await confirm(code, {}, passwordless.access_token)).status).toBe(200)
   })
 
   test('is not for a session without an app, whose mail would lead nowhere', async () => {
     const service = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
     const { user } = await buildUser(service, await buildApp(service))
     const { body } = await service.call('POST', '/auth/login', { body: { email: user.email, password: PASSWORD } })
-    const asked = await service.call('POST', '/auth/email/change', { token: body.access_token, body: { email: someEmail() } })
+    const asked = await service.call('POST', '/auth/email/change', {
+      token: body.access_token,
+      body: { email: someEmail(), password: PASSWORD },
+    })
     expectError(asked, 'app_code_required')
   })
 })
@@ -198,9 +343,10 @@ describe('the link to the old address', () => {
     const place = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token: token } = await buildUser(service, place)
     await mailbox.take(user.email)
+    await markVerified(service, user.id)
     const email = someEmail()
-    await change(token, { email })
-    await confirm((await mailbox.take(email)).token)
+    await change(token, { email, password: PASSWORD })
+    await confirm((await mailbox.take(email)).token, { password: PASSWORD })
     await service.admin('PATCH', `/admin/apps/${place.id}`, { body: { status: 'inactive' } })
     const mail = await mailbox.take(user.email, /was changed/)
     expect(mail.links).toEqual([`http://127.0.0.1:4000/undo-email-change?token=${mail.token}`])
@@ -230,11 +376,11 @@ describe('the link to the old address', () => {
     const { user, tokens, email: second, undoLink: first } = await buildChanged()
     const third = someEmail()
     service.advance(1)
-    await change(tokens.access_token, { email: third })
-    await confirm((await mailbox.take(third)).token)
+    await change(tokens.access_token, { email: third, password: PASSWORD })
+    await confirm((await mailbox.take(third)).token, { password: PASSWORD })
     const later = await mailbox.take(second, /was changed/)
     const fourth = someEmail()
-    await change((await refresh(tokens.refresh_token)).body.access_token, { email: fourth })
+    await change((await refresh(tokens.refresh_token)).body.access_token, { email: fourth, password: PASSWORD })
     const pending = await mailbox.take(fourth)
     // Also after the later change was undone.
     expect((await undo(later.token)).body.user.email).toBe(second)
@@ -257,32 +403,98 @@ describe('the link to the old address', () => {
     expect((await show(other.user.id)).email).toBe(other.email)
   })
 
-  test('brings back what was known of the address: the click of a stranger opens no app that asks for verified ones', async () => {
-    const planted = await buildChanged()
-    await undo(planted.undoLink.token)
-    expectError(await service.login(planted.user.email, asking.code), 'email_unverified')
+  test('goes to no address that was never proven', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const first = await mailbox.take(user.email)
+    // A stranger whose address was mistyped may have clicked.
+    await service.call('POST', '/auth/email/verify', { body: { token: first.token } })
+    const email = someEmail()
+    await change(token, { email, password: PASSWORD })
+    expect((await confirm((await mailbox.take(email)).token, { password: PASSWORD })).status).toBe(200)
+    await allSent(service)
+    expect(mailbox.mailsTo(user.email)).toHaveLength(1)
+  })
 
+  test('brings back what was known of the address: a click of earlier times opens no app that asks for proven ones', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(service, user.id)
+    await service.deps.db('users').where({ id: user.id }).update({ mailbox_proven_at: null })
     const email = someEmail()
-    await change(token, { email })
-    await confirm((await mailbox.take(email)).token)
+    await change(token, { email, password: PASSWORD })
+    await confirm((await mailbox.take(email)).token, { password: PASSWORD })
+    expect((await service.login(email, asking.code)).status).toBe(200)
     await undo((await mailbox.take(user.email, /was changed/)).token)
-    expect((await service.login(user.email, asking.code)).status).toBe(200)
+    expectError(await service.login(user.email, asking.code), 'email_unverified')
+
+    const proven = await buildChanged()
+    await undo(proven.undoLink.token)
+    expect((await service.login(proven.user.email, asking.code)).status).toBe(200)
+  })
+
+  test('removes a password, a second factor and providers that came after the change, and asks for a new password', async () => {
+    const provider = await startProvider([callbackOf('acme')])
+    const { id: providerId } = await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
+    const link = (user: Json) =>
+      service.deps.db('user_identities').insert({
+        ...{ id: randomUUID(), user_id: user.id, provider_id: providerId, subject: randomUUID() },
+        created_at: service.deps.clock(),
+      })
+    const { user, tokens, email, link: changeLink } = await buildChanging()
+    service.advance(1)
+    // Linked after the change was asked for, and before it was confirmed.
+    await link(user)
+    await confirm(changeLink.token, { password: PASSWORD })
+    const thief = (await service.login(email, app.code)).body
+    await enableTwoFactor(service, thief.access_token)
+    const passwords = { current_password: PASSWORD, new_password: 'the password of a thief' }
+    const token = thief.access_token
+    expect((await service.call('POST', '/auth/password/change', { token, body: passwords })).status).toBe(200)
+    const { token: undoing } = await mailbox.take(user.email, /was changed/)
+    expect((await undo(undoing)).status).toBe(200)
+    for (const password of [PASSWORD, passwords.new_password])
+      expectError(await service.login(user.email, app.code, { password }), 'invalid_credentials')
+    expect(await show(user.id)).toMatchObject({ email: user.email, two_factor: false, identities: [] })
+    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(0)
+    const [event] = await auditEvents(service, { event: 'credentials.removed', user_id: user.id })
+    expect(event.details).toEqual({ password: true, two_factor: true, identities: 1 })
+    expectError(await refresh(tokens.refresh_token), 'invalid_refresh_token')
+
+    const reset = await mailbox.take(user.email, /^Set a new password/)
+    const body = { token: reset.token, password: 'the password of the owner' }
+    expect((await service.call('POST', '/auth/password/reset', { body })).status).toBe(204)
+    expect((await service.login(user.email, app.code, { password: body.password })).status).toBe(200)
+  })
+
+  test('leaves what was there before the change', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    await markVerified(service, user.id)
+    const phone = await enableTwoFactor(service, token)
+    service.advance(30)
+    const email = someEmail()
+    expect((await change(token, { email, password: PASSWORD, two_factor_code: phone.code() })).status).toBe(202)
+    await confirm((await mailbox.take(email)).token, { password: PASSWORD })
+    await undo((await mailbox.take(user.email, /was changed/)).token)
+    service.advance(30)
+    expect((await service.login(user.email, app.code)).body).toEqual({ requires_2fa: true })
+    expect((await service.login(user.email, app.code, { two_factor_code: phone.code() })).status).toBe(200)
+    expect(await auditEvents(service, { event: 'credentials.removed', user_id: user.id })).toEqual([])
+    await mailbox.take(user.email, /^Set a new password/)
   })
 })
 
 describe('the end of the own account', () => {
   const remove = (token: string, body: Json = {}, at = service) => at.call('DELETE', '/auth/me', { token, body })
 
-  test('needs a proof of identity, and is what an admin’s delete is; a mail tells of it', async () => {
+  test('needs the password, however new the login is, and is what an admin’s delete is; a mail tells of it', async () => {
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
     const organization = await buildOrganization(service)
     await service.admin('PUT', `/admin/organizations/${organization.id}/members/${user.id}`, {
       body: { role_codes: ['org_member'] },
     })
-    service.advance(aged)
-    expectError(await remove(token), 'fresh_login_required')
+    for (const wait of [0, aged]) {
+      service.advance(wait)
+      expectError(await remove(token), 'fresh_login_required')
+    }
     expectError(await remove(token, { password: 'a wrong one' }), 'invalid_credentials')
     expect((await remove(token, { password: PASSWORD })).status).toBe(204)
     expectError(await me(token), 'token_revoked')
@@ -306,16 +518,86 @@ describe('the end of the own account', () => {
     await markVerified(service, user.id)
     await assignRole(service, user.id, 'system_admin')
     const second = (await service.login(user.email, 'authctl')).body
-    const replies = await atOnce(2, (index) => remove([first, second][index]!.access_token, {}, service))
+    const replies = await atOnce(2, (index) => remove([first, second][index]!.access_token, { password: PASSWORD }, service))
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 409])
   })
 
   test('of ten calls at once one deletes', async () => {
     const { user, access_token } = await buildUser(service, app)
-    const replies = await atOnce(10, () => remove(access_token))
+    const replies = await atOnce(10, () => remove(access_token, { password: PASSWORD }))
     expect(replies.filter(({ status }) => status === 204)).toHaveLength(1)
     for (const reply of replies) if (reply.status !== 204) expectError(reply, 'token_revoked')
     expect(await auditEvents(service, { event: 'user.deleted', user_id: user.id })).toHaveLength(1)
+  })
+
+  describe('without a password', () => {
+    const confirmDeletion = (token: string) => service.call('POST', '/auth/me/delete/confirm', { body: { token } })
+    const ask = async (token: string, user: Json): Promise<Mail> => {
+      const { status, body } = await remove(token)
+      expect([status, body]).toEqual([202, {}])
+      return mailbox.take(user.email, /^Delete your account/)
+    }
+
+    test('is confirmed by a link to its address, once, within an hour', async () => {
+      const { user, access_token: token } = await buildPasswordless()
+      const first = await ask(token, user)
+      const mail = await ask(token, user)
+      expect(mail.links).toEqual([`http://127.0.0.1:4000/delete-account?token=${mail.token}`])
+      expectError(await confirmDeletion(first.token), 'invalid_token')
+      expect((await me(token)).status).toBe(200)
+      const replies = await atOnce(10, () => confirmDeletion(mail.token))
+      expect(replies.filter(({ status }) => status === 204)).toHaveLength(1)
+      expect((await show(user.id)).status).toBe('deleted')
+      expectError(await me(token), 'token_revoked')
+      await mailbox.take(user.email, /was deleted/)
+
+      const late = await buildPasswordless()
+      const lateMail = await ask(late.access_token, late.user)
+      service.advance(3_600)
+      expectError(await confirmDeletion(lateMail.token), 'invalid_token')
+      expectError(await remove(late.access_token), 'token_expired')
+    })
+
+    test('needs a login of the last ten minutes, and is dropped by a logout everywhere', async () => {
+      const { user, access_token: token, refresh_token } = await buildPasswordless()
+      const mail = await ask(token, user)
+      service.advance(aged)
+      expectError(await remove(token), 'fresh_login_required')
+      await service.call('POST', '/auth/logout-all', { token: (await refresh(refresh_token)).body.access_token })
+      expectError(await confirmDeletion(mail.token), 'invalid_token')
+      expect((await show(user.id)).status).toBe('active')
+    })
+
+    test('has a page of the service, and is refused to the last system_admin', async () => {
+      const { user, access_token: token } = await buildPasswordless()
+      const mail = await ask(token, user)
+      const read = await fetch(`${service.url}/delete-account?token=${mail.token}`)
+      expect(await read.text()).toContain(user.email)
+      const done = await fetch(`${service.url}/delete-account`, {
+        method: 'POST',
+        body: new URLSearchParams({ token: mail.token }),
+      })
+      expect([done.status, await done.text()]).toEqual([200, expect.stringContaining('Your account is deleted')])
+      expect((await show(user.id)).status).toBe('deleted')
+
+      const { service: alone, mailbox: mails } = await buildMailingService()
+      await alone.admin('GET', '/admin/apps')
+      await alone.deps.db('users').where({ email: ADMIN_EMAIL }).update({ password_hash: null })
+      await alone.call('POST', '/auth/magic-link', { body: { email: ADMIN_EMAIL, app_code: 'authctl' } })
+      const link = await mails.take(ADMIN_EMAIL)
+      const admin = (await alone.call('POST', '/auth/magic-link/consume', { body: { token: link.token } })).body
+      expect((await remove(admin.access_token, {}, alone)).status).toBe(202)
+      const body = { token: (await mails.take(ADMIN_EMAIL, /^Delete/)).token }
+      expectError(await alone.call('POST', '/auth/me/delete/confirm', { body }), 'last_system_admin')
+    })
+
+    test('is not for a session without an app, whose mail would name none', async () => {
+      const service = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
+      const { user } = await buildUser(service, await buildApp(service))
+      const { body } = await service.call('POST', '/auth/login', { body: { email: user.email, password: PASSWORD } })
+      await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
+      expectError(await remove(body.access_token, {}, service), 'app_code_required')
+    })
   })
 })
 

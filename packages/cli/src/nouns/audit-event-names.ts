@@ -7,6 +7,7 @@ export const auditEventNames = [
   'app.updated',
   'audit.erased',
   'credentials.removed',
+  'email.change_allowed',
   'email.change_requested',
   'email.change_undone',
   'email.verified',

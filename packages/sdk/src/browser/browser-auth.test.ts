@@ -255,8 +255,12 @@ describe('the own account', () => {
     service.answer = () => refusal(403, 'fresh_login_required')
     expect((await errorOf(account.delete())).code).toBe('fresh_login_required')
     expect(auth.state.status).toBe('signed_in')
+    // The account has no password: a link is mailed, and nobody is signed out.
+    service.answer = () => ({ status: 202, body: {} })
+    expect(await account.delete()).toBe('mailed')
+    expect(auth.state.status).toBe('signed_in')
     service.answer = () => ({ status: 204 })
-    await account.delete({ password: 'p' })
+    expect(await account.delete({ password: 'p' })).toBe('deleted')
     expect(service.seen.at(-1)).toMatchObject({ method: 'DELETE', path: '/auth/me', body: { password: 'p' } })
     expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
     expect((await errorOf(account.delete())).code).toBe('signed_out')

@@ -9,7 +9,10 @@ export const auditEvents = {
   'app.signing_changed': 'The signing key change of an app moved a step forward or back',
   'app.updated': 'Settings of an app were changed',
   'audit.erased': 'Addresses, names or reasons were removed from audit events because a user was erased. Lists those events',
-  'credentials.removed': 'An unproven account was claimed: everything that a stranger may have put there was removed',
+  'credentials.removed':
+    'An unproven account was claimed: everything that a stranger may have put there was removed. Or a change of the e-mail ' +
+    'address was undone: the ways to sign in that are newer than the change were removed',
+  'email.change_allowed': 'The present address of an account without a password allowed a change of the e-mail address',
   'email.change_requested': 'A user asked to change the e-mail address; the new one is not confirmed yet',
   'email.change_undone': 'A change of the e-mail address was undone through the old address',
   'email.verified': 'The e-mail address of an account was verified',

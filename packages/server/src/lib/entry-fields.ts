@@ -53,3 +53,11 @@ export const proofFields = {
     description: 'A two-factor code. Required in the same case if a second factor is active',
   }),
 }
+
+/** Like `proofFields`, where the password is always required of an account that has one. */
+export const passwordProofFields = {
+  password: password.optional().meta({ description: 'Required if the account has a password' }),
+  two_factor_code: optionalTwoFactorCode.meta({
+    description: 'A two-factor code. Required if a second factor is active and no login in the last 10 minutes passed it',
+  }),
+}

@@ -3,7 +3,7 @@ import { keyedDigest } from './keyed-digest.ts'
 // The keys of the counters of failed tries. Their parts are joined by a separator that no part contains.
 
 const separator = ':'
-const kinds = { address: 'address', device: 'device', secondFactor: 'two-factor' } as const
+const kinds = { address: 'address', device: 'device', session: 'session', secondFactor: 'two-factor' } as const
 type Kind = (typeof kinds)[keyof typeof kinds]
 
 const joined = (kind: Kind, ...parts: readonly string[]): string => [kind, ...parts].join(separator)
@@ -36,6 +36,16 @@ export function deviceKey(userId: string, device: string): string {
 /** The prefix that the keys of all devices of a user have. */
 export function devicePrefix(userId: string): string {
   return joined(kinds.device, userId, '')
+}
+
+/** Wrong passwords of a signed-in user who changes the password are counted per session. */
+export function sessionKey(userId: string, sessionId: string): string {
+  return sessionPrefix(userId) + sessionId
+}
+
+/** The prefix that the keys of all sessions of a user have. */
+export function sessionPrefix(userId: string): string {
+  return joined(kinds.session, userId, '')
 }
 
 /** Wrong second-factor codes are counted per user, across all doors. */

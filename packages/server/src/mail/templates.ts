@@ -18,6 +18,8 @@ export interface MailOrigin {
   at: number
   ip: string | null
   disownLink: string
+  /** The address that the account would get. */
+  newEmail: string | null
 }
 
 export function verificationMail(app: NamedParty, link: string, { at, ip, disownLink }: MailOrigin): MailText {
@@ -57,6 +59,44 @@ export function changeMail(app: NamedParty, link: string, { at, ip }: MailOrigin
   })
 }
 
+/** Sent to the present address of an account without a password. */
+export function allowChangeMail(app: NamedParty, link: string, { at, ip, newEmail }: MailOrigin): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: `Allow another e-mail address for ${place}`,
+      parts: [
+        'Hello,',
+        `someone who is signed in to your account for ${place}, most likely you, wants to change its e-mail address to ${show(newEmail ?? '', 'another one')}. Open this link to allow that:`,
+        { link, label: 'Allow the change' },
+        'It works once, for 24 hours.',
+        `Time: ${minuteOf(at)}.`,
+        ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
+        'If this was not you, do not open the link. Set a password with "forgot password" now, which ends every session.',
+      ],
+    }
+  })
+}
+
+/** Sent to the address of an account without a password. */
+export function deletionMail(app: NamedParty, link: string, { at, ip }: MailOrigin): MailText {
+  return renderMail((show) => {
+    const place = show(app.name, app.code)
+    return {
+      subject: `Delete your account for ${place}`,
+      parts: [
+        'Hello,',
+        `someone who is signed in to your account for ${place}, most likely you, wants to delete it. Open this link to delete the account:`,
+        { link, label: 'Delete the account' },
+        'It works once, for one hour.',
+        `Time: ${minuteOf(at)}.`,
+        ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
+        'If this was not you, do not open the link. Set a password with "forgot password" now, which ends every session.',
+      ],
+    }
+  })
+}
+
 /** Sent to the previous address of an account. */
 export function undoMail(app: NamedParty, link: string, { at, ip }: MailOrigin): MailText {
   return renderMail((show) => {
@@ -68,9 +108,9 @@ export function undoMail(app: NamedParty, link: string, { at, ip }: MailOrigin):
         `the e-mail address of your account for ${place} was changed to another one.`,
         `Time: ${minuteOf(at)}.`,
         ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
-        'If this was not you, open this link: it brings this address back and ends every session of the account.',
+        'If this was not you, open this link: it brings this address back, ends every session of the account, and removes the password, the second factor and the providers that came after the change.',
         { link, label: 'Undo the change' },
-        'It works once, for 72 hours. Then set a new password with "forgot password", and tell the people who run the service.',
+        'It works once, for 72 hours. Then set a new password with the mail that you get, and tell the people who run the service.',
       ],
     }
   })
@@ -170,6 +210,7 @@ export const noticePurposes = [
   'two_factor_removed',
   'two_factor_locked',
   'credentials_removed',
+  'email_change_requested',
   'identity_linked',
   'identity_unlinked',
   'identity_removed',
@@ -219,6 +260,15 @@ const whatChanged = (provider: string): Record<NoticePurpose, Change> => ({
       'that the address is theirs, so its password, its second factor, its linked providers, its names, its organization memberships ' +
       'and its sessions were removed.',
     advice: 'To sign in with a password again, ask for a new one with "forgot password".',
+  },
+  email_change_requested: {
+    subject: 'Another e-mail address was asked for',
+    sentence:
+      'someone who knows the password of your account asked to change its e-mail address. Nothing changes until the new address is ' +
+      'confirmed; then you get another mail here, with a link that undoes the change.',
+    advice:
+      'If this was not you, set a new password with "forgot password" now, which also drops the change, and tell the people who run ' +
+      'the service.',
   },
   identity_linked: {
     subject: 'A way to sign in was added',

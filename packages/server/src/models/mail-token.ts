@@ -7,7 +7,7 @@ const appByHash = new Statement<{ code: string }>(
 )
 
 const spendableColumns = [
-  ...(['token_hash', 'user_id', 'email', 'account_email', 'mailbox_proven_at', 'app_id'] as const),
+  ...(['token_hash', 'user_id', 'purpose', 'email', 'account_email', 'new_email', 'mailbox_proven_at', 'app_id'] as const),
   ...(['redirect_url', 'created_at', 'expires_at'] as const),
 ] as const
 
@@ -18,15 +18,25 @@ export class MailToken extends BaseModel {
 
   declare token_hash: string
   declare user_id: string
-  declare purpose: 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
+  declare purpose:
+    | 'verify_email'
+    | 'reset_password'
+    | 'magic_link'
+    | 'allow_email_change'
+    | 'change_email'
+    | 'undo_email_change'
+    | 'delete_account'
   /** Where the mail went. */
   declare email: string
   /** The address that the account must still have. Null for a token that undoes a change, whatever the address is by then. */
   declare account_email: string | null
+  /** The address that the account would get, for a token that was mailed to the present one. */
+  declare new_email: string | null
   /** The `mailbox_proven_at` of the address that an undo restores. */
   declare mailbox_proven_at: number | null
   declare app_id: string
   declare redirect_url: string | null
+  /** For a change of the address and its undo: when the user asked for the change. */
   declare created_at: number
   declare expires_at: number
   declare spent_at: number | null
@@ -38,11 +48,11 @@ export class MailToken extends BaseModel {
   static async findSpendable(
     db: Db,
     hash: string,
-    purpose: MailToken['purpose'],
+    purposes: readonly MailToken['purpose'][],
     now: number,
   ): Promise<SpendableToken | undefined> {
     return MailToken.#spendable(db, hash, now)
-      .where({ purpose })
+      .whereIn('purpose', [...purposes])
       .first(...spendableColumns)
   }
 
@@ -61,6 +71,14 @@ export class MailToken extends BaseModel {
     const ofUser = rowsOf(MailToken, db).where({ user_id: userId })
     if (purposes) ofUser.whereIn('purpose', purposes)
     await ofUser.whereNull('spent_at').delete()
+  }
+
+  /**
+   * Drops a change of the address, or a deletion, that the user asked for and has not confirmed. Whatever raises the token version
+   * calls it: a thief who asked must not be left with a link once the owner has acted.
+   */
+  static async dropPending(db: Tx, userId: string): Promise<void> {
+    await MailToken.deleteUnspent(db, userId, ['allow_email_change', 'change_email', 'delete_account'])
   }
 
   /** Deletes the unspent tokens of a user for one purpose. */
@@ -91,7 +109,7 @@ export class MailToken extends BaseModel {
   }
 }
 
-type MailTokenRow = Pick<MailToken, (typeof spendableColumns)[number] | 'purpose' | 'spent_at'>
+type MailTokenRow = Pick<MailToken, (typeof spendableColumns)[number] | 'spent_at'>
 
 /** The columns that spending a token needs. */
 export type SpendableToken = Pick<MailToken, (typeof spendableColumns)[number]>

@@ -33,7 +33,7 @@ export class SecondFactor extends BaseModel {
   }
 
   /** The second factor that the user set up, active or not. */
-  static async findByUser(db: Db, userId: string): Promise<FactorRow | undefined> {
+  static async findByUser(db: Db, userId: string): Promise<(FactorRow & Pick<SecondFactor, 'created_at'>) | undefined> {
     return rowsOf(SecondFactor, db).where({ user_id: userId }).first()
   }
 

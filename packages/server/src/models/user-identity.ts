@@ -23,9 +23,9 @@ export class UserIdentity extends BaseModel {
   /** Every read of an identity includes it. */
   declare provider: SsoProvider
 
-  /** Returns how many it deleted. */
-  static async deleteOfUser(db: Tx, userId: string): Promise<number> {
-    return rowsOf(UserIdentity, db).where({ user_id: userId }).delete()
+  /** Deletes those that were linked since then. Returns how many it deleted. */
+  static async deleteOfUser(db: Tx, userId: string, since = 0): Promise<number> {
+    return rowsOf(UserIdentity, db).where({ user_id: userId }).where('created_at', '>=', since).delete()
   }
 
   static async insert(
@@ -54,8 +54,9 @@ export class UserIdentity extends BaseModel {
     return rowsOf(UserIdentity, db).where({ provider_id, subject }).pluck('user_id')
   }
 
-  static async listSubjects(db: Db, userId: string): Promise<Pick<UserIdentity, 'provider_id' | 'subject'>[]> {
-    return rowsOf(UserIdentity, db).where({ user_id: userId }).select('provider_id', 'subject')
+  static async listSubjects(db: Db, userId: string, since = 0): Promise<Pick<UserIdentity, 'provider_id' | 'subject'>[]> {
+    const linked = rowsOf(UserIdentity, db).where({ user_id: userId }).where('created_at', '>=', since)
+    return linked.select('provider_id', 'subject')
   }
 
   /** Whether any user is linked with the provider. */

@@ -1,31 +1,49 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
-import type { Actor, RequestOrigin } from '../../lib/caller.ts'
+import type { Actor } from '../../lib/caller.ts'
 import { requestMail } from '../../resources/mail/request-mail.ts'
 import { confirmEmailChange } from '../email/confirm-email-change.ts'
 import { verifyEmail } from '../email/verify-email.ts'
 import type { MailLink } from './describe-mail-link.ts'
 import type { ConfirmForm } from './schema.ts'
 
-const confirmations = { verify_email: verifyEmail, change_email: confirmEmailChange }
+interface Confirmation {
+  link: MailLink
+  form: ConfirmForm
+}
 
 /**
- * Confirms the address of a link, with the password if the page asks for it. Throws `invalid_token`. A missing or wrong password
- * throws what it throws at a login, and leaves the token unspent.
+ * Verifies the address of a link, with the password if the account has one. A reader who does not know it gets a mail to set
+ * another instead, and the link stays good. Throws `invalid_token`. A missing or wrong password throws what it throws at a login,
+ * and leaves the token unspent.
  */
 export async function confirmEmail(
   deps: Deps<Pool>,
-  purpose: keyof typeof confirmations,
-  { link, form }: { link: MailLink; form: ConfirmForm },
+  { link, form }: Confirmation,
   actor: Actor,
-): Promise<void> {
-  const { token, password } = form
-  if (link.asksPassword && password === '') throw fieldError('password', 'required', 'is required')
-  await confirmations[purpose](deps, { token, password: link.asksPassword ? password : undefined }, actor)
+): Promise<'confirmed' | 'reset_mailed'> {
+  const { email, app, redirectUrl } = link
+  if (form.forgot !== '') {
+    const mail = { email, app_code: app.code, redirect_url: redirectUrl ?? undefined }
+    await requestMail(deps, 'reset_password', mail, actor.origin)
+    return 'reset_mailed'
+  }
+  await verifyEmail(deps, { token: form.token, password: passwordOf(link, form) }, actor)
+  return 'confirmed'
 }
 
-/** Mails the reader of a link another one that sets a new password. Throws what `requestMail` throws. */
-export async function mailReset(deps: Deps<Pool>, { app, email, redirectUrl }: MailLink, origin: RequestOrigin): Promise<void> {
-  await requestMail(deps, 'reset_password', { email, app_code: app.code, redirect_url: redirectUrl ?? undefined }, origin)
+/**
+ * Confirms the new address of a link with the password, or allows a change at the present address. Throws what
+ * `confirmEmailChange` throws.
+ */
+export async function confirmChange(deps: Deps<Pool>, { link, form }: Confirmation, actor: Actor): Promise<void> {
+  const password = link.newEmail === null ? passwordOf(link, form) : undefined
+  await confirmEmailChange(deps, { token: form.token, password }, actor)
+}
+
+/** The password that a link asks for. Undefined for an account that has none. */
+function passwordOf({ asksPassword }: MailLink, { password }: ConfirmForm): string | undefined {
+  if (asksPassword && password === '') throw fieldError('password', 'required', 'is required')
+  return asksPassword ? password : undefined
 }

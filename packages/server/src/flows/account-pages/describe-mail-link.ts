@@ -14,6 +14,8 @@ export interface MailLink {
   asksPassword: boolean
   /** The address that the mail was sent to. */
   email: string
+  /** The address that the account would get, if the mail asks for that at the present one. */
+  newEmail: string | null
   /**
    * Where the user continues: the URL that the request for the mail named, if the app still allows it. Never taken from the link.
    */
@@ -23,13 +25,13 @@ export interface MailLink {
 }
 
 /** Reads a token without spending it. Throws `invalid_token`, whatever is wrong with it. */
-export async function describeMailLink(deps: Deps, token: string, purpose: TokenPurpose): Promise<MailLink> {
-  const found = await getMailToken(deps, token, purpose)
-  const { email, app_id: appId, redirect_url: asked, expires_at: expiresAt } = found
+export async function describeMailLink(deps: Deps, token: string, ...purposes: TokenPurpose[]): Promise<MailLink> {
+  const found = await getMailToken(deps, token, ...purposes)
+  const { email, new_email: newEmail, app_id: appId, redirect_url: asked, expires_at: expiresAt } = found
   const app = await getApp(deps, appId)
   const isAllowed = asked !== null && matchesRedirectUrl(asked, app.allowed_redirect_urls)
   const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
   const asksPassword = (await getUser(deps, found.user_id)).password_hash !== null
   const named = { name: app.name, code: app.code }
-  return { app: named, asksPassword, email, redirectUrl: isAllowed ? asked : null, minutesLeft }
+  return { app: named, asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
 }

@@ -1,7 +1,8 @@
 import { type WebPage, webPage } from '../../http/page.ts'
 import { validate } from '../../http/validate.ts'
 import { choosePassword } from './choose-password.ts'
-import { confirmEmail, mailReset } from './confirm-email.ts'
+import { confirmChange, confirmEmail } from './confirm-email.ts'
+import { deleteByLink } from './delete-by-link.ts'
 import { describeInvitation } from './describe-invitation.ts'
 import { describeMailLink } from './describe-mail-link.ts'
 import { disownByLink } from './disown-by-link.ts'
@@ -9,6 +10,10 @@ import { enterByInvitation } from './enter-by-invitation.ts'
 import { handOverLogin } from './hand-over-login.ts'
 import { enteredView, invitationView } from './invitation-views.ts'
 import {
+  changeAllowedView,
+  changeView,
+  deletedView,
+  deletionView,
   disownedView,
   disownView,
   loginCodeView,
@@ -31,48 +36,72 @@ export const accountPages: WebPage[] = [
   disownEmailPage(),
   confirmChangePage(),
   undoChangePage(),
+  deleteAccountPage(),
   resetPasswordPage(),
   magicLinkPage(),
   acceptInvitationPage(),
 ]
 
 function verifyEmailPage(): WebPage {
-  const advice =
-    'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.'
-  return confirmationPage({ path: '/verify-email', purpose: 'verify_email', advice })
-}
-
-function confirmChangePage(): WebPage {
-  const advice = 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.'
-  return confirmationPage({ path: '/confirm-email', purpose: 'change_email', advice })
-}
-
-/** A page that confirms an address. It asks for the password of the account, if there is one, since a link alone proves nothing. */
-function confirmationPage({
-  path,
-  purpose,
-  advice,
-}: {
-  path: string
-  purpose: 'verify_email' | 'change_email'
-  advice: string
-}): WebPage {
+  const path = '/verify-email'
   return webPage({
     path,
-    advice,
-    show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, purpose)),
+    advice:
+      'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.',
+    show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
     form: confirmForm,
     async submit(deps, { form, origin }) {
-      const link = await describeMailLink(deps, form.token, purpose)
+      const link = await describeMailLink(deps, form.token, 'verify_email')
       try {
-        if (form.forgot !== '') {
-          await mailReset(deps, link, origin)
-          return resetMailedView(link)
-        }
-        await confirmEmail(deps, purpose, { link, form }, { caller: undefined, origin })
-        return verifiedView(link)
+        const outcome = await confirmEmail(deps, { link, form }, { caller: undefined, origin })
+        return outcome === 'confirmed' ? verifiedView(link) : resetMailedView(link)
       } catch (error) {
         return verifyView({ path, token: form.token }, link, refusalOf(error))
+      }
+    },
+  })
+}
+
+/**
+ * For both links of a change of the address. The holder of an account without a password allows the change at the present
+ * address, and confirms the new one in the app, since this page has no session that could show whose account it is.
+ */
+function confirmChangePage(): WebPage {
+  const path = '/confirm-email'
+  const purposes = ['change_email', 'allow_email_change'] as const
+  return webPage({
+    path,
+    advice: 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.',
+    show: async (deps, { token }) => changeView({ path, token }, await describeMailLink(deps, token, ...purposes)),
+    form: confirmForm,
+    async submit(deps, { form, origin }) {
+      const place = { path, token: form.token }
+      const link = await describeMailLink(deps, form.token, ...purposes)
+      if (link.newEmail === null && !link.asksPassword) return changeView(place, link)
+      try {
+        await confirmChange(deps, { link, form }, { caller: undefined, origin })
+        return link.newEmail === null ? verifiedView(link) : changeAllowedView(link, link.newEmail)
+      } catch (error) {
+        return changeView(place, link, refusalOf(error))
+      }
+    },
+  })
+}
+
+function deleteAccountPage(): WebPage {
+  const path = '/delete-account'
+  return webPage({
+    path,
+    advice: 'If you already deleted the account, you are done. If not, ask again where you are signed in.',
+    show: async (deps, { token }) => deletionView({ path, token }, await describeMailLink(deps, token, 'delete_account')),
+    form: tokenForm,
+    async submit(deps, { form: { token }, origin }) {
+      const link = await describeMailLink(deps, token, 'delete_account')
+      try {
+        await deleteByLink(deps, token, { caller: undefined, origin })
+        return deletedView(link)
+      } catch (error) {
+        return deletionView({ path, token }, link, refusalOf(error))
       }
     },
   })

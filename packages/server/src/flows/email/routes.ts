@@ -1,5 +1,5 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
+import { passwordNote, proofErrors } from '../entry/require-fresh-proof.ts'
 import { confirmEmailChange } from './confirm-email-change.ts'
 import { disownEmail } from './disown-email.ts'
 import { requestEmailChange } from './request-email-change.ts'
@@ -22,9 +22,10 @@ export const emailRoutes: Route[] = [
     tag: 'Account mail',
     summary: 'Verify an e-mail address with the token from a mail',
     description:
-      'For apps with `require_verified_email`, the caller must also prove that the account is theirs: with its `password`, or ' +
-      'with the bearer of one of its sessions. Without that proof, the address is verified, but such apps stay closed until a ' +
-      'magic link, a password reset or a trusted provider proves the mailbox. A wrong password does not spend the token.',
+      'To prove the account, the caller must also show that it is theirs: with its `password`, or with the bearer of one of its ' +
+      'sessions. Without that, the address is verified, but the account stays unproven: apps with `require_verified_email` stay ' +
+      'closed, and the first magic link, password reset or trusted provider takes the account over. A wrong password does not ' +
+      'spend the token.',
     auth: 'public',
     body: verifyEmailBody,
     responses: { 200: verifiedUser },
@@ -54,7 +55,7 @@ export const emailRoutes: Route[] = [
     path: '/auth/email/change',
     tag: 'Account',
     summary: 'Request a change of the e-mail address',
-    description: `Mails a link to the new address. Nothing changes until the link is opened. ${proofNote}`,
+    description: `Mails a link to the new address, and tells the present one if it is proven. Nothing changes until the new address is confirmed. For an account without a password, which needs a login in the last 10 minutes, a link to the present address comes first: it allows the change, and then the mail to the new address is sent. ${passwordNote}`,
     auth: 'user',
     body: changeEmailBody,
     responses: { 202: changeRequested },
@@ -70,9 +71,9 @@ export const emailRoutes: Route[] = [
     tag: 'Account mail',
     summary: 'Change the e-mail address with the token from a mail',
     description:
-      'Sessions continue. The old address gets a notice with a link that undoes the change for 72 hours. As with ' +
-      '`POST /auth/email/verify`, apps with `require_verified_email` only open if the request also has the `password` or a ' +
-      'bearer of the account.',
+      'Requires the `password` of the account or a bearer of one of its sessions. Sessions continue. The old address, if it was ' +
+      'proven, gets a mail with a link that undoes the change for 72 hours. The token of a mail that asks an account without a ' +
+      'password to allow a change needs neither: it changes nothing yet, and the mail to the new address is sent.',
     auth: 'public',
     body: confirmChangeBody,
     responses: { 200: verifiedUser },
@@ -87,7 +88,9 @@ export const emailRoutes: Route[] = [
     path: '/auth/email/change/undo',
     tag: 'Account mail',
     summary: 'Undo a change of the e-mail address with the token from the notice',
-    description: 'Restores the old address, whatever changed since. Ends every session of the account, in every app.',
+    description:
+      'Restores the old address, whatever changed since. Ends every session of the account, in every app, removes the password, ' +
+      'second factor and providers that came after the change, and mails a link to set a new password.',
     auth: 'public',
     body: undoChangeBody,
     responses: { 200: verifiedUser },

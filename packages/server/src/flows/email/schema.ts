@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { password, proofFields } from '../../lib/entry-fields.ts'
+import { password, passwordProofFields } from '../../lib/entry-fields.ts'
 import { email } from '../../lib/fields.ts'
 import { userRecord } from '../../lib/records.ts'
 import { mailToken } from '../../mail/fields.ts'
@@ -16,8 +16,15 @@ export const verifyEmailBody = z
 export const disownEmailBody = z.object({ token: mailToken }).meta({ id: 'DisownEmail' })
 export const verifiedUser = z.object({ user: userRecord })
 
-export const changeEmailBody = z.strictObject({ email, ...proofFields }).meta({ id: 'ChangeEmail' })
+export const changeEmailBody = z.strictObject({ email, ...passwordProofFields }).meta({ id: 'ChangeEmail' })
 export type ChangeEmailInput = z.output<typeof changeEmailBody>
-export const confirmChangeBody = verifyEmailBody.meta({ id: 'ConfirmEmailChange' })
+export const confirmChangeBody = z
+  .object({
+    token: mailToken,
+    password: password
+      .optional()
+      .meta({ description: 'Password of the account. Required unless a bearer of the account is sent' }),
+  })
+  .meta({ id: 'ConfirmEmailChange' })
 export const undoChangeBody = z.object({ token: mailToken }).meta({ id: 'UndoEmailChange' })
 export const changeRequested = z.object({})

@@ -2,11 +2,14 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { isUnproven, verifiedByLink } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { MailToken } from '../../models/mail-token.ts'
+import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { removeIdentities } from '../../resources/identities/remove-identity.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
+import { clearSecondFactorSince } from '../../resources/second-factors/remove-second-factor.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { changeUser } from '../../resources/users/change-user.ts'
 import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
@@ -17,8 +20,9 @@ import type { Verified } from './verify-email.ts'
 
 /**
  * Undoes a change of the address for a user who can read mail to the old one, and ends every session. It overrides all later
- * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. Links mailed since the
- * change are dead; links that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
+ * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. Ways to sign in that
+ * came since the change was asked for are removed, and a mail asks for a new password. Links mailed since then are dead; links
+ * that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
  */
 export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'undo_email_change')
@@ -33,6 +37,9 @@ export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Ac
     await User.update(deps.db, userId, verification)
     await MailToken.deleteUnspentSince(deps.db, userId, found.created_at)
     await recordEvent(deps, { event: 'email.change_undone', actor, userId, appId })
+    await removeNewCredentials(deps, before, found, actor)
+    // The thief knew the password, or the account had none.
+    await addTokenMail(deps, { purpose: 'reset_password', email, appId, userId }, actor.origin)
     const user = presentUser(await getUser(deps, userId))
     await raiseTokenVersion(deps, { userId, appId: null, reason: 'email.change_undone' })
     return { user, redirectUrl: null }
@@ -46,4 +53,22 @@ async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUs
     const meets = [other.namespace, ...other.tags].some((pool) => pools.includes(pool))
     if (other.id !== id && meets && isUnproven(other)) await closeAccount(deps, other.id, actor, { reason: 'disowned' })
   }
+}
+
+/** Removes the password, the second factor and the identities that are newer than the change. */
+async function removeNewCredentials(
+  deps: Deps<Tx>,
+  { id: userId, password_hash: hash, password_set_at: setAt }: PooledUser,
+  { created_at: since, app_id: appId }: SpendableToken,
+  actor: Actor,
+): Promise<void> {
+  const lost = {
+    // The change itself needed the password, so one of that very moment is not newer.
+    password: hash !== null && setAt !== null && setAt > since,
+    two_factor: await clearSecondFactorSince(deps, userId, since),
+    identities: await removeIdentities(deps, userId, since),
+  }
+  if (lost.password) await User.update(deps.db, userId, { password_hash: null, password_set_at: null })
+  if (lost.password || lost.two_factor || lost.identities > 0)
+    await recordEvent(deps, { event: 'credentials.removed', actor, userId, appId, details: lost })
 }

@@ -12,43 +12,60 @@ import { passSecondFactor } from '../../resources/second-factors/pass-second-fac
 import { getUser } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { verifyPassword } from './verify-password.ts'
-import { byPassword } from './way-in.ts'
+import { byPassword, bySession } from './way-in.ts'
 import { withAttempt } from './with-attempt.ts'
 
 /**
  * Asks a logged-in user for the credentials again, so that a stolen access token is not enough. Guesses are limited, counted and
- * answered like those at a password login through an app that sees the user's pools. Success clears no failures: only a complete
- * login does. Checks only the credentials that are given, and a code only if a second factor is active. Throws `rate_limited`,
- * `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
+ * answered like those at a password login through an app that sees the user's pools. With `countsPerSession` they count against
+ * the session instead: neither do strangers who lock the password of the address bar its user, nor do guesses bar a login. Success
+ * clears no failures: only a complete login does. Checks only the credentials that are given, and a code only if a second factor
+ * is active. Throws `rate_limited`, `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
  */
 export async function proveAgain(
   deps: Deps<Pool>,
-  { caller, password, code }: { caller: UserCaller; password?: string | undefined; code?: string | undefined },
+  {
+    caller,
+    password,
+    code,
+    countsPerSession = false,
+  }: { caller: UserCaller; password?: string | undefined; code?: string | undefined; countsPerSession?: boolean },
   actor: Actor,
 ): Promise<void> {
   await limitUser(deps, caller)
   const user = await getUser(deps, caller.userId)
-  await tryCredentials(deps, { user, appId: caller.appId, password, code }, actor)
+  const sessionId = countsPerSession ? caller.sessionId : undefined
+  await tryCredentials(deps, { user, appId: caller.appId, sessionId, password, code }, actor)
 }
 
-/** Like `proveAgain`, but without the limit per user, for a caller who has no session. */
+interface TriedCredentials {
+  user: PooledUser
+  appId: string | null
+  sessionId?: string | undefined
+  password?: string | undefined
+  code?: string | undefined
+}
+
+/**
+ * Like `proveAgain`, but without the limit per user, also for a caller who has no session. With a session, guesses count against
+ * that alone.
+ */
 export async function tryCredentials(
   deps: Deps<Pool>,
-  {
-    user,
-    appId,
-    password,
-    code,
-  }: { user: PooledUser; appId: string | null; password?: string | undefined; code?: string | undefined },
+  { user, appId, sessionId, password, code }: TriedCredentials,
   actor: Actor,
 ): Promise<void> {
   const app = appId === null ? null : { id: appId }
+  const way =
+    sessionId === undefined
+      ? byPassword(deps, { email: user.email, pools: poolsOf([user]), user, users: [user] })
+      : bySession(deps, user, sessionId)
   await withAttempt(
     deps,
     {
       target: { email: user.email, user, app },
-      way: () => byPassword(deps, { email: user.email, pools: poolsOf([user]), user, users: [user] }),
-      async prove(_, { attempt, way }) {
+      way: () => way,
+      async prove(_, { attempt }) {
         if (password !== undefined) await verifyPassword(deps, password, user, hashLineOf(actor))
         if (code !== undefined) await passSecondFactor(deps, user, code, actor)
         await assertNotLocked(deps, code === undefined ? way.lockKeys : [...way.lockKeys, secondFactorKey(user.id)])

@@ -15,6 +15,12 @@ export const proofErrors = [
   'rate_limited',
 ] as const satisfies ErrorCode[]
 
+/** For routes that set `asksPassword`. */
+export const passwordNote =
+  'Always requires the `password` of the account, if it has one, so that an access token alone is never enough. Also requires ' +
+  '`two_factor_code` if a second factor is active, unless a login in the last 10 minutes passed it. Wrong credentials count as ' +
+  'a failed login.'
+
 export const proofNote =
   'Requires a login in the last 10 minutes, with the second factor if one is active. A refresh does not count as a login. ' +
   'Otherwise the body must have `password`, and `two_factor_code` if a second factor is active. Wrong credentials count as ' +
@@ -26,18 +32,23 @@ interface Identity {
   factor: FactorRow | undefined
   password?: string | undefined
   code?: string | undefined
+  /** Whether the password is required even right after a login. */
+  asksPassword?: boolean
 }
 
 /**
  * Call this before you add or remove a way to sign in: a stolen access token must not be enough to lock the owner out. Requires
  * that the session began, or the user proved who they are, in the last few minutes. Otherwise requires the password, and a code
  * if a second factor is active. Credentials are checked whenever they are given, and a complete set is noted in the session.
+ * With `asksPassword` the password is always required.
  * Throws `fresh_login_required`, and what `proveAgain` throws.
  */
 export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, actor: Actor): Promise<void> {
-  const { caller, factor, password, code } = identity
+  const { caller, factor, password, code, asksPassword = false } = identity
   const now = deps.clock()
   const isComplete = password !== undefined && (factor === undefined || code !== undefined)
+  if (asksPassword && password === undefined)
+    throw new ApiError('fresh_login_required', { detail: 'password: is required, even right after a login' })
   const refusal = isComplete
     ? undefined
     : caller.authority.refuseCredentialChange({ now, factorSince: factor?.activated_at ?? null })

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { keyedDigest } from '../../lib/keyed-digest.ts'
-import { addressKeys, deviceKey } from '../../lib/lock-keys.ts'
+import { addressKeys, deviceKey, sessionKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
@@ -38,6 +38,14 @@ export function byPassword(
 export function byKnownDevice(deps: Deps, { id, email }: PooledUser, device: string): WayIn {
   const key = deviceKey(id, device)
   return { limitKey: limitKey(deps, email, 'device', device), lockKeys: [key], clearedKeys: [key], device: key }
+}
+
+/**
+ * For a signed-in user who changes the password. Strangers cannot count against a session, so those who lock the password of the
+ * address do not keep its user from changing it.
+ */
+export function bySession(deps: Deps, { id, email }: PooledUser, sessionId: string): WayIn {
+  return { limitKey: limitKey(deps, email, 'session', sessionId), lockKeys: [sessionKey(id, sessionId)], clearedKeys: [] }
 }
 
 /** The way in with something that cannot be guessed. Only a second-factor code can be wrong. */

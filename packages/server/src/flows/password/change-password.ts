@@ -35,7 +35,7 @@ export async function changePassword(
   const { email, password_hash: oldHash } = await getUser(deps, caller.userId)
   const fault = passwordFault(input.new_password, email, deps.passwordBlocklist)
   if (fault) throw fieldError('new_password', fault.code, fault.message)
-  await proveAgain(deps, { caller, password: input.current_password }, actor)
+  await proveAgain(deps, { caller, password: input.current_password, countsPerSession: true }, actor)
   const newHash = await deps.passwords.hash(input.new_password, hashLineOf(actor))
 
   return transaction(deps, async (deps) => {

@@ -1,8 +1,8 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
-import { deleteSelf } from './delete-self.ts'
+import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
+import { passwordNote, proofErrors } from '../entry/require-fresh-proof.ts'
+import { confirmDeletion, deleteSelf } from './delete-self.ts'
 import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
-import { deleteSelfBody, profile, updateSelfBody } from './schema.ts'
+import { confirmDeletionBody, deleteSelfBody, deletionMailed, profile, updateSelfBody } from './schema.ts'
 import { updateSelf } from './update-self.ts'
 
 export const profileRoutes: Route[] = [
@@ -36,13 +36,26 @@ export const profileRoutes: Route[] = [
     path: '/auth/me',
     tag: 'Account',
     summary: 'Delete your account',
-    description: `Works like a deletion by an admin: frees the e-mail and invalidates every token, in every app. The user is notified by mail. ${proofNote}`,
+    description: `Works like a deletion by an admin: frees the e-mail and invalidates every token, in every app. The user is notified by mail. For an account without a password, which needs a login in the last 10 minutes, 202: a link that deletes it is mailed to its address. ${passwordNote}`,
     auth: 'user',
     body: deleteSelfBody,
+    responses: { 202: deletionMailed, 204: null },
+    errors: [...proofErrors, 'app_code_required', 'invalid_two_factor_code', 'last_system_admin'],
+    handle: async (deps, { body, caller, origin }) =>
+      (await deleteSelf(deps, body, caller, { caller, origin })) === 'mailed' ? accepted() : noContent(),
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/me/delete/confirm',
+    tag: 'Account mail',
+    summary: 'Delete an account without a password, with the token from the mail',
+    description: 'The mail is sent by `DELETE /auth/me`.',
+    auth: 'public',
+    body: confirmDeletionBody,
     responses: { 204: null },
-    errors: [...proofErrors, 'invalid_two_factor_code', 'last_system_admin'],
-    handle: async (deps, { body, caller, origin }) => {
-      await deleteSelf(deps, body, caller, { caller, origin })
+    errors: ['invalid_token', 'last_system_admin'],
+    handle: async (deps, { body, origin }) => {
+      await confirmDeletion(deps, body.token, { caller: undefined, origin })
       return noContent()
     },
   }),

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { proofFields } from '../../lib/entry-fields.ts'
+import { passwordProofFields } from '../../lib/entry-fields.ts'
 import { name } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
+import { mailToken } from '../../mail/fields.ts'
 
 /** A user's own account, as the user sees it. */
 export const profile = z
@@ -25,5 +26,7 @@ const ownName = z
 export const updateSelfBody = z.strictObject({ first_name: ownName, last_name: ownName }).meta({ id: 'UpdateProfile' })
 export type UpdateSelfInput = z.output<typeof updateSelfBody>
 
-export const deleteSelfBody = z.strictObject(proofFields).meta({ id: 'DeleteOwnAccount' })
+export const deleteSelfBody = z.strictObject(passwordProofFields).meta({ id: 'DeleteOwnAccount' })
 export type DeleteSelfInput = z.output<typeof deleteSelfBody>
+export const deletionMailed = z.object({})
+export const confirmDeletionBody = z.object({ token: mailToken }).meta({ id: 'ConfirmDeletion' })

@@ -60,9 +60,12 @@ async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: Notic
   await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider.code } })
 }
 
-/** Unlinks a claimed account from all providers, and ends its incomplete logins with them. Returns the number of identities. */
-export async function removeIdentities(deps: Deps<Tx>, userId: string): Promise<number> {
-  const linked = await UserIdentity.listSubjects(deps.db, userId)
+/**
+ * Unlinks an account from all providers, or from those that were linked since then, and ends its incomplete logins with them.
+ * Returns the number of identities.
+ */
+export async function removeIdentities(deps: Deps<Tx>, userId: string, since = 0): Promise<number> {
+  const linked = await UserIdentity.listSubjects(deps.db, userId, since)
   for (const subject of linked) await SsoLogin.deleteUnspent(deps.db, subject)
-  return UserIdentity.deleteOfUser(deps.db, userId)
+  return UserIdentity.deleteOfUser(deps.db, userId, since)
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { addressPrefix, devicePrefix, poolOfKey, secondFactorKey } from '../../lib/lock-keys.ts'
+import { addressPrefix, devicePrefix, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import { Lockout } from '../../models/lockout.ts'
 import { listUsersOfEmail } from '../users/find-user-in-pools.ts'
@@ -12,7 +12,7 @@ interface Forgotten {
 
 /**
  * Clears the wrong passwords of a user and their locks: those of the address, except in pools where another user has it, and
- * those of the user's devices. With `secondFactor` it clears wrong codes too. Returns what it cleared, or undefined if there was
+ * those of the user's devices and sessions. With `secondFactor` it clears wrong codes too. Returns what it cleared, or undefined if there was
  * nothing.
  */
 export async function forgetFailures(
@@ -27,6 +27,7 @@ export async function forgetFailures(
   const rows = [
     ...ofAddress.filter(({ key }) => !ofOthers.includes(poolOfKey(key)!)),
     ...(await Lockout.listByPrefixForUpdate(deps.db, devicePrefix(user.id))),
+    ...(await Lockout.listByPrefixForUpdate(deps.db, sessionPrefix(user.id))),
     ...(secondFactor ? await Lockout.listLocksForUpdate(deps.db, [secondFactorKey(user.id)]) : []),
   ]
   if (rows.length === 0) return undefined

@@ -18,13 +18,18 @@ interface TokenMail {
   userId?: string
   redirectUrl?: string | undefined
   change?: TokenMailPayload['change']
+  tokenVersion?: number
 }
 
 /** Queues a mail with a token. The worker finds out whether there is a recipient when it sends. */
 export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
-  const { purpose, email, appId, userId, redirectUrl, change } = mail
+  const { purpose, email, appId, userId, redirectUrl, change, tokenVersion } = mail
   const asked = { at: deps.clock(), ip: origin.ip || null }
-  const payload: TokenMailPayload = { redirect_url: redirectUrl ?? null, asked, ...(change && { change }) }
+  const payload: TokenMailPayload = {
+    ...{ redirect_url: redirectUrl ?? null, asked },
+    ...(change && { change }),
+    ...(tokenVersion !== undefined && { token_version: tokenVersion }),
+  }
   await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
 

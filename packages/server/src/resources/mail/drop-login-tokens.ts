@@ -11,11 +11,11 @@ export async function dropLoginTokens(deps: Deps<Tx>, userId: string): Promise<v
 }
 
 /**
- * Deletes the unspent tokens of an account whose address changes, except those that undo a change. Needs the transaction that
- * changes the address.
+ * Deletes the unspent tokens that were mailed to the old address of an account, except those that undo a change. Needs the
+ * transaction that changes the address.
  */
 export async function dropAddressTokens(deps: Deps<Tx>, userId: string): Promise<void> {
-  await MailToken.deleteUnspent(deps.db, userId, ['verify_email', 'reset_password', 'magic_link', 'change_email'])
+  await MailToken.deleteUnspent(deps.db, userId, ['verify_email', 'reset_password', 'magic_link'])
 }
 
 /**

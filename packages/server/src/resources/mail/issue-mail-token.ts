@@ -18,8 +18,10 @@ export interface TokenOrder {
   redirectUrl: string | null
   /** The address that the account must have, if it is not `email`; null for any. */
   accountEmail?: string | null
-  /** The change of the address that the token undoes. */
-  undoes?: { at: number; mailboxProvenAt: number | null }
+  /** The user's token version, if a later one makes the token useless. */
+  tokenVersion?: number | undefined
+  /** The change of the address that the token is about. */
+  change?: { askedAt: number; newEmail: string | null; mailboxProvenAt: number | null }
 }
 
 /**
@@ -27,13 +29,13 @@ export interface TokenOrder {
  * Returns undefined if the user may no longer have one.
  */
 export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
-  const { userId, purpose, email, app, redirectUrl, accountEmail = email, undoes } = order
+  const { userId, purpose, email, app, redirectUrl, accountEmail = email, change } = order
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     if (!mayHaveToken(await getUser(deps, userId), order)) return undefined
     // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one.
-    if (!undoes) await MailToken.deleteUnspentOf(deps.db, userId, purpose)
+    if (purpose !== 'undo_email_change') await MailToken.deleteUnspentOf(deps.db, userId, purpose)
     const now = deps.clock()
     await MailToken.insert(deps.db, {
       token_hash: hashOpaqueToken(token),
@@ -41,18 +43,23 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
       purpose,
       email,
       account_email: accountEmail,
-      mailbox_proven_at: undoes?.mailboxProvenAt ?? null,
+      new_email: change?.newEmail ?? null,
+      mailbox_proven_at: change?.mailboxProvenAt ?? null,
       app_id: app.id,
       redirect_url: redirectUrl,
-      created_at: undoes?.at ?? now,
+      created_at: change?.askedAt ?? now,
       expires_at: now + tokenLifeMs[purpose],
     })
     return token
   })
 }
 
-/** Whether a token would be of any use: the account is active, has the address, and has not verified it for the app yet. */
-export function mayHaveToken(user: PooledUser, { purpose, email, app, accountEmail = email }: TokenOrder): boolean {
+/**
+ * Whether a token would be of any use: the account is active, has the address, and has not verified it for the app yet, and
+ * nothing has raised its token version since a change or deletion was asked for.
+ */
+export function mayHaveToken(user: PooledUser, { purpose, email, app, tokenVersion, accountEmail = email }: TokenOrder): boolean {
+  if (tokenVersion !== undefined && user.token_version !== tokenVersion) return false
   if (user.status !== 'active' || (accountEmail !== null && user.email !== accountEmail)) return false
   return purpose !== 'verify_email' || user.email_verified_at === null || !isVerifiedFor(app, user)
 }

@@ -5,7 +5,9 @@ import type { MailText } from '../../mail/render-mail.ts'
 import {
   accessDecidedMail,
   accessRequestedMail,
+  allowChangeMail,
   changeMail,
+  deletionMail,
   invitationMail,
   magicLinkMail,
   noticeMail,
@@ -23,7 +25,7 @@ import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { messageContext } from './add-mail.ts'
 import { buildLink, ownPageLink } from './build-link.ts'
-import { issueMailToken, mayHaveToken } from './issue-mail-token.ts'
+import { issueMailToken, mayHaveToken, type TokenOrder } from './issue-mail-token.ts'
 import {
   type DecisionPayload,
   type InvitationPayload,
@@ -38,8 +40,10 @@ const templates = {
   verify_email: verificationMail,
   reset_password: resetMail,
   magic_link: magicLinkMail,
+  allow_email_change: allowChangeMail,
   change_email: changeMail,
   undo_email_change: undoMail,
+  delete_account: deletionMail,
 }
 
 /**
@@ -65,7 +69,7 @@ async function prepareTokenMail(
   deps: Deps<Pool>,
   message: OutboxRow,
   purpose: TokenPurpose,
-  { redirect_url: redirectUrl, asked, change }: TokenMailPayload,
+  { redirect_url: redirectUrl, asked, change, token_version: tokenVersion }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
   if (message.app_id === null) return undefined
   const isUndo = purpose === 'undo_email_change'
@@ -74,17 +78,23 @@ async function prepareTokenMail(
   const user = app && (await findRecipient(deps, message, app))
   if (!app || !user) return undefined
   const order = {
-    ...{ userId: user.id, purpose, email: message.destination, app, redirectUrl },
-    ...(change && { accountEmail: change.account_email }),
-    ...(change && isUndo && { undoes: { at: asked.at, mailboxProvenAt: change.mailbox_proven_at } }),
+    ...{ userId: user.id, purpose, email: message.destination, app, redirectUrl, tokenVersion },
+    ...(change && { accountEmail: change.account_email, change: changeIn(change, asked.at) }),
   }
   if (!mayHaveToken(user, order)) return undefined
   return async () => {
     const token = await issueMailToken(deps, order)
     if (token === undefined) return undefined
-    const link = isUndo ? ownPageLink(deps, purpose, token) : buildLink(deps, app, purpose, { token, redirectUrl })
-    return templates[purpose](app, link, { ...asked, disownLink: ownPageLink(deps, 'disown_email', token) })
+    const isOfService = purpose === 'undo_email_change' || purpose === 'delete_account'
+    const link = isOfService ? ownPageLink(deps, purpose, token) : buildLink(deps, app, purpose, { token, redirectUrl })
+    const newEmail = change?.new_email ?? null
+    return templates[purpose](app, link, { ...asked, newEmail, disownLink: ownPageLink(deps, 'disown_email', token) })
   }
+}
+
+function changeIn(change: NonNullable<TokenMailPayload['change']>, askedAt: number): NonNullable<TokenOrder['change']> {
+  const { mailbox_proven_at: mailboxProvenAt, new_email: newEmail = null, asked_at: firstAskedAt = askedAt } = change
+  return { askedAt: firstAskedAt, newEmail, mailboxProvenAt }
 }
 
 /** The recipient of a mail: the user of the message, or else the user of the app who has the address. */

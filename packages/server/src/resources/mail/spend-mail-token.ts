@@ -7,9 +7,12 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 
-/** Finds the token of a mail and leaves it unspent. Throws `invalid_token` for every token that cannot be used. */
-export async function getMailToken(deps: Deps, token: string, purpose: TokenPurpose): Promise<SpendableToken> {
-  const found = await MailToken.findSpendable(deps.db, hashOpaqueToken(token), purpose, deps.clock())
+/**
+ * Finds the token of a mail for one of the purposes and leaves it unspent. Throws `invalid_token` for every token that cannot be
+ * used.
+ */
+export async function getMailToken(deps: Deps, token: string, ...purposes: TokenPurpose[]): Promise<SpendableToken> {
+  const found = await MailToken.findSpendable(deps.db, hashOpaqueToken(token), purposes, deps.clock())
   if (!found) throw invalidToken()
   return found
 }

@@ -1,7 +1,16 @@
 import type { NoticePurpose } from '../../mail/templates.ts'
 
 /** What the token in a mail can be used for. */
-export type TokenPurpose = 'verify_email' | 'reset_password' | 'magic_link' | 'change_email' | 'undo_email_change'
+export type TokenPurpose =
+  | 'verify_email'
+  | 'reset_password'
+  | 'magic_link'
+  /** To the present address of an account without a password. */
+  | 'allow_email_change'
+  /** To the new address. */
+  | 'change_email'
+  | 'undo_email_change'
+  | 'delete_account'
 
 /** Whether a message of the outbox asks for a mail with a token. The worker makes the token when it sends. */
 export function isTokenPurpose(name: string): name is TokenPurpose {
@@ -15,8 +24,10 @@ export const tokenLifeMs: Record<TokenPurpose, number> = {
   verify_email: 24 * 60 * minuteMs,
   reset_password: 60 * minuteMs,
   magic_link: 15 * minuteMs,
+  allow_email_change: 24 * 60 * minuteMs,
   change_email: 24 * 60 * minuteMs,
   undo_email_change: 72 * 60 * minuteMs,
+  delete_account: 60 * minuteMs,
 }
 
 /** Where the link of each mail leads, below the origin. */
@@ -24,12 +35,17 @@ export const linkPaths = {
   verify_email: '/verify-email',
   reset_password: '/reset-password',
   magic_link: '/magic-link',
+  allow_email_change: '/confirm-email',
   change_email: '/confirm-email',
   invitation: '/accept-invitation',
 } as const satisfies Partial<Record<TokenPurpose | 'invitation', string>>
 
 /** Pages of the service itself that mails link to. */
-export const ownPages = { disown_email: '/disown-email', undo_email_change: '/undo-email-change' } as const
+export const ownPages = {
+  disown_email: '/disown-email',
+  undo_email_change: '/undo-email-change',
+  delete_account: '/delete-account',
+} as const
 
 // The payloads of mails in the outbox, by purpose, which is the name of the message. Live tokens in them are sealed.
 
@@ -37,11 +53,19 @@ export interface TokenMailPayload {
   redirect_url: string | null
   /** When and from where the mail was asked for. */
   asked: { at: number; ip: string | null }
-  /**
-   * For a change of the address: the address that the account must have, null for any, and when the mailbox of the old one was
-   * proven.
-   */
-  change?: { account_email: string | null; mailbox_proven_at: number | null }
+  /** For a change of the address. */
+  change?: {
+    /** The address that the account must have; null for any. */
+    account_email: string | null
+    /** When the mailbox of the old address was proven. */
+    mailbox_proven_at: number | null
+    /** The address that the account would get, in a mail to the present one. */
+    new_email?: string
+    /** When the user asked for the change, if that was before this mail. */
+    asked_at?: number
+  }
+  /** The user's token version. Whatever raises it drops the change or deletion that the user asked for. */
+  token_version?: number
 }
 
 export interface InvitationPayload {

@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { MailToken } from '../../models/mail-token.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordRevocation } from './record-revocation.ts'
@@ -17,6 +18,7 @@ export async function raiseAccessFloor(
   if (appIds.length === 0) return
   const version = await User.raiseTokenVersion(deps.db, userId, { ofAllApps: false })
   if (version === undefined) throw new Error('there is no such user')
+  await MailToken.dropPending(deps.db, userId)
   const named = appIds.filter((id) => id !== null)
   // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
   const isOfNamed = named.length === appIds.length && (await UserApp.setAccessFloors(deps.db, userId, named, version))

@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { MailToken } from '../../models/mail-token.ts'
 import { Session } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
@@ -31,6 +32,7 @@ interface NewFloor {
 export async function setFloor(deps: Deps<Tx>, { userId, appId, reason }: NewFloor): Promise<number> {
   const version = await User.raiseTokenVersion(deps.db, userId, { ofAllApps: appId === null })
   if (version === undefined) throw new Error('there is no such user')
+  await MailToken.dropPending(deps.db, userId)
   if (appId !== null) await UserApp.setFloor(deps.db, { user_id: userId, app_id: appId }, version)
   await Session.endBelow(deps.db, { userId, appId, version }, { now: deps.clock(), reason })
   return version

@@ -26,6 +26,13 @@ export async function clearSecondFactor(deps: Deps<Tx>, userId: string): Promise
   return wasActive
 }
 
+/** Deletes a second factor that was set up or activated since then, with its recovery codes. Returns whether it was active. */
+export async function clearSecondFactorSince(deps: Deps<Tx>, userId: string, since: number): Promise<boolean> {
+  const factor = await SecondFactor.findByUser(deps.db, userId)
+  if (!factor || Math.max(factor.created_at, factor.activated_at ?? 0) < since) return false
+  return clearSecondFactor(deps, userId)
+}
+
 /** Deletes the active second factor with its recovery codes. Returns false if there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await SecondFactor.deleteActive(deps.db, userId)
