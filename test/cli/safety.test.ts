@@ -201,6 +201,8 @@ test('Ctrl-C in the middle of many tells what is done and what was under way', a
   const { url } = await standIn(({ method, path }, response) => {
     if (method === 'GET' && path.includes('/users?'))
       return reply(response, 200, { items: [{ id: crypto.randomUUID() }], next_cursor: null })
+    if (method === 'GET' && path.includes('/namespaces?'))
+      return reply(response, 200, { items: [{ namespace: 'staff' }], next_cursor: null })
     if (method === 'GET') return reply(response, 200, {})
     moved += 1
     // Only the first ten requests are answered.

@@ -87,6 +87,7 @@ test('what production refuses of an app is said in the flag', async () => {
 test('user list is user find by its other name', async () => {
   const { authctl } = await signedIn()
   expect(parsed(await authctl('user list --json'))).toEqual(parsed(await authctl('user find --json')))
+  expect(parsed(await authctl('user list --status suspended --json'))).toEqual([])
   const { stdout } = await authctl('user create --email shown@example.com --pool staff -o table')
   expect(stdout).toMatch(/^POOL +staff$/m)
   expect(stdout).toMatch(/^POOLS +staff$/m)
