@@ -69,7 +69,8 @@ export default {
         'An import that leads nowhere from here, or to a package that the package.json does not name, would pass every other rule.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true },
+      // An optional peer of the SDK that only its entry point for Next.js loads.
+      to: { couldNotResolve: true, pathNot: '^next/(headers|server)[.]js$' },
     },
     {
       name: 'no-cycle-outside-models',
@@ -180,7 +181,12 @@ export default {
       { typesAllowed: true },
     ),
     never('use-cases-without-koa', [`${feature}${useCase}`, `${server}workers/`], koa, 'Use-cases know no transport.'),
-    only('workers-import-as-flows', `${server}workers/`, [...useCasesUse, `${server}workers/`], 'Workers use what flows use.'),
+    only(
+      'workers-import-as-flows',
+      `${server}workers/`,
+      [...useCasesUse, `${server}workers/`, `${server}db/classify-error[.]ts$`],
+      'Workers use what flows use, and may tell why a statement failed.',
+    ),
     only(
       'models-import-models',
       `${server}models/`,

@@ -206,4 +206,17 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     expect([reply.status, reply.body.code]).toEqual([401, 'token_revoked'])
     expect((await newMachineToken(token)).status).toBe(200)
   })
+
+  test('a request for access is refused to a user who is suspended in between', async () => {
+    const { user } = await somebody()
+    const closed = (await admin('POST', '/admin/apps', { code: unique('closed'), name: 'Closed' })).body
+    const body = { email: user.email, password: PASSWORD, app_code: closed.code }
+    const where = `where id = '${user.id}'`
+    const { reply } = await heldUpBy(
+      `select 1 from users ${where} for update`,
+      () => call('POST', '/auth/access-requests', body),
+      (held) => held.raw(`update users set status = 'suspended' ${where}`),
+    )
+    expect([reply.status, reply.body.code]).toEqual([403, 'account_suspended'])
+  })
 })

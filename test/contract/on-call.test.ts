@@ -277,6 +277,8 @@ describe('offboarding', () => {
     const invitation = { role_codes: ['org_member'] }
     const path = `/admin/organizations/${organization.id}/invitations`
     const sent = (await service.call('POST', path, { token, body: invitation })).body.token
+    const asked = { email: user.email, password: PASSWORD, app_code: (await buildApp(service)).code }
+    expect((await service.call('POST', '/auth/access-requests', { body: asked })).status).toBe(201)
     const received = await buildInvitation(service, { organizationId: (await buildOrganization(service)).id, email: user.email })
     return { user, tokens, organization, account, sent, received }
   }
@@ -292,6 +294,7 @@ describe('offboarding', () => {
       sessions: 2,
       grants: [app.code],
       organizations: [organization.slug],
+      access_requests: 1,
       invitations: 2,
       service_accounts: [{ id: account.id, name: account.name, service: 'notes', deleted: true }],
       roles: ['system_admin'],
@@ -309,6 +312,7 @@ describe('offboarding', () => {
     const events = await auditEvents(service, { request_id: done.headers.get('x-request-id') })
     expect(events.map(({ event }) => event).sort()).toEqual(
       [
+        'grant.request_denied',
         'grant.revoked',
         'invitation.deleted',
         'invitation.deleted',

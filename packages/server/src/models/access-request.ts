@@ -60,17 +60,17 @@ export class AccessRequest extends BaseModel {
     return row?.status
   }
 
-  /** Closes the open requests of these users for the app, and returns them. */
+  /** Closes the open requests of these users, for the app or for every app, and returns them. */
   static async closeOpen(
     db: Tx,
-    { appId, userIds }: { appId: string; userIds: readonly string[] },
+    { appId, userIds }: { appId?: string; userIds: readonly string[] },
     decision: Pick<AccessRequest, 'status' | 'reason' | 'decided_by' | 'decided_at'>,
-  ): Promise<Pick<AccessRequest, 'id' | 'user_id'>[]> {
+  ): Promise<Pick<AccessRequest, 'id' | 'user_id' | 'app_id'>[]> {
     return rowsOf(AccessRequest, db)
-      .where({ app_id: appId, status: 'open' })
+      .where({ status: 'open', ...(appId === undefined ? {} : { app_id: appId }) })
       .whereIn('user_id', [...userIds])
       .update(decision)
-      .returning(['id', 'user_id'])
+      .returning(['id', 'user_id', 'app_id'])
   }
 
   /** Newest first, each with its app and its user. */

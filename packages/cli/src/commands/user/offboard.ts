@@ -20,8 +20,8 @@ export const offboardUser = command({
   path: 'user offboard',
   summary: 'Remove all access of a person, in all pools',
   description:
-    'Suspends the accounts, ends sessions, revokes grants, ends memberships, revokes invitations, and deletes the service accounts ' +
-    'whose token was last shown to the person. Each account is closed completely or not at all. Prints what it did; --dry-run prints ' +
+    'Suspends the accounts, ends sessions, revokes grants, ends memberships, denies access requests, revokes invitations, and ' +
+    'deletes the service accounts whose token was last shown to the person. Each account is closed completely or not at all. Prints what it did; --dry-run prints ' +
     'what it would do. Global roles stay, but have no effect until the account is activated again. Safe to repeat.',
   examples: [
     'user offboard bob@example.com --dry-run',
@@ -98,8 +98,8 @@ function offboard({ api, rehearsalApi, settings }: Tools, userId: string, keeps:
 }
 
 function rowOf(user: User, did: Offboarding, isDryRun: boolean): Row {
-  const { suspended, sessions, grants, organizations, invitations, service_accounts } = did
-  const isDone = suspended || sessions + grants.length + organizations.length + invitations > 0
+  const { suspended, sessions, grants, organizations, access_requests, invitations, service_accounts } = did
+  const isDone = suspended || sessions + grants.length + organizations.length + access_requests + invitations > 0
   const changes = isDone || service_accounts.some(({ deleted }) => deleted)
   return { user: userRefOf(user), outcome: isDryRun ? 'planned' : changes ? 'offboarded' : 'unchanged', did }
 }

@@ -6,6 +6,7 @@ import { App } from '../../models/app.ts'
 import { Session } from '../../models/session.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { denyRequestsOf } from '../../resources/grants/close-requests.ts'
 import { recordRevocations } from '../../resources/grants/record-revocations.ts'
 import { removeInvitationsTo, removeSentInvitations } from '../../resources/invitations/remove-sent-invitations.ts'
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/remove-memberships.ts'
@@ -61,6 +62,7 @@ async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise
     sessions,
     grants: await revokeGrants(deps, user.id, actor),
     organizations,
+    access_requests: await denyRequestsOf(deps, user.id, actor),
     invitations: (await removeSentInvitations(deps, user.id, actor)) + (await removeInvitationsTo(deps, user.email, actor)),
   }
 }
@@ -91,7 +93,8 @@ async function closeServiceAccounts(
   return { accounts: accounts.map(({ id, name, service }) => ({ id, name, service, deleted: !keeps })), floors }
 }
 
-function hasDoneAnything({ suspended, sessions, grants, organizations, invitations, service_accounts }: Done): boolean {
+function hasDoneAnything({ suspended, service_accounts, grants, organizations, ...counts }: Done): boolean {
   const isDeleted = service_accounts.some(({ deleted }) => deleted)
-  return suspended || isDeleted || sessions + grants.length + organizations.length + invitations > 0
+  const { sessions, access_requests, invitations } = counts
+  return suspended || isDeleted || grants.length + organizations.length + sessions + access_requests + invitations > 0
 }

@@ -21,6 +21,7 @@ export const offboarding = z
     sessions: z.int().meta({ description: 'Number of sessions ended' }),
     grants: z.array(z.string()).meta({ description: 'Codes of the apps whose grants were revoked' }),
     organizations: z.array(z.string()).meta({ description: 'Slugs of the organizations that the user was a member of' }),
+    access_requests: z.int().meta({ description: 'Number of open requests for access that were denied' }),
     invitations: z
       .int()
       .meta({ description: 'Number of invitations withdrawn: those that the user sent, and those to the address' }),

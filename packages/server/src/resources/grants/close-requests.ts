@@ -2,7 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { AccessRequest } from '../../models/access-request.ts'
-import { recordEvent } from '../audit/record-event.ts'
+import { recordEvent, recordEvents } from '../audit/record-event.ts'
 import { addMail } from '../mail/add-mail.ts'
 import type { DecisionPayload } from '../mail/token-purpose.ts'
 
@@ -30,4 +30,17 @@ export async function closeRequests(deps: Deps<Tx>, { app, users, status, reason
     const message = { name: `access_${status}`, app_id: app.id, user_id: userId, destination: email }
     await addMail(deps, { ...message, priority: 1 }, payload)
   }
+}
+
+/** Denies the open requests of a user who is leaving, for every app, without a mail. Returns how many there were. */
+export async function denyRequestsOf(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
+  const decision = { status: 'denied', reason: null, decided_by: actorIdOf(actor), decided_at: deps.clock() } as const
+  const denied = await AccessRequest.closeOpen(deps.db, { userIds: [userId] }, decision)
+  await recordEvents(
+    deps,
+    denied.map(({ id, app_id: appId }) => {
+      return { event: 'grant.request_denied', actor, userId, appId, details: { request_id: id, reason: null } }
+    }),
+  )
+  return denied.length
 }

@@ -13,7 +13,7 @@ import { autoGrants } from '../apps/check-policy.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMail } from '../mail/add-mail.ts'
 import type { RequestPayload } from '../mail/token-purpose.ts'
-import { lockUserRow } from '../users/get-user.ts'
+import { lockUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getRequest } from './decide-request.ts'
 import { findGrantState } from './find-grant-state.ts'
@@ -34,7 +34,7 @@ interface Asking {
 
 /**
  * Asks the admins to let an authenticated user into an app. A user has at most one open request per app; asking again returns
- * that one. Throws `email_unverified`, `access_granted`, `rate_limited`.
+ * that one. Throws `email_unverified`, `account_suspended`, `access_granted`, `rate_limited`.
  */
 export async function openRequest(
   deps: Deps<Pool>,
@@ -47,8 +47,9 @@ export async function openRequest(
       detail: 'Verify the address with the link from a mail together with the password, or sign in with a magic link',
     })
   return transaction(deps, async (deps) => {
-    // Giving a grant and deciding a request take the same lock.
-    await lockUserRow(deps, user.id)
+    // Giving a grant, deciding a request and closing the account take the same lock.
+    const { status } = await lockUser(deps, user.id)
+    if (status !== 'active') throw new ApiError('account_suspended')
     const grant = await findGrantState(deps, user.id, app.id)
     if (grant.isActive || (!grant.exists && autoGrants(app, { email: user.email, isInvited: false })))
       throw new ApiError('access_granted')
