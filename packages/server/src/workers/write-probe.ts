@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isWriteRefusal } from '../db/classify-error.ts'
+import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { DatabaseUnavailableError } from '../lib/unavailable.ts'
@@ -17,7 +18,7 @@ const mostWrites = 1_000_000
  * database, or one that cannot be reached, says nothing about writes.
  */
 export function startWriteProbe(
-  { db, clock, lifecycle, metrics, logger }: Deps,
+  { db, clock, lifecycle, metrics, logger }: Deps<Pool>,
   everyMs: number = intervalMs,
 ): { stop(): Promise<void> } {
   const key = `write-probe:${randomUUID()}`
