@@ -205,13 +205,13 @@ test('in production, open overrides and an app without redirect URLs fail', asyn
   const settings = {
     DATABASE_URL: `sqlite:${join(folder, 'moved.db')}`,
     JWT_ACCESS_SECRET: current,
+    AUTH_ENCRYPTION_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
     AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
     AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
   }
   const production = {
     NODE_ENV: 'production',
     AUTH_BCRYPT_COST: '10',
-    AUTH_ENCRYPTION_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
     JWT_ACCESS_SECRET_PREVIOUS: previous,
     AUTH_CLIENT_OVERRIDES: 'open',
     PUBLIC_URL: 'https://login.example.com',

@@ -14,6 +14,7 @@ const slowService = () =>
     if (path.includes('/audit')) reply(response, 200, { items: [], next_cursor: null })
     else if (path.includes('/apps/busy')) reply(response, 503, apiError(503, 'unavailable'), { 'retry-after': '15' })
     else if (method === 'GET' && path.includes('/apps/')) reply(response, 200, { id: 'a', code: 'shop', status: 'active' })
+    else if (path.includes('/namespaces')) reply(response, 200, { items: [], next_cursor: null })
     else if (path.includes('/users?')) reply(response, 200, { items: [{ id: 'u', email: 'bob@example.com' }], next_cursor: null })
   })
 

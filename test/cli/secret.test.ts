@@ -149,7 +149,7 @@ describe('service-account', () => {
     expect((await authctl('service-account create x --service x --scope everything')).exit).toBe(6)
     expect((await authctl('service-account create x --service x --scope limits:exempt')).exit).toBe(6)
     expect((await authctl('service-account create x --service x --app nowhere')).exit).toBe(6)
-    expect((await authctl('service-account create x --service x --expires never')).exit).toBe(6)
+    expect((await authctl('service-account create x --service x --expires someday')).exit).toBe(6)
     expect((await authctl('service-account create x')).exit).toBe(2)
     expect((await authctl('service-account create --service x')).exit).toBe(2)
   })
