@@ -114,7 +114,7 @@ async function chooseContext(url: string, signsIn: boolean): Promise<Pick<Contex
   const own = names.map((name) => contexts.find((context) => context.name === name && context.base_url === url)).find(Boolean)
   if (own) return own
   const other = contexts.find(({ name }) => name === 'local')
-  const name = !other || !signsIn || (await agreesToReplace(other)) ? 'local' : names[1]
+  const name = !other || (signsIn && (await agreesToReplace(other))) ? 'local' : names[1]
   if (signsIn) console.log(`authctl keeps the session of the admin in the context "${name}"`)
   return { name, current: contexts.length === 0 || Boolean(other?.current && name === 'local') }
 }

@@ -49,12 +49,6 @@ function showMembers(answer: Record<string, unknown>, names: readonly string[]):
   show('=', names.map((name) => `${name}: ${answer[name]}`).join(', '))
 }
 
-/** The message of an error that `authctl --json` prints. */
-function messageOf(stderr: string): string {
-  const { error } = JSON.parse(stderr) as { error: { message: string } }
-  return error.message
-}
-
 function expectStatus(what: string, reply: HttpReply, status: number): void {
   if (reply.status !== status)
     throw new Error(`The tour stopped: ${what} answered ${reply.status} ${JSON.stringify(reply.body)}, expected ${status}`)
@@ -85,7 +79,7 @@ export async function runTour(options: TourOptions): Promise<void> {
       // Sets the address, because another clone may have signed in to its own service with this context.
       env: { AUTHCTL_CONTEXT: options.context, AUTHCTL_BASE_URL: url },
     })
-    if (args[0] === 'whoami' && notSignedInCodes.includes(done.code)) throw new NotSignedInError(messageOf(done.stderr))
+    if (args[0] === 'whoami' && notSignedInCodes.includes(done.code)) throw new NotSignedInError(`not signed in at ${url}`)
     if (done.code !== 0)
       throw new Error(`The tour stopped: authctl ended with exit code ${done.code}
 ${done.stderr}`)

@@ -251,7 +251,8 @@ describe('on every journey, workers and all, no secret is in the log at level tr
     await ok('POST', '/auth/logout', { refresh_token: registered.refresh_token })
 
     await allSent({ deps } as TestService)
-    await until(() => receiver.requests.length === 1 && receiver.unanswered() === 0)
+    // On a busy machine the second attempt may be made before this line is.
+    await until(() => receiver.requests.length >= 1 && receiver.unanswered() === 0)
     await until(async () => {
       const waiting = await deps.db('outbox').where({ status: 'pending' }).first('attempts')
       if (waiting === undefined) return true

@@ -147,7 +147,8 @@ test('npm start -- --tour does nothing at the service of another clone that auth
   await service.shows('Ctrl-C ends it.')
   stranger.close()
   expect(service.output()).toContain(`The tour was skipped: not signed in at http://127.0.0.1:${settings.PORT}`)
-  expect(service.output()).toContain(`authctl -- login --base-url http://127.0.0.1:${settings.PORT} --email`)
+  const login = `authctl -- login --context local-${settings.PORT} --base-url http://127.0.0.1:${settings.PORT} --email`
+  expect(service.output()).toContain(login)
   expect(asked).toEqual([])
   service.signal('SIGINT')
   expect(await service.ended).toBe(130)
