@@ -310,11 +310,10 @@ describe('everything is read anew', () => {
     await expectDead(second.refresh_token)
   })
 
-  test('the grant of a system_admin who was one no longer', async () => {
-    const app = await buildApp(service)
-    const { user } = await buildUser(service, app)
+  test('the role of a system_admin at authctl, which others do not enter', async () => {
+    const { user } = await buildUser(service, await buildApp(service))
     await assignRole(service, user.id, 'system_admin')
-    const first = (await service.login(user.email, app.code)).body
+    const first = (await service.login(user.email, 'authctl')).body
     await service.deps.db('user_roles').where({ user_id: user.id, role_code: 'system_admin' }).delete()
     expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
   })
