@@ -111,6 +111,26 @@ test('of many calls at once one opens a request, and of many decisions one wins'
   expect(told).toHaveLength(1)
 })
 
+describe('of a user who is deleted', () => {
+  test('it is denied: none stays open that nobody can decide', async () => {
+    const user = await waitingUser()
+    expect((await ask(user)).status).toBe(201)
+    await closeAccount(service, user.id, 'deleted')
+    expect((await requestsOf(user)).map(({ status }) => status)).toEqual(['denied'])
+    expect(await auditEvents(service, { user_id: user.id, event: 'grant.request_denied' })).toHaveLength(1)
+  })
+
+  test('none is left by a call that was under way', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const user = await waitingUser()
+      const asking = atOnce(4, () => ask(user))
+      await closeAccount(service, user.id, 'deleted')
+      for (const { status } of await asking) expect([200, 201, 401]).toContain(status)
+      expect((await requestsOf(user)).filter(({ status }) => status === 'open')).toEqual([])
+    }
+  })
+})
+
 test('five new ones a day', async () => {
   const user = await waitingUser()
   for (let count = 0; count < 5; count += 1) {

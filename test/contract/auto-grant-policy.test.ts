@@ -1,7 +1,7 @@
 // An auto-granting app admits every user of its pools, whichever app registered them, unless auto_grant_follows_policy is on.
 import { describe, expect, test } from 'vitest'
 import { expectError } from '../support/expect-reply.ts'
-import { assignRole, buildInvitation, buildOrganization } from '../support/factories.ts'
+import { addMember, assignRole, buildInvitation, buildOrganization } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { buildApp, buildUser, type Json, PASSWORD, someEmail, somePool } from '../support/service.ts'
 
@@ -80,6 +80,24 @@ describe('a user who registered through another app of the pool', () => {
     const token = await buildInvitation(service, { organizationId: organization.id, email: invited })
     const registered = await service.register(invited, closed.code, { invite_token: token })
     expect(registered).toMatchObject({ status: 201, body: { access: 'granted' } })
+  })
+
+  test('enters by an invitation that they use up, and not by one that stays unused because they are a member', async () => {
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      auto_grant_follows_policy: true,
+      sign_up: 'invitation',
+      registration_namespace: somePool(),
+    })
+    const organization = await buildOrganization(service)
+    const token = await buildInvitation(service, { organizationId: organization.id })
+    const [member, guest] = [await registerElsewhere(app), await registerElsewhere(app)]
+    await addMember(service, organization.id, member.id, ['org_member'])
+    const enter = ({ email }: Json) => service.register(email, app.code, { mode: 'register_or_login', invite_token: token })
+    expectError(await enter(member), 'app_access_denied')
+    expect(await appsOf(member)).toEqual([])
+    expect((await enter(guest)).body).toMatchObject({ access: 'granted', organization: { id: organization.id } })
+    expectError(await enter(await registerElsewhere(app)), 'invalid_invitation')
   })
 
   test('enters at the first verified login if an invitation registered them here, and not otherwise', async () => {

@@ -7,7 +7,7 @@ import { systemActor } from '../../packages/server/src/resources/audit/record-ev
 import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { buildOrganization } from '../support/factories.ts'
-import { auditEvents } from '../support/rows.ts'
+import { auditEvents, markVerified } from '../support/rows.ts'
 import { startInstance } from '../support/server-instance.ts'
 import {
   ADMIN_EMAIL,
@@ -252,6 +252,26 @@ describe('a system_admin', () => {
   })
 })
 
+test('an app that the only system_admin enters asks for no verified address that they lack', async () => {
+  const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
+  const write = (body: Json) => on.admin('PATCH', '/admin/apps/authctl', { body })
+  const { id } = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
+  const move = (email: string) => on.admin('PATCH', `/admin/users/${id}`, { body: { email } })
+  expect((await write({ require_verified_email: true })).status).toBe(200)
+  expectError(await move(someEmail()), 'last_system_admin')
+  const other = { email: someEmail(), password: PASSWORD, roles: ['system_admin'] }
+  const made = (await on.admin('POST', '/admin/users', { body: other })).body
+  // The address of the other one is not verified.
+  for (const way of ways) expectError(await waysOut[way]!(on.admin, id), 'last_system_admin', way)
+  expect((await write({ require_verified_email: false })).status).toBe(200)
+  const { access_token: token } = (await on.login(other.email, 'authctl')).body
+  expect((await waysOut.demoting!(on.call, id, token)).status).toBe(204)
+  const enable = { token, body: { require_verified_email: true } }
+  expectError(await on.call('PATCH', '/admin/apps/authctl', enable), 'last_system_admin')
+  await markVerified(on, made.id)
+  expect((await on.call('PATCH', '/admin/apps/authctl', enable)).status).toBe(200)
+})
+
 describe('in an installation whose only admin app is not authctl', () => {
   /** A service whose only admin app is `console`, with a system_admin who may enter it, and a call in their name. */
   async function buildOwnConsole() {
@@ -336,6 +356,22 @@ describe('in an installation whose only admin app is not authctl', () => {
   })
 })
 
+test.each(['authctl', '*'])(
+  'an operator on the machine can give a revoked authctl back, with AUTH_ADMIN_APP_CODES %s',
+  async (codes) => {
+    const on = await buildService({ AUTH_ADMIN_APP_CODES: codes })
+    const admin = { email: someEmail(), password: PASSWORD, roles: ['system_admin'], email_verified: true }
+    const { id } = (await on.admin('POST', '/admin/users', { body: admin })).body
+    const grant = `/admin/users/${id}/apps/authctl`
+    await on.admin('POST', grant)
+    await on.admin('DELETE', grant)
+    expectError(await on.login(admin.email, 'authctl'), 'app_access_denied')
+    const promoted = { email: admin.email, password: undefined, promote: true, unlessOneExists: false }
+    expect(await createSystemAdmin(on.deps, promoted, systemActor)).toBe('unchanged')
+    expect((await on.login(admin.email, 'authctl')).status).toBe(200)
+  },
+)
+
 describe('the first start after an upgrade from a version without these grants', () => {
   async function upgraded(adminAppCodes: string) {
     const on = await buildService({ AUTH_ADMIN_APP_CODES: adminAppCodes })
@@ -374,6 +410,17 @@ describe('the first start after an upgrade from a version without these grants',
     await on.admin('DELETE', `/admin/users/${admin.id}/apps/${one.id}`)
     expect(await grantAdminApps(on.deps)).toBe(0)
     expect(await grantsOf(admin)).toMatchObject({ [one.code]: 'revoked' })
+  })
+
+  test('grants nothing for good while no system_admin could enter: the next start has another try, with the setting corrected', async () => {
+    const { on, one, admin, grantsOf } = await upgraded('authctl')
+    on.deps.config.adminAppCodes = ['mistyped']
+    expect([await grantAdminApps(on.deps), await grantAdminApps(on.deps)]).toEqual([0, 0])
+    on.deps.config.adminAppCodes = [one.code]
+    const runs = await Promise.all(Array.from({ length: 6 }, () => grantAdminApps(on.deps)))
+    expect(runs.filter((count) => count > 0)).toEqual([2])
+    on.deps.config.adminAppCodes = ['authctl']
+    expect(await grantsOf(admin)).toEqual({ [one.code]: 'active' })
   })
 
   test('grants every active app if the setting is *', async () => {

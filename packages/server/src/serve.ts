@@ -4,13 +4,14 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { closeDeps, type Deps, withPatientConnection } from './deps.ts'
-import { createSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
+import { createSystemAdmin, hasSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { grantAdminApps } from './flows/bootstrap/grant-admin-apps.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { gracefulClose } from './http/graceful-close.ts'
 import { createServer } from './http/node-http.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
+import { isAdministrable } from './resources/users/assert-administrable.ts'
 import { assertKeyFits, assertMigratable, StartError } from './start-error.ts'
 import { startAuditSealer } from './workers/audit-sealer.ts'
 import { startCleanup } from './workers/cleanup.ts'
@@ -106,7 +107,12 @@ async function prepareDatabase(deps: Deps<Pool>): Promise<void> {
   if (granted > 0) deps.logger.info({ granted }, 'system_admins were granted the apps of AUTH_ADMIN_APP_CODES')
 
   const bootstrap = deps.config.bootstrapAdmin
-  if (!bootstrap) return
-  const outcome = await createSystemAdmin(deps, { ...bootstrap, promote: false, unlessOneExists: true }, systemActor)
-  if (outcome === 'created') deps.logger.info({ email: bootstrap.email }, 'first system_admin created')
+  if (bootstrap) {
+    const outcome = await createSystemAdmin(deps, { ...bootstrap, promote: false, unlessOneExists: true }, systemActor)
+    if (outcome === 'created') deps.logger.info({ email: bootstrap.email }, 'first system_admin created')
+  }
+  if ((await hasSystemAdmin(deps)) && !(await isAdministrable(deps)))
+    deps.logger.warn(
+      'no system_admin can enter an active app of AUTH_ADMIN_APP_CODES: correct the setting, or run gatehouse create-admin --promote',
+    )
 }

@@ -17,6 +17,17 @@ export interface StoredWebhook {
   secret_box: string | null
 }
 
+/** What decides whether a system_admin can administer through an app. */
+const namedColumns = [
+  'id',
+  'code',
+  'status',
+  'built_in',
+  'registration_namespace',
+  'read_namespaces',
+  'require_verified_email',
+] as const
+
 /** Who may register, and whether that also decides who is granted access automatically. */
 const policyColumns = ['auto_grant_follows_policy', 'sign_up', 'allowed_email_domains'] as const
 
@@ -139,7 +150,7 @@ export class App extends BaseModel {
   static async listNamed(db: Db, codes: readonly string[]): Promise<NamedApp[]> {
     const query = App.query(db)
       .orderBy('id')
-      .select('id', 'code', 'status', 'built_in', 'registration_namespace', 'read_namespaces')
+      .select(...namedColumns)
     return codes.includes('*') ? query.where({ status: 'active' }) : query.whereIn('code', [...codes])
   }
 
@@ -232,7 +243,7 @@ export class App extends BaseModel {
   }
 }
 
-export type NamedApp = Pick<App, 'id' | 'code' | 'status' | 'built_in' | 'registration_namespace' | 'read_namespaces'>
+export type NamedApp = Pick<App, (typeof namedColumns)[number]>
 
 export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
 

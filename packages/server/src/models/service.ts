@@ -18,7 +18,7 @@ export class Service extends BaseModel {
   declare min_iat: number
   /** Lower cursors of revocations are from before a backup was restored, or the database failed over. */
   declare first_cursor: number
-  /** 1 until the first start after the upgrade has granted system_admins the apps that they administer in. */
+  /** 1 until a start after the upgrade has granted system_admins the apps that they administer in. */
   declare admin_grants_due: number
 
   static async getId(db: Db): Promise<string> {
@@ -41,6 +41,11 @@ export class Service extends BaseModel {
   /** True once after an upgrade from a version in which a system_admin entered every app without a grant. */
   static async takeAdminGrantsDue(db: Tx): Promise<boolean> {
     return (await rowsOf(Service, db).where({ admin_grants_due: 1 }).update({ admin_grants_due: 0 })) > 0
+  }
+
+  /** Leaves the grants of the upgrade to the next start. */
+  static async setAdminGrantsDue(db: Tx): Promise<void> {
+    await rowsOf(Service, db).update({ admin_grants_due: 1 })
   }
 
   static async setFirstCursor(db: Tx, cursor: number): Promise<void> {

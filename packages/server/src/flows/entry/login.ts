@@ -6,7 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { deviceOf } from '../../lib/device-token.ts'
 import { type HashLine, hashLineOf } from '../../lib/hash-line.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
-import type { Membership, TokenAnswer } from '../../lib/records.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
@@ -37,7 +37,7 @@ export interface PasswordLogin {
  * Joins an organization for `register_or_login`. Runs in the login's transaction, after the credentials are checked and before
  * the gate.
  */
-export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<{ membership: Membership; user: PooledUser }>
+export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<{ user: PooledUser; joined: boolean }>
 
 /**
  * Logs in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find the
@@ -68,7 +68,7 @@ export async function login(
 
         return transaction(deps, async (deps) => {
           const accepted = await acceptInvitation?.(deps, user)
-          const entering = { user: accepted?.user ?? user, invitedTo: accepted?.membership }
+          const entering = { user: accepted?.user ?? user, invitation: accepted }
           const tokens = await enter(deps, { ...proof, ...entering, organizationId: input.organization_id }, actor)
           await storeUpgrade?.(deps)
           return tokens

@@ -52,7 +52,7 @@ async function change(
     const minIat = closes ? await cutOffTokens(deps, current.id) : undefined
     const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
     const setsPools = changes.registration_namespace !== undefined || changes.read_namespaces !== undefined
-    if (changes.status === 'inactive' || setsPools) await assertAdministrable(deps)
+    if (closes || setsPools || changes.require_verified_email) await assertAdministrable(deps)
     await recordEvent(deps, {
       event: 'app.updated',
       actor,

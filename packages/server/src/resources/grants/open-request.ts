@@ -13,7 +13,7 @@ import { autoGrants } from '../apps/check-policy.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMail } from '../mail/add-mail.ts'
 import type { RequestPayload } from '../mail/token-purpose.ts'
-import { lockUser } from '../users/get-user.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getRequest } from './decide-request.ts'
 import { findGrantState } from './find-grant-state.ts'
@@ -34,7 +34,8 @@ interface Asking {
 
 /**
  * Asks the admins to let an authenticated user into an app. A user has at most one open request per app; asking again returns
- * that one. Throws `email_unverified`, `account_suspended`, `access_granted`, `rate_limited`.
+ * that one. Throws `email_unverified`, `account_suspended`, `access_granted`, `rate_limited`, and `invalid_credentials` if the user
+ * was deleted meanwhile.
  */
 export async function openRequest(
   deps: Deps<Pool>,
@@ -48,8 +49,9 @@ export async function openRequest(
     })
   return transaction(deps, async (deps) => {
     // Giving a grant, deciding a request and closing the account take the same lock.
-    const { status } = await lockUser(deps, user.id)
-    if (status !== 'active') throw new ApiError('account_suspended')
+    await lockUserRow(deps, user.id)
+    const { status } = await getUser(deps, user.id)
+    if (status !== 'active') throw new ApiError(status === 'deleted' ? 'invalid_credentials' : 'account_suspended')
     const grant = await findGrantState(deps, user.id, app.id)
     if (grant.isActive || (!grant.exists && autoGrants(app, { email: user.email, isInvited: false })))
       throw new ApiError('access_granted')

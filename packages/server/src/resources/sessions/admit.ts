@@ -31,8 +31,11 @@ export interface SessionRequest {
   overrides: Overrides
   /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
-  /** Set if the user accepted an invitation on the way in. The user then does not join the default organization as well. */
-  invitedTo?: Membership | undefined
+  /**
+   * Set if the user accepted an invitation on the way in. The user then does not join the default organization as well. `joined` is
+   * false for a member of the organization, who leaves the invitation to another user.
+   */
+  invitation?: { joined: boolean } | undefined
 }
 
 /** The result of the gate: everything a token is built from. */
@@ -129,8 +132,8 @@ async function resolveGrant(
 }
 
 /** If the app asks for a verified address, the user may have registered through it in an earlier request. */
-async function isAutoGranted(deps: Deps, { user, app, invitedTo }: SessionRequest & { app: App }): Promise<boolean> {
-  const isInvited = invitedTo !== undefined
+async function isAutoGranted(deps: Deps, { user, app, invitation }: SessionRequest & { app: App }): Promise<boolean> {
+  const isInvited = invitation?.joined === true
   if (autoGrants(app, { email: user.email, isInvited })) return true
   if (isInvited || !app.require_verified_email || !autoGrants(app, { email: user.email, isInvited: true })) return false
   return AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id)
@@ -140,8 +143,8 @@ async function isAutoGranted(deps: Deps, { user, app, invitedTo }: SessionReques
  * False if the user accepted an invitation, or founded an organization at registration. If the app asks for a verified address,
  * that registration was an earlier request, and provisioning has waited for the first entry.
  */
-async function joinsDefaultOrganization(deps: Deps, { user, app, invitedTo }: SessionRequest & { app: App }): Promise<boolean> {
-  if (invitedTo !== undefined) return false
+async function joinsDefaultOrganization(deps: Deps, { user, app, invitation }: SessionRequest & { app: App }): Promise<boolean> {
+  if (invitation !== undefined) return false
   if (!app.require_verified_email || app.default_organization_id === null) return true
   const isMember = (await listMemberships(deps, user.id)).length > 0
   return !isMember || !(await AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id))

@@ -13,6 +13,7 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { denyRequestsOf } from '../grants/close-requests.ts'
 import { forgetFailures } from '../lockouts/forget-failures.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
@@ -59,6 +60,7 @@ export async function closeAccount(
   for (const model of [OrganizationMembership, UserRole, UserNamespace, MailToken, RecoveryCode, SecondFactor, UserIdentity])
     await model.deleteOfUser(deps.db, userId)
   await UserApp.revokeAllOf(deps.db, userId, now)
+  await denyRequestsOf(deps, userId, actor)
   await forgetFailures(deps, before, { secondFactor: true })
   await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
   if (wasAdmin) await assertAdministrable(deps)

@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { isVerifiedFor } from '../../lib/account-record.ts'
 import { entersWithoutGrant, SYSTEM_ADMIN } from '../../lib/authority.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
@@ -12,8 +13,8 @@ import { userOf } from './present.ts'
 
 /**
  * Throws `last_system_admin` unless an active system_admin can enter an active app of AUTH_ADMIN_APP_CODES, now and for as long as
- * nothing changes: a grant that expires does not count. Call it right after the change (a role, a state, a grant, a pool, an app),
- * in its transaction. If admins remove one another concurrently, on any number of servers, one stays.
+ * nothing changes: a grant that expires does not count. Call it right after the change (a role, a state, an address, a grant, a
+ * pool, an app), in its transaction. If admins remove one another concurrently, on any number of servers, one stays.
  */
 export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
   await lockUntilCommit(deps.db, 'system_admins')
@@ -34,7 +35,8 @@ export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolea
   return (await UserRole.find(deps.db, { user_id: userId, role_code: SYSTEM_ADMIN })) !== undefined
 }
 
-async function isAdministrable(deps: Deps): Promise<boolean> {
+/** Whether an active system_admin can enter an active app of AUTH_ADMIN_APP_CODES by something that does not expire. */
+export async function isAdministrable(deps: Deps): Promise<boolean> {
   const admins = (await User.listActiveHolders(deps.db, SYSTEM_ADMIN)).map(userOf)
   const apps = (await App.listNamed(deps.db, deps.config.adminAppCodes)).filter(({ status }) => status === 'active')
   const grants = await UserApp.listOfUsers(
@@ -44,7 +46,7 @@ async function isAdministrable(deps: Deps): Promise<boolean> {
   const grantOf = new Map(grants.map((grant) => [`${grant.user_id} ${grant.app_id}`, grant]))
   return admins.some((admin) =>
     apps.some((app) => {
-      if (!isInPools(admin, poolSet(app))) return false
+      if (!isInPools(admin, poolSet(app)) || !isVerifiedFor(app, admin)) return false
       const grant = grantOf.get(`${admin.id} ${app.id}`)
       if (entersWithoutGrant([SYSTEM_ADMIN], app)) return grant?.status !== 'revoked'
       return grant?.status === 'active' && grant.expires_at === null

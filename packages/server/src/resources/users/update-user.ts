@@ -35,6 +35,8 @@ export async function updateUser(
   return changeUser(deps, userId, input.email, async (deps, user) => {
     if (Object.keys(sentBack).length > 0) refuseChanged(changedMembers(sentBack, await describeUser(deps, userId)))
     const changes = await applyChanges(deps, user, input, actor)
+    // An app may require a verified address. Users who change their own address verify it in the same transaction.
+    if (changes.email !== undefined) await assertAdministrableWithout(deps, userId)
     const detail = await describeUser(deps, userId)
     if (changes.status === 'suspended') await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.suspended' })
     else if (changes.email !== undefined) await raiseAccessFloor(deps, userId)
