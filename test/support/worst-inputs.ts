@@ -55,6 +55,7 @@ const member = (name: string, open: string, unit: string, close: string) => (byt
   `{"${name}":${open}${filled(unit, bytes - name.length - open.length - close.length - 6)}${close}}`
 const names = (bytes: number) => `{${Array.from({ length: bytes / 9 }, (_, i) => `"${i.toString(36)}":0`).join(',')}}`
 const nested = (bytes: number) => `{"a":${filled(`${'['.repeat(30)}${']'.repeat(30)}`, 60)}${filled(' ', bytes - 80)}}`
+const deepNumbers = (bytes: number) => `{"a":[${filled(`${'['.repeat(29)}1.0${']'.repeat(29)},`, bytes - 20)}0]}`
 const login = (email: string) => `{"app_code":"x","password":"correct horse","email":${email}}`
 const jws = (bytes: number) =>
   `${Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')}.${filled('eyJ9', bytes - 100)}.${'A'.repeat(43)}`
@@ -137,6 +138,8 @@ export function worstInputs(appCode: string): WorstInput[] {
     json('numbers of one digit', member('a', '[', '0,', '0]')),
     json('objects', member('a', '[', '{},', '{}]')),
     json('nesting', nested),
+    json('nested numbers with decimals', deepNumbers),
+    json('nested numbers in a registration', deepNumbers, '/api/v1/auth/register'),
     json('nesting without end', (bytes) => `{"a":${filled('[', bytes - 6)}`),
     json('escaped quotes', member('a', '"', '\\"', '"')),
     json('backslashes', member('a', '"', '\\\\', '"')),

@@ -38,7 +38,7 @@ function collectorOf(limitBytes: number): Middleware {
 export interface ParsedBody {
   value: Record<string, unknown>
   /** Like `value`, but each number keeps the digits it was sent in, for passing it on. */
-  verbatim: Record<string, unknown>
+  verbatim(): Record<string, unknown>
 }
 
 /**
@@ -50,7 +50,7 @@ export async function readBody(ctx: Context, { form = false, limitBytes = usualL
   const bytes = await collect(ctx, types, limitBytes)
   if (bytes.length > 0 && !ctx.is(formType)) return parseObject(bytes)
   const value = bytes.length > 0 ? parseForm(bytes.toString('latin1')) : {}
-  return { value, verbatim: value }
+  return { value, verbatim: () => value }
 }
 
 /** Reads the fields of a form as browsers send it. Throws `invalid_json` if it is not UTF-8, 413 and 415. */
@@ -114,6 +114,12 @@ export function parseObject(bytes: Buffer): ParsedBody {
     throw new ApiError('invalid_json', { detail, cause })
   }
   const { value, verbatim } = parsed
-  if (!isRecord(value) || !isRecord(verbatim)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
-  return { value, verbatim }
+  if (!isRecord(value)) throw new ApiError('invalid_json', { detail: 'The body must be a JSON object' })
+  return {
+    value,
+    verbatim() {
+      const again = verbatim()
+      return isRecord(again) ? again : value
+    },
+  }
 }

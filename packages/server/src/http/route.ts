@@ -56,7 +56,7 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   /** Members of the body that belong to the record but cannot be set. The use case compares them with the stored record. */
   sentBack: SentBack
   /** The body as received, for passing it on: with unknown members, and numbers in their original digits (`lib/json.ts`). */
-  rawBody: Record<string, unknown>
+  rawBody(): Record<string, unknown>
   origin: RequestOrigin
 }
 

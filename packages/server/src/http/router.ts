@@ -229,7 +229,7 @@ function sendEvents(ctx: Context, stream: NonNullable<Reply['stream']>): void {
 }
 
 async function read({ body, formBody = false, bodyLimitBytes }: Route, ctx: Context): Promise<ParsedBody> {
-  if (!body) return { value: {}, verbatim: {} }
+  if (!body) return { value: {}, verbatim: () => ({}) }
   return readBody(ctx, { form: formBody, limitBytes: bodyLimitBytes })
 }
 

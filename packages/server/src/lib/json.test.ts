@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { JsonFault, parseJson } from './json.ts'
 
 test.each([
@@ -8,13 +8,22 @@ test.each([
   '{"__proto__":{"a":1.0},"constructor":2.50}',
 ])('the digits of %s are kept, beside numbers for the program', (text) => {
   const { value, verbatim } = parseJson(text)
-  expect(JSON.stringify(verbatim)).toBe(text)
+  expect(JSON.stringify(verbatim())).toBe(text)
   expect(value).toEqual(JSON.parse(text))
 })
 
-test('a text whose numbers JavaScript keeps is parsed into one value', () => {
+test('a text whose numbers JavaScript keeps is passed on as it was parsed', () => {
   const { value, verbatim } = parseJson('{"a":[1,2.5,{"b":-3}]}')
-  expect(value).toBe(verbatim)
+  expect(verbatim()).toEqual(value)
+})
+
+test('a text is parsed once, and again only to pass it on', () => {
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  const { verbatim } = parseJson('{"a":[1.0,1e3]}')
+  expect(parse).toHaveBeenCalledTimes(1)
+  verbatim()
+  expect(parse).toHaveBeenCalledTimes(2)
 })
 
 describe('a name that an object has twice', () => {
@@ -62,6 +71,7 @@ test.each([
 test.each(['{"a":"\\ud83d\\ude00"}', '{"a":"\\\\u0000"}', `{"a":${'['.repeat(31)}${']'.repeat(31)}}`])(
   '%s is accepted',
   (text) => {
-    expect(parseJson(text)).toEqual({ value: JSON.parse(text), verbatim: JSON.parse(text) })
+    const { value, verbatim } = parseJson(text)
+    expect([value, verbatim()]).toEqual([JSON.parse(text), JSON.parse(text)])
   },
 )

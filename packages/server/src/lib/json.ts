@@ -14,8 +14,11 @@ interface RawJson {
 export interface ParsedJson {
   /** For the program, with JavaScript numbers. */
   value: unknown
-  /** For writing it again: a number whose digits JavaScript would change is a `JSON.rawJSON`. */
-  verbatim: unknown
+  /**
+   * For writing it again: a number whose digits JavaScript would change is a `JSON.rawJSON`. This parses the text once more, which
+   * takes many times as long, so call it only for a text that goes elsewhere.
+   */
+  verbatim(): unknown
 }
 
 /** JSON that a database or another program cannot hold, or would read differently. The message is for the sender. */
@@ -31,7 +34,7 @@ const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/
 const suspiciousDigits = /\d[.eE]|\d{16}|-0/
 
 /**
- * Parses a JSON text once, for validation and for passing it on. Throws a `SyntaxError`, and a `JsonFault` for a NUL or half a
+ * Parses a JSON text for validation, and on demand for passing it on. Throws a `SyntaxError`, and a `JsonFault` for a NUL or half a
  * surrogate pair, a number out of range, a name that an object has twice, and a text that is too deep or has too many names.
  */
 export function parseJson(text: string): ParsedJson {
@@ -41,7 +44,7 @@ export function parseJson(text: string): ParsedJson {
   if (written > maxNames) throw new JsonFault(`The body has more than ${maxNames} names`)
   if (written !== kept) throw new JsonFault(`${duplicateName(text).slice(0, maxNameShown)}: appears twice in one object`)
   if (suspiciousEscape.test(text)) assertSoundStrings(value)
-  return suspiciousDigits.test(text) ? withDigits(text) : { value, verbatim: value }
+  return { value, verbatim: () => (suspiciousDigits.test(text) ? withDigits(text) : value) }
 }
 
 /** Whether a database and other programs can hold the text: it has no NUL and no half of a surrogate pair. */
@@ -60,16 +63,11 @@ function assertSoundStrings(value: unknown): void {
   }
 }
 
-function withDigits(text: string): ParsedJson {
-  let isExact = true
-  const verbatim: unknown = JSON.parse(text, (_, value: unknown, context?: { source?: string }) => {
+function withDigits(text: string): unknown {
+  return JSON.parse(text, (_, value: unknown, context?: { source?: string }) => {
     const digits = context?.source
-    if (typeof value !== 'number' || digits === undefined || String(value) === digits) return value
-    if (!Number.isFinite(value)) throw new JsonFault('A number is out of range')
-    isExact = false
-    return JSON.rawJSON(digits)
+    return typeof value !== 'number' || digits === undefined || String(value) === digits ? value : JSON.rawJSON(digits)
   })
-  return { value: isExact ? verbatim : withNumbers(verbatim), verbatim }
 }
 
 /** Whether a member of a parsed text is a number with its original digits. */
@@ -77,16 +75,9 @@ export function isRawJson(value: unknown): value is RawJson {
   return JSON.isRawJSON(value)
 }
 
-function withNumbers(value: unknown): unknown {
-  if (JSON.isRawJSON(value)) return Number(value.rawJSON)
-  if (Array.isArray(value)) return value.map(withNumbers)
-  if (typeof value !== 'object' || value === null) return value
-  // `Object.fromEntries` defines every member as an own property, even `__proto__`.
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withNumbers(member)]))
-}
-
-/** The names that the objects of a parsed text have. Throws a `JsonFault` past 32 levels. */
+/** The names that the objects of a parsed text have. Throws a `JsonFault` past 32 levels, and for a number out of range. */
 function countNames(value: unknown, depth: number): number {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) throw new JsonFault('A number is out of range')
   if (typeof value !== 'object' || value === null) return 0
   if (depth > maxDepth) throw new JsonFault(`The body is nested deeper than ${maxDepth} levels`)
   const members: unknown[] = Array.isArray(value) ? value : Object.values(value)

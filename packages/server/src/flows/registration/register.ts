@@ -16,15 +16,15 @@ import { invitationOf } from './invitation-of.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
- * Registers a user, step by step (docs/flows/registration.md). The route has checked who may use `register_or_return`. `received`
- * is the parsed body, for the webhooks. If several calls register one address in overlapping pool sets at once, even on several
+ * Registers a user, step by step (docs/flows/registration.md). The route has checked who may use `register_or_return`. `rawBody`
+ * is for the webhooks. If several calls register one address in overlapping pool sets at once, even on several
  * servers, only one creates the user. Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes,
  * `validation_failed`, `user_exists`, `invalid_invitation`, and for `register_or_login` what a login throws.
  */
 export async function register(
   deps: Deps<Pool>,
   input: RegisterInput,
-  received: Record<string, unknown>,
+  rawBody: () => Record<string, unknown>,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const app = await resolveApp(deps, input) // step 1
@@ -44,6 +44,7 @@ export async function register(
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
   const passwordHash = await deps.passwords.hash(input.password, hashLineOf(actor))
+  const received = rawBody()
 
   const outcome = await transaction(deps, async (deps) => {
     // An index on one pool cannot see two apps whose pool sets overlap, so registrations of this address run one at a time.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseJson } from '../../lib/json.ts'
 import { redactRegistration } from './redact-registration.ts'
 
-const redact = (json: string) => JSON.stringify(redactRegistration(parseJson(json).verbatim as Record<string, unknown>))
+const redact = (json: string) => JSON.stringify(redactRegistration(parseJson(json).verbatim() as Record<string, unknown>))
 
 test.each([
   ['{"password":"pass word 1"}', '{"password":"[REDACTED]"}'],
