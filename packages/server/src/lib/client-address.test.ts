@@ -38,6 +38,13 @@ describe('clientAddress', () => {
     ['10.0.0.1', '0:0:0:0:0:ffff:cb00:7109', 1, '203.0.113.9'],
     ['10.0.0.1', '0000:0000:0000:0000:0000:FFFF:203.0.113.9', 1, '203.0.113.9'],
     ['10.0.0.1', '2001:db8::1', 1, '2001:db8::1'],
+    // So does IPv4 behind a translator to IPv6.
+    ['64:ff9b::192.0.2.1', undefined, 0, '192.0.2.1'],
+    ['10.0.0.1', '64:ff9b::cb00:7109', 1, '203.0.113.9'],
+    ['10.0.0.1', '64:ff9b:1::cb00:7109', 1, '64:ff9b:1::cb00:7109'],
+    // The names of network cards have more characters than those of addresses.
+    ['fe80::1%br-1a2b.100', undefined, 0, 'fe80::1%br-1a2b.100'],
+    ['10.0.0.1', 'fe80::1%a:b', 1, 'fe80::1%a:b'],
     [undefined, undefined, 0, ''],
   ])('from %s with X-Forwarded-For %j behind %d proxies: %s', (socket, forwarded, proxies, address) => {
     expect(clientAddress(socket, forwarded, proxies)).toBe(address)
@@ -55,6 +62,7 @@ describe('addressKey', () => {
     ['::1', '0:0:0:0::/64'],
     ['::', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['fe80::1%br-1a2b.100', 'fe80:0:0:0::/64'],
     ['1::8', '1:0:0:0::/64'],
     ['1:2:3::4.5.6.7', '1:2:3:0::/64'],
     ['', ''],

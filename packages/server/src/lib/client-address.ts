@@ -1,11 +1,23 @@
 import { isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** A dual-stack socket reports IPv4 peers as ::ffff:192.0.2.1; a proxy may write the same as ::ffff:c000:201. */
+/** The prefix of RFC 6052 that every translator from IPv4 may use. */
+const translated = ipaddr.IPv6.parse('64:ff9b::')
+
+/**
+ * A dual-stack socket reports IPv4 peers as ::ffff:192.0.2.1; a proxy may write the same as ::ffff:c000:201. Before a network that
+ * has only IPv6, a translator writes them as 64:ff9b::192.0.2.1, all in one /64.
+ */
 function plain(address: string): string {
   if (!isIPv6(address)) return address
-  const parsed = ipaddr.IPv6.parse(address)
-  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : address
+  const parsed = parseIPv6(address)
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString()
+  return parsed.match(translated, 96) ? new ipaddr.IPv4(parsed.toByteArray().slice(12)).toString() : address
+}
+
+/** Leaves out the zone of a link-local address: it names a network card of this machine, in more characters than the parser knows. */
+function parseIPv6(address: string): ipaddr.IPv6 {
+  return ipaddr.IPv6.parse(address.replace(/%.*/, ''))
 }
 
 /**
@@ -37,6 +49,6 @@ export function addressKey(address: string): string {
 /** An IPv4 address, or the network of an IPv6 one. */
 export function networkOf(address: string, bits: 48 | 64): string {
   if (!isIPv6(address)) return address
-  const network = ipaddr.IPv6.parse(address).parts.slice(0, bits / 16)
+  const network = parseIPv6(address).parts.slice(0, bits / 16)
   return `${network.map((part) => part.toString(16)).join(':')}::/${bits}`
 }
