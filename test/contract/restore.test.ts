@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -306,6 +307,26 @@ test('a restore names the apps whose own keys changed since the backup, and no d
   expect((await logIn(PASSWORD, fresh.body.device_token)).status).toBe(200)
 })
 
+/** The log of a database whose process was killed, with the backup that was made before it. Deletes the database. */
+async function leaveLog(file: string): Promise<{ log: Buffer; backup: string }> {
+  const settings = { DATABASE_URL: `sqlite:${file}` }
+  expect((await runGatehouse(['migrate'], settings)).code).toBe(0)
+  const backup = `${file}.backup`
+  expect((await runGatehouse(['backup', backup], settings)).code).toBe(0)
+  const db = createKnex({ databaseUrl: settings.DATABASE_URL, dbPoolMax: 1 })
+  await db.raw('create table after_the_backup (a)')
+  const log = readFileSync(`${file}-wal`)
+  await db.destroy()
+  rmSync(file)
+  return { log, backup }
+}
+
+async function hasTable(file: string, name: string): Promise<boolean> {
+  const db = createKnex({ databaseUrl: `sqlite:${file}`, dbPoolMax: 1 })
+  onTestFinished(() => db.destroy())
+  return (await db('sqlite_master').where({ name })).length > 0
+}
+
 describe.runIf(onSqlite)('backup', () => {
   test('never replaces a file of the database, by whatever name, also with --force and while a server runs', async () => {
     const folder = someFolder()
@@ -369,6 +390,18 @@ describe.runIf(onSqlite)('backup', () => {
     expect(readdirSync(folder)).toEqual(['backup.db'])
   })
 
+  test('is what it says, also where the log of another database lies beside it', async () => {
+    const folder = someFolder()
+    const file = join(folder, 'backup.db')
+    const settings = { DATABASE_URL: (await someDatabase()).url }
+    const { log } = await leaveLog(join(folder, 'other.db'))
+    writeFileSync(`${file}-wal`, log)
+    const refused = await runGatehouse(['backup', file], settings)
+    expect(refused).toMatchObject({ code: 1, stderr: `gatehouse: ${file}-wal exists; --force replaces it\n` })
+    expect((await runGatehouse(['backup', file, '--force'], settings)).code).toBe(0)
+    expect(await hasTable(file, 'after_the_backup')).toBe(false)
+  })
+
   test('that cannot be made leaves nothing behind', async () => {
     const settings = { DATABASE_URL: (await someDatabase()).url }
     const folder = someFolder()
@@ -423,6 +456,16 @@ describe.runIf(onSqlite)('restore', () => {
     expect(readFileSync(target).equals(bytes)).toBe(true)
     const beside = readdirSync(dirname(target)).filter((name) => name.startsWith(basename(target)))
     expect(beside).toEqual([basename(target)])
+  })
+
+  test('of a database that was deleted brings back nothing from the log that was left', async () => {
+    const file = join(someFolder(), 'gatehouse.db')
+    const { log, backup } = await leaveLog(file)
+    writeFileSync(`${file}-wal`, log)
+    const settings = { DATABASE_URL: `sqlite:${file}` }
+    expect(await runGatehouse(['restore', backup], settings)).toMatchObject({ code: 0, stderr: '' })
+    expect(await hasTable(file, 'after_the_backup')).toBe(false)
+    expect(readdirSync(dirname(file)).filter((name) => name.endsWith('-wal') && name.includes('.replaced-'))).toHaveLength(1)
   })
 
   test('makes a database where there is none, and takes the place of one that is damaged, which it keeps', async () => {

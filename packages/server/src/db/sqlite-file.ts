@@ -16,7 +16,8 @@ export class SqliteFileError extends Error {
 const scheme = 'sqlite:'
 /** More pages than any database has: all are copied in one step, so the copy is consistent while others write. */
 const allPages = 0x7fffffff
-const logSuffixes = ['-wal', '-shm']
+/** What SQLite keeps beside a database. It applies them to whatever has the name of that database later. */
+const logSuffixes = ['-journal', '-wal', '-shm']
 
 /** The file of a `sqlite:PATH`. Undefined for another database. */
 export function sqliteFileOf(databaseUrl: string): string | undefined {
@@ -30,7 +31,9 @@ export function sqliteFileOf(databaseUrl: string): string | undefined {
 export async function backUpFile(source: string, target: string, { force }: { force: boolean }): Promise<void> {
   if (!existsSync(source)) throw new SqliteFileError(`there is no database at ${source}`)
   assertBesideDatabase(source, target)
-  if (!force && existsSync(target)) throw new SqliteFileError(`${target} exists; --force replaces it`)
+  const logs = logSuffixes.map((suffix) => target + suffix)
+  const taken = [target, ...logs].find((file) => existsSync(file))
+  if (!force && taken) throw new SqliteFileError(`${taken} exists; --force replaces it`)
   await throughStaging(target, async (staging) => {
     const database = await open(source)
     try {
@@ -40,21 +43,24 @@ export async function backUpFile(source: string, target: string, { force }: { fo
       database.close()
     }
     await assertSound(staging, source)
-    if (force) renameSync(staging, target)
-    else linkSync(staging, target)
+    if (!force) return linkSync(staging, target)
+    for (const log of logs) rmSync(log, { force: true })
+    renameSync(staging, target)
   })
 }
 
 /**
- * Throws SqliteFileError if the target is a file of the database, under whatever name: replacing one would lose what is written
+ * Throws SqliteFileError if the target, or a log beside it, is a file of the database, under whatever name: replacing one would lose what is written
  * from then on, and SQLite would apply a log to a database that it does not belong to.
  */
 function assertBesideDatabase(source: string, target: string): void {
   // SQLite follows a link to the database, and keeps the log beside the file that it leads to.
   const database = realpathSync(source)
-  for (const file of ['', '-journal', ...logSuffixes].map((suffix) => database + suffix))
-    if (isSameFile(file, target))
-      throw new SqliteFileError(`${target} is ${file}, a file of the database; back up to another file`)
+  const filesOf = (name: string) => ['', ...logSuffixes].map((suffix) => name + suffix)
+  for (const file of filesOf(database))
+    for (const replaced of filesOf(target))
+      if (isSameFile(file, replaced))
+        throw new SqliteFileError(`${replaced} is ${file}, a file of the database; back up to another file`)
 }
 
 /** Compares inodes, so that links and other paths count as the same. A file that does not exist is known by its folder and name. */
@@ -89,9 +95,7 @@ export async function restoreFile(
     await assertSound(staging, backup)
     await prepare(staging)
     await assertUnused(target)
-    if (force && existsSync(target)) return replace(target, staging)
-    linkSync(staging, target)
-    return undefined
+    return replace(target, staging, { isThere: force && existsSync(target) })
   })
 }
 
@@ -101,7 +105,7 @@ async function throughStaging<T>(target: string, fill: (staging: string) => Prom
   try {
     return await fill(staging)
   } finally {
-    for (const suffix of ['', '-journal', ...logSuffixes]) rmSync(staging + suffix, { force: true })
+    for (const suffix of ['', ...logSuffixes]) rmSync(staging + suffix, { force: true })
   }
 }
 
@@ -109,14 +113,18 @@ async function write(file: string, content: AsyncIterable<Uint8Array> | Iterable
   await pipeline(content, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
 }
 
-/** At every moment one of the two files is at the target, so a server that starts meanwhile creates no new database. */
-function replace(target: string, staging: string): string {
+/**
+ * At every moment one of the two files is at the target, so a server that starts meanwhile creates no new database. Returns where
+ * the replaced one is.
+ */
+function replace(target: string, staging: string, { isThere }: { isThere: boolean }): string | undefined {
   const kept = `${target}.replaced-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
-  linkSync(target, kept)
-  // Otherwise SQLite would apply the log of the old database to the new one.
+  if (isThere) linkSync(target, kept)
+  // The log of the old database may be there even if somebody deleted the database.
   for (const suffix of logSuffixes) if (existsSync(target + suffix)) renameSync(target + suffix, kept + suffix)
-  renameSync(staging, target)
-  return kept
+  if (isThere) renameSync(staging, target)
+  else linkSync(staging, target)
+  return isThere ? kept : undefined
 }
 
 async function assertSound(file: string, shown: string): Promise<void> {
