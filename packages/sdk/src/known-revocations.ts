@@ -68,9 +68,11 @@ export class KnownRevocations {
     return true
   }
 
-  /** Forgets the events of another database. */
-  clear(): void {
-    this.#floors.clear()
+  /** For the events of another database: knows nothing, but keeps which tokens may have been revoked by forgotten events. */
+  successor(): KnownRevocations {
+    const next = new KnownRevocations()
+    next.#forgotten = this.#forgotten
+    return next
   }
 
   /** Whether the token is revoked. Ignores events of other apps. */

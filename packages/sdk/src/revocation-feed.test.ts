@@ -270,6 +270,23 @@ describe('the feed', () => {
     expect(service.streams[1]!.request.headers['last-event-id']).toBe('3')
   })
 
+  test('keeps what it knew until all of the new database is known, should its list break off', async () => {
+    const { service, auth } = await buildConnected({}, { poll: page([event()]) })
+    const first = event({ user_id: OTHER_APP })
+    const answers = [page([first], { cursor: 3, has_more: true, reset: true }), status(503), page([], { cursor: 4 })]
+    service.poll = (...args) => (answers.shift() ?? page([], { cursor: 4 }))(...args)
+    service.send('event: reset\ndata: {}\n\n')
+    await until(() => !auth.health().revocation.connected)
+    await advance(1_000)
+    await until(() => answers.length === 1)
+    await settle()
+    expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
+    await advance(5_000)
+    await until(() => auth.health().revocation.connected)
+    expect(await codeOf(auth)).toBe('ok')
+    expect(await auth.safeVerify(signToken({ uid: OTHER_APP }))).toMatchObject({ error: { code: 'TOKEN_REVOKED' } })
+  })
+
   test('is on by default, and health tells', async () => {
     const { auth } = await buildConnected()
     expect(auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })

@@ -40,7 +40,9 @@ const SILENCE_MS = 20_000
 export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }: FeedOptions): RevocationFeed {
   const { now, tell, warn, closing } = config
   const { signal } = closing
-  const known = new KnownRevocations()
+  let known = new KnownRevocations()
+  /** Those of another database. They count until all of this one are known: its list may break off. */
+  let former: KnownRevocations | undefined
   let cursor: number | undefined
   let skipped = 0
   /** When the revocations known here were last complete, by the clock, and by one that is never set back but may stand still. */
@@ -143,13 +145,17 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
     do {
       const path = `/revocations?form=2${cursor === undefined ? '' : `&since=${cursor}`}`
       page = await callService(config, { path, inBackground: true, signal, onHead: checkApp }, 10_000)
-      if (page.reset) known.clear()
+      if (page.reset) {
+        former ??= known
+        known = known.successor()
+      }
       page.items.forEach(take)
       advance(page.cursor)
       // A service that repeats itself would keep this loop busy for ever.
       if (page.has_more && page.cursor <= reachedCursor) throw unreachable('the cursor does not advance')
       reachedCursor = page.cursor
     } while (page.has_more)
+    former = undefined
     reached('poll')
   }
 
@@ -212,7 +218,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
 
   return {
     check(claims) {
-      if (known.include(claims)) throw refused('TOKEN_REVOKED', 'the service revoked it')
+      if (known.include(claims) || former?.include(claims)) throw refused('TOKEN_REVOKED', 'the service revoked it')
       if (onStale === 'deny' && (cursor === undefined || isStale())) throw stale()
     },
     health: () => ({ connected, ageSec: ageSec() }),

@@ -552,6 +552,28 @@ describe('fetch of the service itself', () => {
   })
 })
 
+describe.skipIf(!buildPlatform().locks)('fetch of the service, while another tab signs another user in', () => {
+  test('adopts nothing', async () => {
+    const { service, platform, auth, options } = await signedInTab()
+    const other = buildAuth(platform, options)
+    const others = { user: { ...USER, id: 'u-2' } }
+    service.answer = ({ path }) => (path === '/auth/login' ? tokensOf(2, others) : tokensOf(7))
+    const isFree = later()
+    const name = (platform.localStorage as MapStorage).items.keys().next().value!
+    const asked = vi.spyOn(platform.locks!, 'request')
+    onTestFinished(() => asked.mockRestore())
+    const holding = platform.locks!.request(name, { signal: AbortSignal.timeout(5_000) }, () => isFree.promise)
+    const login = other.login(credentials)
+    await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2))
+    const change = auth.fetch(`${service.url}/api/v1/auth/password/change`, { method: 'POST', body: '{}' })
+    await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(3))
+    isFree.resolve()
+    await Promise.all([holding, login, change])
+    expect(await Promise.all([auth, other].map((tab) => tab.getAccessToken()))).toEqual(['access-2', 'access-2'])
+    expect([auth.state, other.state]).toMatchObject([{ user: { id: 'u-2' } }, { user: { id: 'u-2' } }])
+  })
+})
+
 describe('logout', () => {
   // covers auth-tabs
   test('signs out every tab of the browser and tells the service', async () => {

@@ -221,8 +221,8 @@ export class TabAuth implements BrowserAuth {
     // A page that registers others, or checks the password of another person, must not become that person.
     if (session && !isOfUser && !pathname.endsWith('/auth/magic-link/consume')) return
     if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(pathname)) await this.#begin(answer, sentAt)
-    // The same session goes on. If it was ended in the meantime, it stays ended.
-    else await this.#inTurn(async () => void (store.read() && this.#write(renewed)))
+    // The same session goes on. If it was ended in the meantime, it stays ended, and another user stays signed in.
+    else await this.#inTurn(async () => void (store.read()?.user.id === renewed.user.id && this.#write(renewed)))
     store.device((answer as Unchecked).device_token)
   }
 
