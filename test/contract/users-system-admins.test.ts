@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vite
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import { grantAdminApps } from '../../packages/server/src/flows/bootstrap/grant-admin-apps.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
+import { chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { buildOrganization } from '../support/factories.ts'
@@ -338,6 +339,54 @@ describe('in an installation whose only admin app is not authctl', () => {
     await Promise.all([ask('DELETE', grant), ask('POST', theirs, { expires_at })])
     const lasting = await on.deps.db('user_apps').where({ status: 'active', expires_at: null }).whereIn('user_id', [id, other])
     expect(lasting).toHaveLength(1)
+  })
+
+  test('whatever two do at once to each other, to their grants and to the apps, no call deadlocks and one of them still administers', async () => {
+    const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl', AUTH_RATE_LIMIT_IP: 'off' })
+    const { next } = chance(42)
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
+    for (let round = 0; round < 8; round += 1) {
+      on.deps.config.adminAppCodes = ['authctl']
+      const apps = [await buildApp(on), await buildApp(on)]
+      const makeAdmin = async () => {
+        const newcomer = { email: someEmail(), password: PASSWORD, roles: ['system_admin'], email_verified: true }
+        const { id } = (await on.admin('POST', '/admin/users', { body: newcomer })).body
+        for (const app of apps) await on.admin('POST', `/admin/users/${id}/apps/${app.code}`)
+        const tokens = await Promise.all(apps.map(async ({ code }) => (await on.login(newcomer.email, code)).body.access_token))
+        return { id, email: newcomer.email, tokens }
+      }
+      const admins = [await makeAdmin(), await makeAdmin()]
+      on.deps.config.adminAppCodes = apps.map(({ code }) => code)
+      const soon = { expires_at: new Date(on.deps.clock() + 3_600_000).toISOString() }
+      const toAdmin = ({ id }: { id: string }): [string, string, Json?][] => [
+        ['PATCH', `/admin/users/${id}`, { status: 'suspended' }],
+        ['DELETE', `/admin/users/${id}`],
+        ['DELETE', `/admin/users/${id}/roles/system_admin`],
+        ['POST', `/admin/users/${id}/offboard`, {}],
+        ['PUT', `/admin/users/${id}/namespace`, { namespace: somePool() }],
+        ...apps.flatMap(({ code }): [string, string, Json?][] => [
+          ['DELETE', `/admin/users/${id}/apps/${code}`],
+          ['POST', `/admin/users/${id}/apps/${code}`, soon],
+          ['POST', `/admin/apps/${code}/grants`, { users: admins.map((each) => each.id), ...soon }],
+        ]),
+      ]
+      const toApp = ({ code }: Json): [string, string, Json?][] => [
+        ['PATCH', `/admin/apps/${code}`, { status: 'inactive' }],
+        ['DELETE', `/admin/apps/${code}?force=true`],
+        ['PATCH', `/admin/apps/${code}`, { registration_namespace: somePool() }],
+      ]
+      const steps = Array.from({ length: 14 }, () => pick([...admins.flatMap(toAdmin), ...apps.flatMap(toApp)]))
+      const replies = await Promise.all(
+        steps.map(([method, path, body]) => on.call(method, path, { body, token: pick(pick(admins).tokens) })),
+      )
+      for (const { status } of replies) expect([200, 201, 204, 400, 401, 403, 404, 409]).toContain(status)
+      const doors = admins.flatMap(({ email }) => apps.map(({ code }) => on.login(email, code)))
+      const tokens = (await Promise.all(doors)).filter(({ status }) => status === 200).map(({ body }) => body.access_token)
+      const administering = await Promise.all(tokens.map((token) => on.call('GET', '/admin/apps', { token })))
+      const told = steps.map((step, index) => [...step, replies[index]!.status, replies[index]!.body?.code])
+      expect(administering.filter(({ status }) => status === 200).length, JSON.stringify(told)).toBeGreaterThan(0)
+    }
+    on.deps.config.adminAppCodes = ['authctl']
   })
 
   test('an operator on the machine can make a system_admin who enters it, or give the grant back', async () => {

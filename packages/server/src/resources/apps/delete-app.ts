@@ -9,7 +9,7 @@ import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
-import { assertAdministrable } from '../users/assert-administrable.ts'
+import { assertAdministrable, lockAdministration } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
 
@@ -20,6 +20,7 @@ import { presentApp } from './present.ts'
  */
 export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
+    await lockAdministration(deps)
     const app = await getAppForUpdate(deps, ref)
     if (app.built_in) throw new ApiError('built_in', { detail: `${app.code} cannot be deleted` })
     const isEntered = await UserApp.isAppEntered(deps.db, app.id, deps.clock())

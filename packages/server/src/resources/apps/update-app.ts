@@ -10,7 +10,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
 import { endMachineTokensOfApp } from '../service-accounts/end-machine-tokens.ts'
-import { assertAdministrable } from '../users/assert-administrable.ts'
+import { assertAdministrable, lockAdministration } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { type AppWarning, listWarnings } from './list-warnings.ts'
 import { presentApp } from './present.ts'
@@ -43,6 +43,12 @@ async function change(
   actor: Actor,
 ): Promise<{ before: App; after: App }> {
   return transaction(deps, async (deps) => {
+    const barsAdmins =
+      input.status === 'inactive' ||
+      input.require_verified_email === true ||
+      input.registration_namespace !== undefined ||
+      input.read_namespaces !== undefined
+    if (barsAdmins) await lockAdministration(deps)
     const current = await getAppForUpdate(deps, ref)
     refuseChanged(changedMembers(sentBack, presentApp(current)))
     const changes = await resolveAppChanges(deps, current, input)
@@ -51,8 +57,7 @@ async function change(
     const closes = current.status === 'active' && changes.status === 'inactive'
     const minIat = closes ? await cutOffTokens(deps, current.id) : undefined
     const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
-    const setsPools = changes.registration_namespace !== undefined || changes.read_namespaces !== undefined
-    if (closes || setsPools || changes.require_verified_email) await assertAdministrable(deps)
+    if (barsAdmins) await assertAdministrable(deps)
     await recordEvent(deps, {
       event: 'app.updated',
       actor,

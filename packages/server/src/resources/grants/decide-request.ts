@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
+import { lockAdministrationOf } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /**
@@ -18,6 +19,7 @@ export async function decideRequest(
     const request = await getRequest(deps, id)
     // Lock the user before the request, in the same order as giving a grant.
     await lockUser(deps, request.user_id)
+    await lockAdministrationOf(deps, request.user_id)
     const status = await AccessRequest.findStatusForUpdate(deps.db, id)
     if (status !== 'open') throw new ApiError('access_request_decided')
     await carryOut(deps, request)

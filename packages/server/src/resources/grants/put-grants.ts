@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { User } from '../../models/user.ts'
 import { getKeptApp } from '../apps/get-app.ts'
+import { lockAdministrationOf } from '../users/assert-administrable.ts'
 import { findUsersByRef } from '../users/find-users-by-ref.ts'
 import { giveGrants } from './give-grants.ts'
 import type { bulkGrantBody, bulkGrantItem } from './schema.ts'
@@ -26,6 +27,7 @@ export async function putGrants(
     const ids = [...found.values()].flatMap((user) => ('id' in user ? [user.id] : []))
     // Lock all users before the app and before the first change, in one fixed order, so that concurrent calls cannot deadlock.
     await User.lockAll(deps.db, ids)
+    if (input.expires_at != null) await lockAdministrationOf(deps, ...ids)
     const app = await getKeptApp(deps, appRef)
     // Read the users again under the lock: one may have been deleted meanwhile.
     const users = await User.listByIds(deps.db, ids)

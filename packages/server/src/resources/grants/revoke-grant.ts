@@ -7,7 +7,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getApp } from '../apps/get-app.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
-import { assertAdministrableWithout } from '../users/assert-administrable.ts'
+import { assertAdministrableWithout, lockAdministrationOf } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 import { presentGrant } from './present.ts'
 import { recordRevocations } from './record-revocations.ts'
@@ -24,6 +24,7 @@ export async function revokeGrant(
 ): Promise<z.output<typeof grantRecord>> {
   return transaction(deps, async (deps) => {
     const user = await lockUser(deps, input.userId)
+    await lockAdministrationOf(deps, user.id)
     const app = await getApp(deps, input.appRef)
     const revoked = await UserApp.revoke(deps.db, { user_id: user.id, app_id: app.id }, deps.clock())
     if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })

@@ -17,7 +17,7 @@ import { denyRequestsOf } from '../grants/close-requests.ts'
 import { forgetFailures } from '../lockouts/forget-failures.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
-import { assertAdministrable, holdsAdminRole } from '../users/assert-administrable.ts'
+import { assertAdministrable, holdsAdminRole, lockAdministration } from '../users/assert-administrable.ts'
 import { describeUser } from '../users/describe-user.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import { eraseUser } from './erase-user.ts'
@@ -53,6 +53,7 @@ export async function closeAccount(
   { reason }: { reason?: string } = {},
 ): Promise<void> {
   const wasAdmin = await holdsAdminRole(deps, userId)
+  if (wasAdmin) await lockAdministration(deps)
   const before = await describeUser(deps, userId)
   // Lock the organizations: a change to one of them checks whether an admin is left.
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)

@@ -17,13 +17,26 @@ import { userOf } from './present.ts'
  * pool, an app), in its transaction. If admins remove one another concurrently, on any number of servers, one stays.
  */
 export async function assertAdministrable(deps: Deps<Tx>): Promise<void> {
-  await lockUntilCommit(deps.db, 'system_admins')
+  await lockAdministration(deps)
   if (await isAdministrable(deps)) return
   throw new ApiError('last_system_admin', {
     detail:
       'First make another active user system_admin who can enter an active app of AUTH_ADMIN_APP_CODES: authctl, or an app ' +
       'for which they have a grant without expiry',
   })
+}
+
+/**
+ * Takes the lock of `assertAdministrable` early. Two changes at once would deadlock if they took their locks in another order: first
+ * the rows of the users, then this one, then the rows of apps and everything else.
+ */
+export async function lockAdministration(deps: Deps<Tx>): Promise<void> {
+  await lockUntilCommit(deps.db, 'system_admins')
+}
+
+/** Like `lockAdministration`, before a change to these users. Locks only if one of them is a system_admin. */
+export async function lockAdministrationOf(deps: Deps<Tx>, ...userIds: string[]): Promise<void> {
+  if (await UserRole.isHeldByAny(deps.db, userIds, SYSTEM_ADMIN)) await lockAdministration(deps)
 }
 
 /** Like `assertAdministrable`, after a change to these users. Checks only if one of them is a system_admin. */
