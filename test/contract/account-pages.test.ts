@@ -607,6 +607,21 @@ describe('for an app that asks for verified addresses', () => {
     expect((await service.login(user.email, asking.code)).status).toBe(200)
   })
 
+  test('/verify-email asks for a code too where a second factor is active', async () => {
+    const { user, access_token: token } = await buildUser(service, app)
+    const { token: link } = await mailbox.take(user.email)
+    const phone = await enableTwoFactor(service, token)
+    const challenged = await send('/verify-email', { token: link, password: PASSWORD })
+    expectPage(challenged, 401, 'Confirm your e-mail address')
+    expect(read(challenged).fields).toEqual(['token', 'email', 'password', 'two_factor_code'])
+    const wrong = await send('/verify-email', { token: link, password: PASSWORD, two_factor_code: phone.wrongCode() })
+    expect(read(wrong).alerts).toContain('Two-factor code is wrong or was already used')
+    service.advance(30)
+    const sent = { token: link, password: PASSWORD, two_factor_code: phone.code() }
+    expectPage(await send('/verify-email', sent), 200, 'Your e-mail address is confirmed')
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ email_verified: true, two_factor: true })
+  })
+
   test('/disown-email deletes the account that a stranger made', async () => {
     const { user, mail } = await buildAsked()
     expect(mail.links[1]).toBe(`http://127.0.0.1:4000/disown-email?token=${mail.token}`)

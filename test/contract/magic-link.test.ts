@@ -231,7 +231,7 @@ describe('an account that nobody had proven', () => {
     const { db } = service.deps
     const verifyThenBegin = async (...args: Parameters<typeof db.transaction>) => {
       service.deps.db = db
-      await service.call('POST', '/auth/email/verify', { body: { token: verification.token, password: PASSWORD } })
+      await service.call('POST', '/auth/email/verify', { token: access_token, body: { token: verification.token } })
       return db.transaction(...args)
     }
     service.deps.db = new Proxy(db, {

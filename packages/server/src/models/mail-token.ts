@@ -91,6 +91,12 @@ export class MailToken extends BaseModel {
     await rowsOf(MailToken, db).where({ user_id: userId }).where('created_at', '>=', since).whereNull('spent_at').delete()
   }
 
+  /** Whether the user has undone a change of the address that was asked for by this time, at this time or later. */
+  static async hasUndone(db: Db, userId: string, askedAt: number): Promise<boolean> {
+    const undone = rowsOf(MailToken, db).where({ user_id: userId, purpose: 'undo_email_change' })
+    return (await undone.where('created_at', '<=', askedAt).where('spent_at', '>=', askedAt).first('token_hash')) !== undefined
+  }
+
   /** Deletes all unspent tokens. Returns their number. */
   static async deleteAllUnspent(db: Tx): Promise<number> {
     return rowsOf(MailToken, db).whereNull('spent_at').delete()

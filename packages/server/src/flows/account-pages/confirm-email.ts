@@ -29,7 +29,8 @@ export async function confirmEmail(
     await requestMail(deps, 'reset_password', mail, actor.origin)
     return 'reset_mailed'
   }
-  await verifyEmail(deps, { token: form.token, password: passwordOf(link, form) }, actor)
+  const code = form.two_factor_code.trim() || undefined
+  await verifyEmail(deps, { token: form.token, password: passwordOf(link, form), two_factor_code: code }, actor)
   return 'confirmed'
 }
 

@@ -3,7 +3,7 @@ import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { InvitationOffer } from './describe-invitation.ts'
 import type { InvitationOutcome } from './enter-by-invitation.ts'
-import { alert, codeField, field, form, headOf, nameOf, type PageToken, shown } from './page-parts.ts'
+import { alert, codeField, field, form, headOf, nameOf, type PageToken, secondFactorField, shown } from './page-parts.ts'
 import type { FormRefusal } from './refusal.ts'
 import { generalFault, withFaultOfCode } from './refusal.ts'
 import type { InvitationForm } from './schema.ts'
@@ -29,7 +29,7 @@ ${form(
   alert(generalFault(sent?.refusal, through)),
   emailField(email, sent),
   passwordField(through, sent),
-  secondFactorField(sent),
+  secondFactorField(sent?.refusal),
   nameField('first_name', 'First name', 'given-name', sent),
   nameField('last_name', 'Last name', 'family-name', sent),
 )}`,
@@ -45,14 +45,6 @@ function passwordField(app: string, sent: Sent | undefined): Html {
   const hint = `The password you use for ${app}. If you have no account yet, choose one of at least ${MIN_PASSWORD_CHARACTERS} characters.`
   const refusal = sent && withFaultOfCode(sent.refusal)
   return field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', hint }, refusal)
-}
-
-/** Shown once the account turns out to have a second factor. */
-function secondFactorField(sent: Sent | undefined): Html | undefined {
-  if (sent === undefined || !/two_factor/.test(sent.refusal.code)) return undefined
-  const code = { name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code' } as const
-  const hint = 'From your authenticator app, or one of your recovery codes.'
-  return field({ ...code, hint }, withFaultOfCode(sent.refusal))
 }
 
 function nameField(key: 'first_name' | 'last_name', label: string, autocomplete: string, sent: Sent | undefined): Html {

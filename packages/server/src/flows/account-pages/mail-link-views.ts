@@ -2,12 +2,12 @@ import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import type { MailLink } from './describe-mail-link.ts'
-import { alert, codeField, field, form, headOf, nameOf, type PageToken, shown } from './page-parts.ts'
+import { alert, codeField, field, form, headOf, nameOf, type PageToken, secondFactorField, shown } from './page-parts.ts'
 import { type FormRefusal, generalFault, withFaultOfCode } from './refusal.ts'
 
 export function verifyView(place: PageToken, link: MailLink, refusal?: FormRefusal): PageView {
   const { app, asksPassword, email } = link
-  const parts = asksPassword ? passwordParts(link, email, refusal) : []
+  const parts = asksPassword ? [...passwordParts(link, email, refusal), secondFactorField(refusal)] : []
   const to = nameOf(app)
   return {
     ...headOf(refusal, 'Confirm your e-mail address'),

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../lib/html.ts'
 import type { PageView } from '../../lib/page-view.ts'
 import { shownName } from '../../lib/shown-name.ts'
-import type { FormRefusal } from './refusal.ts'
+import { type FormRefusal, withFaultOfCode } from './refusal.ts'
 
 /** A token, and the path of the page that takes it. */
 export interface PageToken {
@@ -67,6 +67,14 @@ function attributes(values: Record<string, string | boolean | undefined>): reado
     if (value === undefined || value === false) return []
     return [value === true ? html` ${name}` : html` ${name}="${value}"`]
   })
+}
+
+/** Shown once the account turns out to have a second factor. */
+export function secondFactorField(refusal: FormRefusal | undefined): Html | undefined {
+  if (refusal === undefined || !/two_factor/.test(refusal.code)) return undefined
+  const code = { name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code' } as const
+  const hint = 'From your authenticator app, or one of your recovery codes.'
+  return field({ ...code, hint }, withFaultOfCode(refusal))
 }
 
 /** What is wrong with the form as a whole. */

@@ -8,7 +8,7 @@ const sent = z.string().catch('')
 export const tokenForm = z.object({ token: sent })
 
 /** `forgot` is sent by the button of a reader who does not know the password. */
-export const confirmForm = z.object({ token: sent, password: sent, forgot: sent })
+export const confirmForm = z.object({ token: sent, password: sent, two_factor_code: sent, forgot: sent })
 export type ConfirmForm = z.output<typeof confirmForm>
 
 export const newPasswordForm = z.object({ token: sent, password: sent, password_again: sent })

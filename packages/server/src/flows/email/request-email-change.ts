@@ -8,6 +8,7 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
+import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { ChangeEmailInput } from './schema.ts'
@@ -15,8 +16,8 @@ import type { ChangeEmailInput } from './schema.ts'
 /**
  * Mails a link to the new address of an account, and tells the present one if it is proven. An account without a password must
  * first allow the change by a link to the present address. Nothing changes until the new address is confirmed, and the answer
- * never reveals whether another user has it. Throws `app_code_required` for a session without an app, `validation_failed`, and
- * what `requireFreshProof` throws.
+ * never reveals whether another user has it. Throws `app_code_required` for a session without an app, `validation_failed`,
+ * `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function requestEmailChange(
   deps: Deps<Pool>,
@@ -35,6 +36,7 @@ export async function requestEmailChange(
   const change = { account_email: user.email, mailbox_proven_at: null }
   const about = { appId, userId, tokenVersion: user.token_version }
   await transaction(deps, async (deps) => {
+    await lockSelf(deps, caller)
     if (hasPassword) {
       await addTokenMail(deps, { purpose: 'change_email', email, change, ...about }, actor.origin)
       if (hasProvenAddress(user)) await addNotice(deps, 'email_change_requested', { user, appId }, actor)

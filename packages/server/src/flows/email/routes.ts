@@ -24,12 +24,12 @@ export const emailRoutes: Route[] = [
     description:
       'To prove the account, the caller must also show that it is theirs: with its `password`, or with the bearer of one of its ' +
       'sessions. Without that, the address is verified, but the account stays unproven: apps with `require_verified_email` stay ' +
-      'closed, and the first magic link, password reset or trusted provider takes the account over. A wrong password does not ' +
-      'spend the token.',
+      'closed, and the first magic link, password reset or trusted provider takes the account over. If a second factor is ' +
+      'active, the password of an unproven account needs a code too. Wrong credentials do not spend the token.',
     auth: 'public',
     body: verifyEmailBody,
     responses: { 200: verifiedUser },
-    errors: ['account_locked', 'invalid_credentials', 'invalid_token'],
+    errors: ['account_locked', 'invalid_credentials', 'invalid_token', 'invalid_two_factor_code', 'two_factor_required'],
     handle: async (deps, { body, bearer, origin }) => {
       const { user } = await verifyEmail(deps, { ...body, bearer }, { caller: undefined, origin })
       return ok({ user })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { password, passwordProofFields } from '../../lib/entry-fields.ts'
+import { optionalTwoFactorCode, password, passwordProofFields } from '../../lib/entry-fields.ts'
 import { email } from '../../lib/fields.ts'
 import { userRecord } from '../../lib/records.ts'
 import { mailToken } from '../../mail/fields.ts'
@@ -10,6 +10,9 @@ export const verifyEmailBody = z
     password: password.optional().meta({
       description:
         'Password of the account. Apps that require a verified address only open with this, or with a bearer of the account',
+    }),
+    two_factor_code: optionalTwoFactorCode.meta({
+      description: 'A two-factor code. Required with the password if the account is unproven and a second factor is active',
     }),
   })
   .meta({ id: 'VerifyEmail' })

@@ -13,7 +13,7 @@ import { clearSecondFactorSince } from '../../resources/second-factors/remove-se
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { changeUser } from '../../resources/users/change-user.ts'
 import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
-import { getUser } from '../../resources/users/get-user.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { replaceEmail } from './replace-email.ts'
 import type { Verified } from './verify-email.ts'
@@ -51,7 +51,11 @@ async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUs
   const pools = [namespace, ...tags]
   for (const other of (await listUsersOfEmail(deps, email)).users) {
     const meets = [other.namespace, ...other.tags].some((pool) => pools.includes(pool))
-    if (other.id !== id && meets && isUnproven(other)) await closeAccount(deps, other.id, actor, { reason: 'disowned' })
+    if (other.id === id || !meets) continue
+    // It may have been proven or closed since it was read.
+    await lockUserRow(deps, other.id)
+    const account = await getUser(deps, other.id)
+    if (account.status !== 'deleted' && isUnproven(account)) await closeAccount(deps, account.id, actor, { reason: 'disowned' })
   }
 }
 

@@ -2,9 +2,11 @@ import type { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { isUnproven } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { userRecord } from '../../lib/records.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { getUser } from '../../resources/users/get-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { type AccountEvidence, holdsAccount } from '../entry/holds-account.ts'
@@ -26,11 +28,15 @@ export async function verifyEmail(
   actor: Actor,
 ): Promise<Verified> {
   const found = await getMailToken(deps, token, 'verify_email')
-  const isHolder = await holdsAccount(deps, { userId: found.user_id, appId: found.app_id }, holding, actor)
+  const { user_id: userId, app_id: appId } = found
+  // A stranger may have set up the second factor, and the owner of the address the password, by a reset. Proven by the password
+  // alone, the account would keep the factor, and its owner could not get in any more.
+  const asksCode = isUnproven(await getUser(deps, userId))
+  const isHolder = await holdsAccount(deps, { userId, appId, asksCode }, holding, actor)
   return transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()
-    const verified = await verifyAddress(deps, user, { actor, appId: found.app_id }, { byLinkAlone: !isHolder })
+    const verified = await verifyAddress(deps, user, { actor, appId }, { byLinkAlone: !isHolder })
     return { user: presentUser(verified), redirectUrl: found.redirect_url }
   })
 }

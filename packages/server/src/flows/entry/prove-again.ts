@@ -44,6 +44,8 @@ interface TriedCredentials {
   sessionId?: string | undefined
   password?: string | undefined
   code?: string | undefined
+  /** Whether a code is required if a second factor is active. Otherwise only a given one is checked. */
+  asksCode?: boolean
 }
 
 /**
@@ -52,7 +54,7 @@ interface TriedCredentials {
  */
 export async function tryCredentials(
   deps: Deps<Pool>,
-  { user, appId, sessionId, password, code }: TriedCredentials,
+  { user, appId, sessionId, password, code, asksCode = code !== undefined }: TriedCredentials,
   actor: Actor,
 ): Promise<void> {
   const app = appId === null ? null : { id: appId }
@@ -67,7 +69,7 @@ export async function tryCredentials(
       way: () => way,
       async prove(_, { attempt }) {
         if (password !== undefined) await verifyPassword(deps, password, user, hashLineOf(actor))
-        if (code !== undefined) await passSecondFactor(deps, user, code, actor)
+        if (asksCode) await passSecondFactor(deps, user, code, actor)
         await assertNotLocked(deps, code === undefined ? way.lockKeys : [...way.lockKeys, secondFactorKey(user.id)])
         await giveBackAttempt(deps, attempt)
       },

@@ -49,7 +49,7 @@ export async function changePassword(
     // The refresh token that the client holds is replaced by the one in the answer.
     await RefreshToken.replaceUnused(deps.db, session.id, deps.clock())
     const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
-    await dropLoginTokens(deps, caller.userId)
+    await dropLoginTokens(deps, await getUser(deps, caller.userId))
     await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)
     await recordEvent(deps, { event: 'password.changed', actor, userId: caller.userId, appId: caller.appId })
     await raiseTokenVersion(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })

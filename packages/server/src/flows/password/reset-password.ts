@@ -37,7 +37,7 @@ export async function resetPassword(
     if (account) return resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor, finish)
     await verifyAddress(deps, user)
     await User.update(deps.db, user.id, { password_hash: passwordHash, password_set_at: deps.clock() })
-    await dropLoginTokens(deps, user.id)
+    await dropLoginTokens(deps, user)
     await finish()
     await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
   })

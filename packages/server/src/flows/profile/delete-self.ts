@@ -7,8 +7,9 @@ import { SecondFactor } from '../../models/second-factor.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
-import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import { getUser } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { DeleteSelfInput } from './schema.ts'
@@ -16,7 +17,7 @@ import type { DeleteSelfInput } from './schema.ts'
 /**
  * Deletes the caller's account as an admin would, and notifies its address. An account without a password is deleted by a link
  * that is mailed to its address instead. Throws what `requireFreshProof` throws, `last_system_admin`, `token_revoked` if the
- * account was closed in the meantime, and `app_code_required` if there is no app that a mail could name.
+ * session ended in the meantime, and `app_code_required` if there is no app that a mail could name.
  */
 export async function deleteSelf(
   deps: Deps<Pool>,
@@ -30,10 +31,8 @@ export async function deleteSelf(
   await requireFreshProof(deps, { caller, factor, password, code, asksPassword: hash !== null }, actor)
   if (hash !== null) {
     await transaction(deps, async (deps) => {
-      await lockUserRow(deps, userId)
-      const user = await getUser(deps, userId)
-      if (user.status !== 'active') throw new ApiError('token_revoked')
-      await close(deps, user, appId, actor)
+      await lockSelf(deps, caller)
+      await close(deps, await getUser(deps, userId), appId, actor)
     })
     return 'deleted'
   }

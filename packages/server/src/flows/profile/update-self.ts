@@ -4,8 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { refuseChanged } from '../../errors.ts'
 import type { RequestOrigin, UserCaller } from '../../lib/caller.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
-import { readSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
-import { lockUserRow } from '../../resources/users/get-user.ts'
+import { lockSelf, readSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { applyChanges } from '../../resources/users/update-user.ts'
 import { describeSelf } from './describe-self.ts'
 import type { Profile, UpdateSelfInput } from './schema.ts'
@@ -21,15 +20,13 @@ export async function updateSelf(
   sentBack: SentBack,
   actor: { caller: UserCaller; origin: RequestOrigin },
 ): Promise<Profile> {
-  const { claims, userId } = actor.caller
   return transaction(deps, async (deps) => {
-    await lockUserRow(deps, userId)
-    const before = await readSelf(deps, claims)
+    const before = await lockSelf(deps, actor.caller)
     if (Object.keys(sentBack).length > 0) {
       const shown = await describeSelf(deps, before)
       refuseChanged(changedMembers(sentBack, { ...shown.user, ...shown }))
     }
     await applyChanges(deps, userOfSelf(before), input, actor)
-    return describeSelf(deps, await readSelf(deps, claims))
+    return describeSelf(deps, await readSelf(deps, actor.caller.claims))
   })
 }

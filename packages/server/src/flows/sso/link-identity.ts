@@ -10,8 +10,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addIdentity } from '../../resources/identities/add-identity.ts'
 import { presentIdentity } from '../../resources/identities/present.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { readSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
-import { lockUserRow } from '../../resources/users/get-user.ts'
+import { lockSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { recording } from '../entry/record-login-failure.ts'
 import type { Exchange } from './exchange.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
@@ -43,14 +42,12 @@ export async function linkIdentity(
   )
 }
 
-async function link(deps: Deps<Tx>, exchange: Exchange, { userId, claims }: UserCaller, actor: Actor): Promise<IdentityRecord> {
+async function link(deps: Deps<Tx>, exchange: Exchange, caller: UserCaller, actor: Actor): Promise<IdentityRecord> {
   const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
   assertMethodAllowed(app, provider.code)
   await lockSubject(deps, exchange)
-  await lockUserRow(deps, userId)
-  // If the account was claimed or its password changed meanwhile, the session has ended and must not add a link.
-  const user = userOfSelf(await readSelf(deps, claims))
+  const user = userOfSelf(await lockSelf(deps, caller))
   await spendCode(deps, login)
   const subject = { providerId: provider.id, subject: profile.subject }
   return presentIdentity(await addIdentity(deps, subject, { user, appId: app.id, provider: provider.code }, actor))

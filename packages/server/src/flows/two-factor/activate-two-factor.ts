@@ -11,6 +11,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
+import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
@@ -21,7 +22,7 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
 /**
  * Turns the second factor on, once a code shows that the authenticator app has the seed. The code is spent. Of several concurrent
  * calls, only one gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`,
- * `rate_limited`, and what `requireFreshProof` throws.
+ * `rate_limited`, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function activateTwoFactor(
   deps: Deps<Pool>,
@@ -38,7 +39,7 @@ export async function activateTwoFactor(
     const code = totpCodeIn(input.code)
     const step = code && findTotpStep(secret, code, deps.clock())
     if (!step) throw new ApiError('invalid_two_factor_code')
-    const recoveryCodes = await transaction(deps, (deps) => activate(deps, factor, step, actor))
+    const recoveryCodes = await transaction(deps, (deps) => activate(deps, { factor, step, caller }, actor))
     await giveBackAttempt(deps, attempt)
     return { recovery_codes: recoveryCodes }
   } catch (error) {
@@ -55,7 +56,12 @@ async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> 
   return factor
 }
 
-async function activate(deps: Deps<Tx>, factor: FactorRow, step: number, actor: Actor): Promise<string[]> {
+async function activate(
+  deps: Deps<Tx>,
+  { factor, step, caller }: { factor: FactorRow; step: number; caller: UserCaller },
+  actor: Actor,
+): Promise<string[]> {
+  await lockSelf(deps, caller)
   const userId = factor.user_id
   if (!(await SecondFactor.activate(deps.db, factor, { now: deps.clock(), step }))) {
     // A concurrent call used the code, or a new set-up replaced the seed.

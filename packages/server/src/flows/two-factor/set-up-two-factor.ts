@@ -7,13 +7,15 @@ import { newTotpSecret, totpUrl } from '../../lib/totp.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
+import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { requireFreshProof } from '../entry/require-fresh-proof.ts'
 import type { SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**
  * Gives the caller a seed for an authenticator app. Logins do not ask for a code until it is activated. Until then, another
- * set-up replaces it. Throws `two_factor_active`, and what `requireFreshProof` throws.
+ * set-up replaces it. Throws `two_factor_active`, `token_revoked` if the session ended in the
+ * meantime, and what `requireFreshProof` throws.
  */
 export async function setUpTwoFactor(
   deps: Deps<Pool>,
@@ -26,6 +28,7 @@ export async function setUpTwoFactor(
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {
+    await lockSelf(deps, caller)
     const totpBox = deps.secretBox.seal(secret, seedContext(user.id))
     const isStored = await SecondFactor.setUp(deps.db, { user_id: user.id, totp_box: totpBox, created_at: deps.clock() })
     if (!isStored) throw new ApiError('two_factor_active')

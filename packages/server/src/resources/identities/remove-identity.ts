@@ -8,16 +8,18 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import type { NoticePurpose } from '../mail/token-purpose.ts'
+import { lockSelf } from '../sessions/read-self.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 
 /**
  * Unlinks one of the caller's own identities. Sessions go on. Callers cannot remove their last way in: without a password,
  * another identity must be left whose provider is enabled and serves an app. This also holds for concurrent removals. Throws
- * `not_found`, `last_login_method`.
+ * `not_found`, `last_login_method`, `token_revoked` if the session ended in the meantime.
  */
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
+    await lockSelf(deps, caller)
     const removal = await getRemoval(deps, caller.userId, identityId)
     if (
       removal.user.password_hash === null &&

@@ -4,8 +4,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
-import { readSelf } from '../sessions/read-self.ts'
-import { getUser, lockUserRow } from '../users/get-user.ts'
+import { lockSelf } from '../sessions/read-self.ts'
+import { getUser } from '../users/get-user.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 
 /**
@@ -19,8 +19,7 @@ export async function joinOrganization(
   actor: Actor & { caller: UserCaller },
 ): Promise<Membership> {
   return transaction(deps, async (deps) => {
-    await lockUserRow(deps, actor.caller.userId)
-    await readSelf(deps, actor.caller.claims)
+    await lockSelf(deps, actor.caller)
     const user = await getUser(deps, actor.caller.userId)
     const { membership, joined } = await acceptInvitation(deps, token, user, actor)
     if (!joined) throw new ApiError('already_member', { detail: 'The invitation was not used, and the roles did not change' })

@@ -34,8 +34,10 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     if (!mayHaveToken(await getUser(deps, userId), order)) return undefined
-    // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one.
+    // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one. Once an
+    // earlier one is undone, a mail that waited must not bring the later one back.
     if (purpose !== 'undo_email_change') await MailToken.deleteUnspentOf(deps.db, userId, purpose)
+    else if (change && (await MailToken.hasUndone(deps.db, userId, change.askedAt))) return undefined
     const now = deps.clock()
     await MailToken.insert(deps.db, {
       token_hash: hashOpaqueToken(token),

@@ -1,9 +1,11 @@
+import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import { wordsIn } from '../../lib/words.ts'
 import { type SelfRow, Session } from '../../models/session.ts'
+import { lockUserRow } from '../users/get-user.ts'
 import { type ShownUser, shownUserOf } from '../users/present.ts'
 import { callerOf } from './authenticate-caller.ts'
 
@@ -17,6 +19,16 @@ export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promis
   const [first, ...others] = await Session.listSelf(deps.db, claims.sid)
   if (!first) throw new ApiError('token_revoked')
   return { ...callerOf(deps, first, claims), rows: [first, ...others] }
+}
+
+/**
+ * Locks the row of the caller's user until the transaction ends, and reads the caller again. If the account was claimed or closed,
+ * or its password changed, after the call was authenticated, its session has ended and must not change anything. Throws
+ * `token_revoked`.
+ */
+export async function lockSelf(deps: Deps<Tx>, { userId, claims }: Pick<UserCaller, 'userId' | 'claims'>): Promise<SelfCaller> {
+  await lockUserRow(deps, userId)
+  return readSelf(deps, claims)
 }
 
 export function userOfSelf({ rows }: SelfCaller): ShownUser {
