@@ -5,8 +5,8 @@ import { MailToken } from '../../models/mail-token.ts'
 
 /**
  * Deletes the unspent tokens that could log in or set another password: the user may be setting a new password because such a
- * link got into the wrong hands. Those of an unproven account stay: by them the owner of the address takes it over, and whoever
- * registered it must not prevent that. Needs the transaction that sets the password.
+ * link got into the wrong hands. The tokens of an unproven account stay, because the owner of the address needs one to take the
+ * account over, and the stranger who registered it must not prevent that. Needs the transaction that sets the password.
  */
 export async function dropLoginTokens(deps: Deps<Tx>, user: AccountRecord & { id: string }): Promise<void> {
   if (!isUnproven(user)) await MailToken.deleteUnspent(deps.db, user.id, ['reset_password', 'magic_link'])
