@@ -41,7 +41,12 @@ export class KnownRevocations {
    * Tokens issued until then may have been revoked by events that were forgotten since. They have expired, and must not come back
    * to life if the clock of this machine is set back.
    */
-  #forgotten = 0
+  #forgotten: number
+
+  /** `former`: the revocations of another database. They say which tokens may have been revoked by forgotten events. */
+  constructor(former?: KnownRevocations) {
+    this.#forgotten = former?.#forgotten ?? 0
+  }
 
   /** Adds an event. Returns false if it does not know this kind of event. `now` is that of `performance.now()`. */
   add(event: unknown, now = performance.now()): boolean {
@@ -66,13 +71,6 @@ export class KnownRevocations {
       this.#forgotten = Math.max(this.#forgotten, since)
     }
     return true
-  }
-
-  /** For the events of another database: knows nothing, but keeps which tokens may have been revoked by forgotten events. */
-  successor(): KnownRevocations {
-    const next = new KnownRevocations()
-    next.#forgotten = this.#forgotten
-    return next
   }
 
   /** Whether the token is revoked. Ignores events of other apps. */

@@ -147,7 +147,7 @@ export function followRevocations(config: Config, { onStale, maxStaleSec = 60 }:
       page = await callService(config, { path, inBackground: true, signal, onHead: checkApp }, 10_000)
       if (page.reset) {
         former ??= known
-        known = known.successor()
+        known = new KnownRevocations(known)
       }
       page.items.forEach(take)
       advance(page.cursor)
