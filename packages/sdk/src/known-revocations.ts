@@ -45,7 +45,7 @@ export class KnownRevocations {
 
   /** `former`: the revocations of another database. They say which tokens may have been revoked by forgotten events. */
   constructor(former?: KnownRevocations) {
-    this.#forgotten = former?.#forgotten ?? 0
+    this.#forgotten = former ? former.#forgotten : 0
   }
 
   /** Adds an event. Returns false if it does not know this kind of event. `now` is that of `performance.now()`. */
