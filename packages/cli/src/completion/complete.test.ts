@@ -26,7 +26,7 @@ test.each([
   ['app list -o ', ['table', 'json', 'ndjson', 'wide', 'csv', 'id']],
   ['app show shop -o ', ['table', 'json', 'ndjson']],
   ['app env shop --output ', ['dotenv', 'json']],
-  ['app create new --no-auto', ['--no-auto-grant']],
+  ['app create new --no-auto', ['--no-auto-grant', '--no-auto-grant-follows-policy']],
   ['completion ', ['bash', 'zsh', 'fish']],
   ['api P', ['POST', 'PUT', 'PATCH']],
   ['audit list --event login.s', ['login.success']],

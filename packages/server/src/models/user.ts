@@ -19,7 +19,7 @@ export const shownUserColumns = `u.id, u.email, u.email_verified_at, u.first_nam
   (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
 /** The columns of `users u` that the rest of the code passes around. */
 export const userColumns = `${shownUserColumns}, u.first_verified_at, u.link_verified_at, u.mailbox_proven_at, u.made_by,
-  u.password_hash, u.password_set_at, u.token_version, u.min_token_version`
+  u.password_hash, u.token_version, u.min_token_version`
 
 /** What `shownUserColumns` gives. The tags are one text, separated by spaces, which names of pools do not contain. */
 export type ShownUserRow = Pick<
@@ -28,8 +28,7 @@ export type ShownUserRow = Pick<
 > & { tags: string | null }
 
 /** What `userColumns` gives. */
-export type UserRow = ShownUserRow &
-  Pick<User, keyof AccountRecord | 'password_hash' | 'password_set_at' | 'token_version' | 'min_token_version'>
+export type UserRow = ShownUserRow & Pick<User, keyof AccountRecord | 'password_hash' | 'token_version' | 'min_token_version'>
 
 export type NewUserRow = Omit<UserRow, 'tags'> & Pick<User, 'updated_at'>
 
@@ -109,8 +108,6 @@ export class User extends BaseModel {
   declare mailbox_proven_at: number | null
   declare made_by: MadeBy
   declare password_hash: string | null
-  /** When the password was last set. Null also if that was before this was recorded. */
-  declare password_set_at: number | null
   declare first_name: string | null
   declare last_name: string | null
   declare namespace: string
@@ -202,13 +199,9 @@ export class User extends BaseModel {
     await rowsOf(User, db).where({ id }).update(changes)
   }
 
-  /** Replaces the hash that was read. False if it has changed since. `password_set_at` is for a new password. */
-  static async replaceHash(
-    db: Tx,
-    { id, password_hash }: Pick<User, 'id' | 'password_hash'>,
-    changes: Pick<UserChanges, 'password_hash' | 'password_set_at'>,
-  ): Promise<boolean> {
-    return (await rowsOf(User, db).where({ id, password_hash }).update(changes)) > 0
+  /** Replaces the hash that was read. False if it has changed since. */
+  static async replaceHash(db: Tx, { id, password_hash }: Pick<User, 'id' | 'password_hash'>, newHash: string): Promise<boolean> {
+    return (await rowsOf(User, db).where({ id, password_hash }).update({ password_hash: newHash })) > 0
   }
 
   /** Raises the token version, with `ofAllApps` the session floor too, and returns it. Undefined if there is no such user. */

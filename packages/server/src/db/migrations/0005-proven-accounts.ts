@@ -5,8 +5,6 @@ export async function up(db: SchemaDb): Promise<void> {
     // Since when an address of the account is verified by the link of a mail and by nothing else. Null for accounts that were
     // verified before this column existed, so they stay proven, and no row is written here.
     t.bigInteger('link_verified_at')
-    // When the password was last set. Null if that was before this column existed.
-    t.bigInteger('password_set_at')
   })
   // The address that a change would give to the account, for a token that was mailed to the present one.
   await db.schema.alterTable('mail_tokens', (t) => t.text('new_email'))

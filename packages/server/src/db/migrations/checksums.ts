@@ -4,7 +4,7 @@ export const checksums: Readonly<Record<string, string>> = {
   '0002-restores-and-deleted-keys': '9695b704187ef3e339f36d3dc06ea0c78bdcef64e6e4e549b3b6692bd2771deb',
   '0003-sealed-audit': '66067b2b371a39ba682aece37ead0239524a2a9c71433ee1fc126247c09db0c3',
   '0004-unsealed-audit-events': '22f50678858af0414cad674ea9d0debc7f49b44d112d7e4abc57dd9132ac3a87',
-  '0005-proven-accounts': '11943176f8f5684a321f20aac514a4e6d4b406efe4eb18619b3e2a67f31f790c',
+  '0005-proven-accounts': 'a042a40cc5ecea2a71796dcb0d16ca8c9b23c0712320258a4407ccd71d6df078',
   '0006-admin-grants-due': '8679038e16928ce837fec4f95a804d76ddbd7b37c25c53a81ef31a2c5232fcf1',
   '0007-auto-grant-policy': 'eb8841e265ef267eb6a99228aeae9d4229695c6210342f7f1c783962f260f9dd',
 }

@@ -63,9 +63,8 @@ export async function createSystemAdmin(
         throw new ApiError('account_unverified', {
           detail: `Nobody has proven that the account ${email} is theirs; claim it with --claim-unverified`,
         })
-      const now = deps.clock()
-      const password = { password_hash: passwordHash ?? null, password_set_at: passwordHash === undefined ? null : now }
-      const given = { ...password, made_by: 'bootstrap' as const, ...verifiedNow(now, account) }
+      const made_by = 'bootstrap'
+      const given = { password_hash: passwordHash ?? null, made_by, ...verifiedNow(deps.clock(), account) } as const
       await claimAccounts(deps, [{ account, given, appId: null }], actor, () => promote(deps, account.id, actor))
       return 'claimed'
     }

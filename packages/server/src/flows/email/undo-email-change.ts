@@ -20,8 +20,8 @@ import type { Verified } from './verify-email.ts'
 
 /**
  * Undoes a change of the address for a user who can read mail to the old one, and ends every session. It overrides all later
- * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. Ways to sign in that
- * came since the change was asked for are removed, and a mail asks for a new password. Links mailed since then are dead; links
+ * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. The password is removed,
+ * and so are ways to sign in that came since the change was asked for. A mail asks for a new password. Links mailed since then are dead; links
  * that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
  */
 export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
@@ -59,20 +59,19 @@ async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUs
   }
 }
 
-/** Removes the password, the second factor and the identities that are newer than the change. */
+/** Removes the password, since the change needed it, and the second factor and the identities that are newer than the change. */
 async function removeNewCredentials(
   deps: Deps<Tx>,
-  { id: userId, password_hash: hash, password_set_at: setAt }: PooledUser,
+  { id: userId, password_hash: hash }: PooledUser,
   { created_at: since, app_id: appId }: SpendableToken,
   actor: Actor,
 ): Promise<void> {
   const lost = {
-    // The change itself needed the password, so one of that very moment is not newer.
-    password: hash !== null && setAt !== null && setAt > since,
+    password: hash !== null,
     two_factor: await clearSecondFactorSince(deps, userId, since),
     identities: await removeIdentities(deps, userId, since),
   }
-  if (lost.password) await User.update(deps.db, userId, { password_hash: null, password_set_at: null })
+  if (lost.password) await User.update(deps.db, userId, { password_hash: null })
   if (lost.password || lost.two_factor || lost.identities > 0)
     await recordEvent(deps, { event: 'credentials.removed', actor, userId, appId, details: lost })
 }

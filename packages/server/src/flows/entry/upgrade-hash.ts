@@ -19,6 +19,6 @@ export async function upgradeHash(
   const upgraded = await deps.passwords.hash(password, line).catch(() => undefined)
   if (upgraded === undefined) return undefined
   return async (deps) => {
-    await User.replaceHash(deps.db, user, { password_hash: upgraded })
+    await User.replaceHash(deps.db, user, upgraded)
   }
 }

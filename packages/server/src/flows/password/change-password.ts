@@ -41,8 +41,7 @@ export async function changePassword(
   return transaction(deps, async (deps) => {
     await lockUser(deps, caller.userId)
     // Of two concurrent changes, the second proved a password that has been replaced.
-    const changes = { password_hash: newHash, password_set_at: deps.clock() }
-    const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, changes)
+    const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
     if (!isChanged) throw new ApiError('invalid_credentials')
     const session = await getLiveSession(deps, caller.sessionId)
     const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)

@@ -36,7 +36,7 @@ export async function resetPassword(
     const finish = () => finishReset(deps, user, found.app_id, actor)
     if (account) return resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor, finish)
     await verifyAddress(deps, user)
-    await User.update(deps.db, user.id, { password_hash: passwordHash, password_set_at: deps.clock() })
+    await User.update(deps.db, user.id, { password_hash: passwordHash })
     await dropLoginTokens(deps, user)
     await finish()
     await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
@@ -62,7 +62,6 @@ async function resetUnproven(
   finish: () => Promise<void>,
 ): Promise<void> {
   const hasFactor = (await SecondFactor.findActive(deps.db, account.id)) !== undefined
-  const now = deps.clock()
-  const given = { password_hash: passwordHash, password_set_at: now, ...(hasFactor ? {} : verifiedNow(now, account)) }
+  const given = { password_hash: passwordHash, ...(hasFactor ? {} : verifiedNow(deps.clock(), account)) }
   await stripForReset(deps, { account, given, appId }, actor, finish)
 }

@@ -17,9 +17,7 @@ import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 /** An account to claim, and the values that replace what it loses. */
 export interface AccountClaim {
   account: ClaimableAccount
-  given: Partial<
-    Pick<PooledUser, keyof AccountRecord | 'email_verified_at' | 'password_hash' | 'password_set_at' | 'first_name' | 'last_name'>
-  >
+  given: Partial<Pick<PooledUser, keyof AccountRecord | 'email_verified_at' | 'password_hash' | 'first_name' | 'last_name'>>
   appId: string | null
 }
 
@@ -107,7 +105,7 @@ async function strip(
 ): Promise<StrippedAccount> {
   const { id } = account
   const columns = {
-    ...{ password_hash: null, password_set_at: null, first_name: null, last_name: null },
+    ...{ password_hash: null, first_name: null, last_name: null },
     ...given,
     updated_at: deps.clock(),
   }

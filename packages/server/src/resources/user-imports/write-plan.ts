@@ -65,7 +65,6 @@ function columnsOf({ email_verified, password_hash, first_name, last_name }: Imp
   return {
     ...(email_verified ? verifiedNow(now, account) : neverVerified),
     password_hash: password_hash ?? null,
-    password_set_at: password_hash == null ? null : now,
     first_name: first_name ?? null,
     last_name: last_name ?? null,
   }

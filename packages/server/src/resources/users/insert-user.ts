@@ -37,7 +37,6 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
     ...(input.emailVerified ? verifiedNow(now) : neverVerified),
     made_by: input.madeBy,
     password_hash: input.passwordHash,
-    password_set_at: input.passwordHash === null ? null : now,
     first_name: input.firstName,
     last_name: input.lastName,
     namespace: input.namespace,

@@ -56,7 +56,6 @@ export function userOf(row: UserRow): PooledUser {
     mailbox_proven_at: row.mailbox_proven_at,
     made_by: row.made_by,
     password_hash: row.password_hash,
-    password_set_at: row.password_set_at,
     token_version: row.token_version,
     min_token_version: row.min_token_version,
   }
