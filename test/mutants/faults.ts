@@ -1230,8 +1230,8 @@ const accounts: PlantedFault[] = [
   {
     title: 'an undo leaves the password of a thief',
     file: server('flows/email/undo-email-change.ts'),
-    search: 'setAt !== null && setAt > since',
-    replace: 'setAt === since',
+    search: 'password: hash !== null,',
+    replace: 'password: false,',
     tests: contract('own-account'),
   },
   {
