@@ -50,8 +50,7 @@ export class DeletedApp extends BaseModel {
       : rowsOf(DeletedApp, db).whereIn('app_id', ids).andWhere('deleted_at', '>', since).pluck('app_id')
   }
 
-  /** Call it when an app takes the code. */
-  /** Returns whether there was one. */
+  /** Call it when an app takes the code. Returns whether a deleted app had it. */
   static async delete(db: Tx, code: string): Promise<boolean> {
     return (await rowsOf(DeletedApp, db).where({ code }).delete()) > 0
   }

@@ -12,7 +12,10 @@ import { endMachineTokens } from './end-machine-tokens.ts'
 import { getServiceAccount } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 
-/** Gives a service account another token. The old one and the machine tokens that it got die at once. Throws `not_found`, `token_revoked`. */
+/**
+ * Gives a service account another token. The old one and the machine tokens that it got die at once. Throws `not_found`,
+ * `token_revoked`.
+ */
 export async function rotateServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<IssuedAccount> {
   const token = newServiceToken()
   return transaction(deps, async (deps) => {

@@ -12,8 +12,8 @@ const fine = { ok: true, detail: null }
 
 /**
  * Whether a load balancer should send requests here: the server is not shutting down, the database answers and accepts writes,
- * and no migration is pending. Only failures that stop every request count. If a mail server or a webhook receiver is down, mail or webhooks wait and
- * the rest is served.
+ * and no migration is pending. Only failures that stop every request count. If a mail server or a webhook receiver is down, mail
+ * or webhooks wait and the rest is served.
  */
 export async function checkReadiness(deps: Deps): Promise<Readiness> {
   const accepting = deps.lifecycle.isStopping ? { ok: false, detail: 'shutting down' } : fine
