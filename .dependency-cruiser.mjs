@@ -190,8 +190,8 @@ export default {
     only(
       'models-import-models',
       `${server}models/`,
-      [`${server}(models|lib)/`, `${server}db/(bulk|handle|locks|statement)[.]ts$`],
-      'Models import lib/, handles, statements and locks, Objection and each other; nothing else.',
+      [`${server}(models|lib)/`, `${server}db/(bulk|handle|locks|notify|statement)[.]ts$`],
+      'Models import lib/, handles, statements, locks and notices, Objection and each other; nothing else.',
     ),
     {
       name: 'models-know-only-objection',
@@ -203,8 +203,13 @@ export default {
     only(
       'deps-import-the-foundations',
       `${server}deps[.]ts$`,
-      [`${server}(lib|adapters)/`, `${server}(config|errors)[.]ts$`, `${server}db/(handle|knex|migrate)[.]ts$`],
-      'deps.ts imports config, errors, lib/, adapters/ and what opens the database.',
+      [
+        `${server}(lib|adapters)/`,
+        `${server}(config|errors)[.]ts$`,
+        `${server}db/(handle|knex|migrate)[.]ts$`,
+        `${server}models/revocation[.]ts$`,
+      ],
+      'deps.ts imports config, errors, lib/, adapters/, what opens the database, and what `transaction` writes last.',
     ),
     only(
       'db-imports-the-foundations',

@@ -6,7 +6,7 @@ import { RevocationHub } from '../../packages/server/src/adapters/revocation-hub
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { readAppSecret } from '../../packages/server/src/resources/apps/read-app-secret.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
-import { raiseTokenVersion } from '../../packages/server/src/resources/revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../../packages/server/src/resources/revocations/end-tokens.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
 import { atOnce, chance } from '../support/chance.ts'

@@ -232,7 +232,7 @@ const failover: PlantedFault[] = [
   },
   {
     title: 'each of two servers starts the feed over after a failover',
-    file: server('resources/revocations/record-revocation.ts'),
+    file: server('resources/revocations/restart-feed.ts'),
     search: '  if (first > head) return first\n',
     replace: '',
     tests: contract('failover-servers'),
@@ -902,7 +902,7 @@ const tokens: PlantedFault[] = [
 const revocation: PlantedFault[] = [
   {
     title: 'revoking one app kills the tokens of all',
-    file: server('resources/revocations/raise-token-version.ts'),
+    file: server('resources/revocations/end-tokens.ts'),
     search: '{ ofAllApps: appId === null }',
     replace: '{ ofAllApps: true }',
     tests: contract('4.7-grants', '5-tokens'),
@@ -916,7 +916,7 @@ const revocation: PlantedFault[] = [
   },
   {
     title: 'the feed does not tell of a session that ended',
-    file: server('resources/revocations/end-session.ts'),
+    file: server('resources/revocations/end-tokens.ts'),
     search: 'sessionId: input.sessionId, minTokenVersion: null })',
     replace: 'sessionId: null, minTokenVersion: 0 })',
     tests: contract('6-revocation-feed', '5-sessions'),
@@ -969,9 +969,9 @@ const prune: PlantedFault[] = [
   },
   {
     title: 'a dry run waits for the lock of revocations',
-    file: server('resources/revocations/record-revocation.ts'),
-    search: 'if (deps.isRehearsal) return\n',
-    replace: '\n',
+    file: server('db/transaction.ts'),
+    search: 'noted.length > 0 && !deps.isRehearsal',
+    replace: 'noted.length > 0',
     tests: contract('concurrency'),
     database: 'postgres, many connections',
   },
@@ -1222,7 +1222,7 @@ const accounts: PlantedFault[] = [
   },
   {
     title: 'a change of the address outlives a change of the password',
-    file: server('resources/revocations/raise-token-version.ts'),
+    file: server('resources/revocations/end-tokens.ts'),
     search: '  await MailToken.dropPending(deps.db, userId)\n',
     replace: '',
     tests: contract('own-account'),

@@ -8,7 +8,7 @@ import { commonPasswords } from './adapters/password-blocklist.ts'
 import { PasswordHasher } from './adapters/password-hasher.ts'
 import { RevocationHub } from './adapters/revocation-hub.ts'
 import type { Config } from './config.ts'
-import { type Db, isPostgres, type Pool, primaryOf } from './db/handle.ts'
+import { type Db, isPostgres, type Pool, primaryOf, type Tx } from './db/handle.ts'
 import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { type AccessTokenClaims, AccessTokens } from './lib/access-token.ts'
@@ -16,7 +16,9 @@ import { AuditProofs } from './lib/audit-proof.ts'
 import { inFlight } from './lib/in-flight.ts'
 import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
 import type { Logger } from './lib/lazy-logger.ts'
+import type { NewRevocation, RevocationNotes } from './lib/revocation-notes.ts'
 import { SecretBox } from './lib/secret-box.ts'
+import { Revocation } from './models/revocation.ts'
 
 /**
  * The dependencies of every use case. `Deps<Pool>` can open transactions, `Deps<Tx>` runs inside one. Code that only reads takes
@@ -49,6 +51,10 @@ export interface Deps<D extends Db = Db> {
   /** Claims of tokens whose signature was verified, by token. A change of any key begins a new generation. */
   verifiedTokens: GenerationCache<AccessTokenClaims>
   lifecycle: Lifecycle
+  /** Collects what tokens lose in a transaction. Does not exist outside of one. */
+  revocations: D extends Tx ? RevocationNotes : undefined
+  /** Writes the revocations that a transaction noted. For `transaction`, which calls it last. */
+  writeRevocations: (db: Tx, noted: readonly NewRevocation[], at: number) => Promise<void>
   /** Callbacks that run after the transaction commits. They do not run if it is rolled back. */
   afterCommit?: (() => void)[]
   /** Set in a rehearsal: all writes are rolled back at the end. */
@@ -96,6 +102,8 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
     accessTokens: new AccessTokens(config.issuer),
     sharedKeys: sharedKeyring(config.accessSecret, config.previousAccessSecret),
     revocationHub: new RevocationHub(),
+    revocations: undefined,
+    writeRevocations: Revocation.write,
     outboxBell: new Bell(),
     mailer: createMailer(config),
     metrics,

@@ -17,6 +17,10 @@ async function refused(deps: Deps<Pool>, perhapsInside: Deps) {
   await forUpdate(deps.db, User.query(deps.db))
   // @ts-expect-error a notice at no commit
   await notifyAtCommit(deps.db, 'gatehouse_revocations', '1')
+  // @ts-expect-error a revocation that nothing would write
+  deps.revocations.note({ appId: 'id', minIat: 0 })
+  // @ts-expect-error the same
+  perhapsInside.revocations.note({ appId: 'id', minIat: 0 })
   // @ts-expect-error might join a transaction
   await transaction(perhapsInside, async () => {})
   // @ts-expect-error joins one

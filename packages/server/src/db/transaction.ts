@@ -1,13 +1,23 @@
 import { type Deps, rehearsing } from '../deps.ts'
+import { RevocationNotes } from '../lib/revocation-notes.ts'
 import { asPool, asTx, type Pool, type Tx } from './handle.ts'
 
 /**
  * Runs `fn` in one transaction. Code inside takes `Deps<Tx>`, so it cannot open another. Do not use the network or hash passwords
- * in it.
+ * in it. Revocations that `fn` notes are written last, because their lock holds up those of all other transactions.
  */
 export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
   const afterCommit: (() => void)[] = []
-  const result = await deps.db.transaction((db) => fn({ ...deps, db: asTx(db), afterCommit }))
+  const revocations = new RevocationNotes()
+  const { noted } = revocations
+  const result = await deps.db.transaction(async (knex) => {
+    const db = asTx(knex)
+    const result = await fn({ ...deps, db, afterCommit, revocations })
+    // A rehearsal would hold up every revocation of the service until it ends, for rows that are rolled back.
+    if (noted.length > 0 && !deps.isRehearsal) await deps.writeRevocations(db, noted, deps.clock())
+    return result
+  })
+  if (noted.length > 0) afterCommit.push(() => deps.revocationHub.wake())
   // In a rehearsal this was a savepoint, so nothing is committed.
   if (!deps.isRehearsal) for (const run of afterCommit) run()
   return result

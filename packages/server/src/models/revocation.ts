@@ -1,5 +1,8 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
-import { only } from '../lib/only.ts'
+import { lockUntilCommit } from '../db/locks.ts'
+import { notifyAtCommit } from '../db/notify.ts'
+import { chunksOf } from '../lib/chunks.ts'
+import type { NewRevocation } from '../lib/revocation-notes.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'min_iat' | 'at'>
@@ -19,9 +22,26 @@ export class Revocation extends BaseModel {
   declare min_iat: number | null
   declare at: number
 
-  /** Returns its cursor. */
-  static async insert(db: Tx, row: Omit<RevocationRow, 'cursor'>): Promise<number> {
-    return only(await rowsOf(Revocation, db).insert(row).returning('cursor')).cursor
+  /**
+   * Writes revocations, and tells every server. All writers take one lock, so that cursors become visible in order and a reader
+   * skips none. Call it last in a transaction: other revocations wait until the commit.
+   */
+  static async write(db: Tx, noted: readonly NewRevocation[], at: number): Promise<void> {
+    await lockUntilCommit(db, 'revocations')
+    const none = { user_id: null, session_id: null, min_tv: null, min_iat: null }
+    const rows = noted.map(({ appId, ...about }) => ({
+      ...none,
+      app_id: appId,
+      ...('userId' in about && { user_id: about.userId }),
+      ...('sessionId' in about && { session_id: about.sessionId }),
+      ...('minTokenVersion' in about && { min_tv: about.minTokenVersion }),
+      ...('minIat' in about && { min_iat: about.minIat }),
+      at,
+    }))
+    let newest = 0
+    for (const chunk of chunksOf(rows))
+      for (const { cursor } of await rowsOf(Revocation, db).insert(chunk).returning('cursor')) newest = Math.max(newest, cursor)
+    await notifyAtCommit(db, 'gatehouse_revocations', String(newest))
   }
 
   /** The newest cursor, and the first that counts: lower ones are from before a restored backup or a failover. */

@@ -12,7 +12,7 @@ import { fewAlike, noteConsumerSecrets } from '../resources/consumers/note-consu
 import { readStanding } from '../resources/consumers/read-standing.ts'
 import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
 import { readAllRevocations, revocationKeepMs } from '../resources/revocations/read-revocations.ts'
-import { continueFeed } from '../resources/revocations/record-revocation.ts'
+import { continueFeed } from '../resources/revocations/restart-feed.ts'
 import { onDemand } from './on-demand.ts'
 
 const batchSize = 500

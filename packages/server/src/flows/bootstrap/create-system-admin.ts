@@ -65,7 +65,8 @@ export async function createSystemAdmin(
         })
       const made_by = 'bootstrap'
       const given = { password_hash: passwordHash ?? null, made_by, ...verifiedNow(deps.clock(), account) } as const
-      await claimAccounts(deps, [{ account, given, appId: null }], actor, () => promote(deps, account.id, actor))
+      await claimAccounts(deps, [{ account, given, appId: null }], actor)
+      await promote(deps, account.id, actor)
       return 'claimed'
     }
     if (passwordHash === undefined) throw new ApiError('not_found', { detail: `No user has the address ${email}` })

@@ -41,7 +41,7 @@ export async function grantAdminApps(deps: Deps<Pool>): Promise<number> {
 
 /**
  * Gives a new system_admin the apps that AUTH_ADMIN_APP_CODES names, or gives them back. `*` names only the built-in app, which
- * needs no grant unless it was revoked. The transaction must hold the lock of the user's row. Must come last in it.
+ * needs no grant unless it was revoked. The transaction must hold the lock of the user's row.
  */
 export async function giveAdminApps(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
   const users = (await User.listByIds(deps.db, [userId])).map(userOf)

@@ -77,9 +77,8 @@ async function logIn(deps: Deps<Pool>, link: LinkLogin, actor: Actor): Promise<T
     const user = await spendMailToken(deps, found)
     const about = { actor, appId: app.id }
     if (account) {
-      return claimByMailbox(deps, { account, ...about }, ({ user, secondFactor }) =>
-        enter(deps, { ...proof, user, secondFactor }, actor),
-      )
+      const claimed = await claimByMailbox(deps, { account, ...about })
+      return enter(deps, { ...proof, user: claimed.user, secondFactor: claimed.secondFactor }, actor)
     }
     const verified = await verifyAddress(deps, user, about)
     return enter(deps, { ...proof, user: verified, secondFactor: secondFactor! }, actor)

@@ -10,9 +10,8 @@ import { denyRequestsOf } from '../../resources/grants/close-requests.ts'
 import { recordRevocations } from '../../resources/grants/record-revocations.ts'
 import { removeInvitationsTo, removeSentInvitations } from '../../resources/invitations/remove-sent-invitations.ts'
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/remove-memberships.ts'
-import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { removeServiceAccount } from '../../resources/service-accounts/delete-service-account.ts'
-import { announceFloors, type MachineFloor } from '../../resources/service-accounts/end-machine-tokens.ts'
 import { listKnownTo } from '../../resources/service-accounts/list-known-to.ts'
 import { changeUser } from '../../resources/users/change-user.ts'
 import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
@@ -39,13 +38,11 @@ export async function offboardUser(
 ): Promise<Offboarding> {
   return changeUser(deps, userId, undefined, async (deps, user) => {
     const closed = await closeAll(deps, user, actor)
-    const { accounts, floors } = await closeServiceAccounts(deps, userId, input, actor)
-    const done: Done = { ...closed, service_accounts: accounts }
+    const done: Done = { ...closed, service_accounts: await closeServiceAccounts(deps, userId, input, actor) }
     const roles = (await listGlobalRoles(deps, userId)).filter((role) => role !== everyonesRole)
     if (hasDoneAnything(done)) {
       await recordEvent(deps, { event: 'user.offboarded', actor, userId, details: done })
       await raiseTokenVersion(deps, { userId, appId: null, reason: 'user.offboarded' })
-      await announceFloors(deps, floors)
     }
     return { user: presentUser({ ...user, status: 'suspended' }), ...done, roles }
   })
@@ -86,11 +83,10 @@ async function closeServiceAccounts(
   userId: string,
   { keep_service_accounts: keeps = false }: OffboardUserInput,
   actor: Actor,
-): Promise<{ accounts: Offboarding['service_accounts']; floors: MachineFloor[] }> {
+): Promise<Offboarding['service_accounts']> {
   const accounts = await listKnownTo(deps, userId)
-  const floors: MachineFloor[] = []
-  if (!keeps) for (const account of accounts) floors.push(...(await removeServiceAccount(deps, account, actor)))
-  return { accounts: accounts.map(({ id, name, service }) => ({ id, name, service, deleted: !keeps })), floors }
+  if (!keeps) for (const account of accounts) await removeServiceAccount(deps, account, actor)
+  return accounts.map(({ id, name, service }) => ({ id, name, service, deleted: !keeps }))
 }
 
 function hasDoneAnything({ suspended, service_accounts, grants, organizations, ...counts }: Done): boolean {

@@ -11,9 +11,9 @@ import { forgetFailures } from '../../resources/lockouts/forget-failures.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
-import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { hashNewPassword } from '../../resources/users/hash-new-password.ts'
-import type { ClaimableAccount, PooledUser } from '../../resources/users/present.ts'
+import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import type { ResetPasswordInput } from './schema.ts'
 
@@ -33,22 +33,19 @@ export async function resetPassword(
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()
     const account = asClaimable(user)
-    const finish = () => finishReset(deps, user, found.app_id, actor)
-    if (account) return resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor, finish)
-    await verifyAddress(deps, user)
-    await User.update(deps.db, user.id, { password_hash: passwordHash })
-    await dropLoginTokens(deps, user)
-    await finish()
-    await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
+    if (account) await resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor)
+    else {
+      await verifyAddress(deps, user)
+      await User.update(deps.db, user.id, { password_hash: passwordHash })
+      await dropLoginTokens(deps, user)
+      await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
+    }
+    // Wrong codes stay counted, since a mailbox is not a second factor.
+    await forgetFailures(deps, user, { secondFactor: false })
+    await addNotice(deps, 'password_reset', { user, appId: found.app_id }, actor)
+    await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId: found.app_id })
   })
   return { redirectUrl: found.redirect_url }
-}
-
-async function finishReset(deps: Deps<Tx>, user: PooledUser, appId: string, actor: Actor): Promise<void> {
-  // Wrong codes stay counted, since a mailbox is not a second factor.
-  await forgetFailures(deps, user, { secondFactor: false })
-  await addNotice(deps, 'password_reset', { user, appId }, actor)
-  await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId })
 }
 
 /**
@@ -59,9 +56,8 @@ async function resetUnproven(
   deps: Deps<Tx>,
   { account, passwordHash, appId }: { account: ClaimableAccount; passwordHash: string; appId: string },
   actor: Actor,
-  finish: () => Promise<void>,
 ): Promise<void> {
   const hasFactor = (await SecondFactor.findActive(deps.db, account.id)) !== undefined
   const given = { password_hash: passwordHash, ...(hasFactor ? {} : verifiedNow(deps.clock(), account)) }
-  await stripForReset(deps, { account, given, appId }, actor, finish)
+  await stripForReset(deps, { account, given, appId }, actor)
 }

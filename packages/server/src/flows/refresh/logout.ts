@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
-import { endSession } from '../../resources/revocations/end-session.ts'
+import { endSession } from '../../resources/revocations/end-tokens.ts'
 
 /** Ends the session of a refresh token. Never fails: with an unknown or dead token there is nothing to end. */
 export async function logout(deps: Deps<Pool>, refreshToken: string, actor: Actor): Promise<void> {

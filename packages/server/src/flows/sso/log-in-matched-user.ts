@@ -73,7 +73,7 @@ async function logIn(
     return enter(deps, { user, secondFactor, app, overrides: {}, authMethod: provider.code, counted }, actor)
   }
   const about = { actor, appId: app.id }
-  if (account) return claimByMailbox(deps, { account, ...about }, linkAndEnter)
+  if (account) return linkAndEnter(await claimByMailbox(deps, { account, ...about }))
   // A user who was found by e-mail has an address that the provider verified.
   const entering = matched.isLinked ? user : await verifyAddress(deps, user, about)
   return linkAndEnter({ user: entering, secondFactor: matched.factor! })

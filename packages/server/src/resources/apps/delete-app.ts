@@ -8,7 +8,7 @@ import { DeletedApp } from '../../models/deleted-app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
+import { endAccessOfApp } from '../revocations/end-tokens.ts'
 import { assertAdministrable, lockAdministration } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
@@ -27,11 +27,10 @@ export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force:
     if (isEntered && !options.force)
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
     await renewCatalog(deps)
-    const minIat = await cutOffTokens(deps, app.id)
+    await endAccessOfApp(deps, app.id)
     await DeletedApp.note(deps.db, app, deps.clock())
     await App.delete(deps.db, app.id)
     if (app.status === 'active') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
-    await announceCutOff(deps, app.id, minIat)
   })
 }

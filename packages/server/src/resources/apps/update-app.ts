@@ -8,8 +8,7 @@ import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { App } from '../../models/app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { announceCutOff, cutOffTokens } from '../revocations/cut-off-tokens.ts'
-import { endMachineTokensOfApp } from '../service-accounts/end-machine-tokens.ts'
+import { endAccessOfApp, endMachineTokensOfApp } from '../revocations/end-tokens.ts'
 import { assertAdministrable, lockAdministration } from '../users/assert-administrable.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { type AppWarning, listWarnings } from './list-warnings.ts'
@@ -55,7 +54,7 @@ async function change(
     if (Object.keys(changes).length === 0) return { before: current, after: current }
     await renewCatalog(deps)
     const closes = current.status === 'active' && changes.status === 'inactive'
-    const minIat = closes ? await cutOffTokens(deps, current.id) : undefined
+    if (closes) await endAccessOfApp(deps, current.id)
     const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
     if (barsAdmins) await assertAdministrable(deps)
     await recordEvent(deps, {
@@ -65,7 +64,6 @@ async function change(
       details: difference(presentApp(current), presentApp(updated)),
     })
     if (current.machine_tokens && !updated.machine_tokens) await endMachineTokensOfApp(deps, current.id)
-    if (minIat !== undefined) await announceCutOff(deps, current.id, minIat)
     return { before: current, after: updated }
   })
 }

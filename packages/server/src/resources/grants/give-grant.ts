@@ -7,7 +7,7 @@ import { getUser, lockUser } from '../users/get-user.ts'
 import { type GrantOutcome, giveGrants } from './give-grants.ts'
 import type { GrantInput } from './schema.ts'
 
-/** Grants one user access to an app. Must come last in its transaction. Throws `not_found`, `validation_failed`. */
+/** Grants one user access to an app. Throws `not_found`, `validation_failed`. */
 export async function giveGrant(
   deps: Deps<Tx>,
   { userId, appRef, ...input }: { userId: string; appRef: string } & GrantInput,

@@ -9,7 +9,7 @@ import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvents } from '../audit/record-event.ts'
-import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
+import { raiseAccessFloor } from '../revocations/end-tokens.ts'
 import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { closeRequests } from './close-requests.ts'
 import { type GrantRow, presentGrant } from './present.ts'
@@ -32,7 +32,7 @@ export interface GrantOutcome {
 /**
  * Grants users access to an app. An active grant changes only in the fields that are given; if it now ends earlier, the access
  * tokens already issued for it are dead. A revoked or expired grant starts over, and its old tokens stay dead because their floor
- * stays. Open requests of the users are closed as approved. Must come last in its transaction. Returns results in the order of
+ * stays. Open requests of the users are closed as approved. Returns results in the order of
  * the users. Throws `validation_failed`, and `last_system_admin` if the grant of the last one now ends.
  */
 export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor): Promise<GrantOutcome[]> {

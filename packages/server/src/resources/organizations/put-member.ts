@@ -7,6 +7,7 @@ import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
 import { MembershipRole } from '../../models/membership-role.ts'
 import { ADMIN_ROLE } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { killMembershipTokens } from '../revocations/end-tokens.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import { addMember } from './add-member.ts'
 import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
@@ -18,7 +19,6 @@ import {
   limitMemberWrites,
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
-import { killMembershipTokens } from './kill-membership-tokens.ts'
 import type { Member } from './present.ts'
 import { validateMemberRoles } from './validate-member-roles.ts'
 

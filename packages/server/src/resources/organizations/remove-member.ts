@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { ADMIN_ROLE, type MembershipKey, OrganizationMembership } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { killMembershipTokens } from '../revocations/end-tokens.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
 import {
@@ -16,7 +17,6 @@ import {
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
 import { lockOrganization } from './get-organization.ts'
-import { killMembershipTokens } from './kill-membership-tokens.ts'
 import { assertRolesTakeable } from './validate-member-roles.ts'
 
 /**

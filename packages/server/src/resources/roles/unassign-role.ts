@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseAccessFloor } from '../revocations/raise-access-floor.ts'
+import { raiseAccessFloor } from '../revocations/end-tokens.ts'
 import { assertAdministrable } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
 

@@ -7,7 +7,7 @@ import type { ServiceAccount } from '../../models/service-account.ts'
 import { ServiceAccountPermission } from '../../models/service-account-permission.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { resolvePermissionIds } from '../permissions/resolve-permission-ids.ts'
-import { endMachineTokens } from './end-machine-tokens.ts'
+import { endMachineTokens } from '../revocations/end-tokens.ts'
 import { getServiceAccount, getServiceAccountForUpdate } from './get-service-account.ts'
 import { presentServiceAccount } from './present.ts'
 

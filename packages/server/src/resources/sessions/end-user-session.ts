@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Session } from '../../models/session.ts'
-import { endSession } from '../revocations/end-session.ts'
+import { endSession } from '../revocations/end-tokens.ts'
 
 /** Ends one session of a user. Throws `not_found` if the session has ended or belongs to another user. */
 export async function endUserSession(

@@ -3,7 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { lockUser } from '../users/get-user.ts'
 
 /** Ends every session of a user and kills every access token, in all apps. Throws `not_found`. */

@@ -10,7 +10,7 @@ import { Session } from '../../models/session.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { recordEvent, systemActor } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { restartFeed } from '../revocations/record-revocation.ts'
+import { restartFeed } from '../revocations/restart-feed.ts'
 
 /** How many of each were ended. */
 export interface FinishedRestore {

@@ -16,7 +16,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { denyRequestsOf } from '../grants/close-requests.ts'
 import { forgetFailures } from '../lockouts/forget-failures.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
-import { raiseTokenVersion } from '../revocations/raise-token-version.ts'
+import { raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { assertAdministrable, holdsAdminRole, lockAdministration } from '../users/assert-administrable.ts'
 import { describeUser } from '../users/describe-user.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
@@ -44,7 +44,7 @@ export async function closeUnlessDeleted(deps: Deps<Pool>, userId: string, actor
 
 /**
  * Deletes a user in the transaction of the caller, who must hold the lock on the user's row and have checked that the user
- * exists. Call it last in the transaction. Throws `last_system_admin`.
+ * exists. Throws `last_system_admin`.
  */
 export async function closeAccount(
   deps: Deps<Tx>,

@@ -47,13 +47,12 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
       events.push(...assignedRoles(id, user.madeFrom ? user.roles : added.roles, actor))
     }
   }
-  await claimAccounts(deps, claims, actor, async () => {
-    await User.insertBulk(deps.db, made)
-    await UserNamespace.insertBulk(deps.db, tagged)
-    await UserRole.insertBulk(deps.db, assigned)
-    await UserApp.insertBulk(deps.db, granted)
-    await recordEvents(deps, events)
-  })
+  await claimAccounts(deps, claims, actor)
+  await User.insertBulk(deps.db, made)
+  await UserNamespace.insertBulk(deps.db, tagged)
+  await UserRole.insertBulk(deps.db, assigned)
+  await UserApp.insertBulk(deps.db, granted)
+  await recordEvents(deps, events)
 }
 
 function claimOf({ account, line }: NonNullable<PlannedUser['claimedBy']>, now: number): AccountClaim {

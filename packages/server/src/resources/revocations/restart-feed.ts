@@ -5,28 +5,6 @@ import type { Deps } from '../../deps.ts'
 import { Revocation } from '../../models/revocation.ts'
 import { Service } from '../../models/service.ts'
 
-/** What local validators must learn: a floor under `tv` of a user, the end of one session, or a floor under `iat` of an app. */
-type NewRevocation =
-  | { userId: string; appId: string | null; sessionId: string | null; minTokenVersion: number | null }
-  | { appId: string; minIat: number }
-
-/** Writes a revocation. All writers take one lock, so that cursors become visible in order and a reader skips none. */
-export async function recordRevocation(deps: Deps<Tx>, revocation: NewRevocation): Promise<void> {
-  // A rehearsal would hold up every revocation of the service until it ends, for a row that is rolled back.
-  if (deps.isRehearsal) return
-  await lockUntilCommit(deps.db, 'revocations')
-  const about =
-    'minIat' in revocation
-      ? { user_id: null, session_id: null, min_tv: null, min_iat: revocation.minIat }
-      : {
-          user_id: revocation.userId,
-          session_id: revocation.sessionId,
-          min_tv: revocation.minTokenVersion,
-          min_iat: null,
-        }
-  await announce(deps, await Revocation.insert(deps.db, { ...about, app_id: revocation.appId, at: deps.clock() }))
-}
-
 /**
  * Restarts the feed with a floor under `iat` of all tokens. Readers with an older cursor forget what they know. Call it last in a
  * transaction.

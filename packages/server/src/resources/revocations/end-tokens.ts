@@ -1,0 +1,99 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { CLOCK_TOLERANCE_SECONDS } from '../../lib/access-token.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { App } from '../../models/app.ts'
+import { MailToken } from '../../models/mail-token.ts'
+import type { MembershipKey } from '../../models/organization-membership.ts'
+import { ServiceAccount } from '../../models/service-account.ts'
+import { Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
+import { UserApp } from '../../models/user-app.ts'
+import { recordEvent } from '../audit/record-event.ts'
+
+/** Ends one session and audits it as `event`. Does nothing if the session has already ended. */
+export async function endSession(
+  deps: Deps<Tx>,
+  input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
+  actor: Actor,
+): Promise<void> {
+  const { sessionId, event } = input
+  const ended = await Session.end(deps.db, sessionId, { now: deps.clock(), reason: event })
+  if (!ended) return
+  const about = { userId: ended.user_id, appId: ended.app_id }
+  await recordEvent(deps, { event, actor, ...about, details: { session_id: sessionId } })
+  deps.revocations.note({ ...about, sessionId })
+}
+
+/**
+ * Kills a user's tokens of one app, or of all apps if `appId` is null: raises the token version, sets the floor above the old
+ * tokens, and ends the sessions below it. Tokens of other apps stay alive, because their floor does not change. The session
+ * `keptSessionId` goes on with the new version. Returns the new floor.
+ */
+export async function raiseTokenVersion(
+  deps: Deps<Tx>,
+  { userId, appId, reason, keptSessionId }: { userId: string; appId: string | null; reason: string; keptSessionId?: string },
+): Promise<number> {
+  const version = await raise(deps, userId, { ofAllApps: appId === null })
+  if (appId !== null) await UserApp.setFloor(deps.db, { user_id: userId, app_id: appId }, version)
+  await Session.endBelow(deps.db, { userId, appId, version }, { now: deps.clock(), reason })
+  if (keptSessionId !== undefined) await Session.keep(deps.db, keptSessionId, version)
+  deps.revocations.note({ userId, appId, minTokenVersion: version })
+  return version
+}
+
+/**
+ * Kills access tokens that say more than their user may do now. `appIds` names the apps; null, which stands for sessions without
+ * an app, hits all apps. Sessions go on, and the next refresh brings current claims. Needs the lock on the user's row.
+ */
+export async function raiseAccessFloor(
+  deps: Deps<Tx>,
+  userId: string,
+  appIds: readonly (string | null)[] = [null],
+): Promise<void> {
+  if (appIds.length === 0) return
+  const version = await raise(deps, userId, { ofAllApps: false })
+  const named = appIds.filter((id) => id !== null)
+  // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
+  const isOfNamed = named.length === appIds.length && (await UserApp.setAccessFloors(deps.db, userId, named, version))
+  if (!isOfNamed) await User.setAccessFloor(deps.db, userId, version)
+  for (const appId of isOfNamed ? named : [null]) deps.revocations.note({ userId, appId, minTokenVersion: version })
+}
+
+/**
+ * Kills the access tokens for an organization that their user has left or lost roles in: all those for the apps where the user
+ * has a session in it. Needs the lock on the user's row.
+ */
+export async function killMembershipTokens(deps: Deps<Tx>, { organizationId, userId }: MembershipKey): Promise<void> {
+  await raiseAccessFloor(deps, userId, await Session.listAppIdsIn(deps.db, { userId, organizationId, now: deps.clock() }))
+}
+
+/** Whatever raises the version also drops changes of the address that wait for a click. */
+async function raise(deps: Deps<Tx>, userId: string, reach: { ofAllApps: boolean }): Promise<number> {
+  const version = await User.raiseTokenVersion(deps.db, userId, reach)
+  if (version === undefined) throw new Error('there is no such user')
+  await MailToken.dropPending(deps.db, userId)
+  return version
+}
+
+/**
+ * Kills every access token of an app that was issued before now, or is being issued by a server whose clock is slightly ahead.
+ * Sessions go on.
+ */
+export async function endAccessOfApp(deps: Deps<Tx>, appId: string): Promise<void> {
+  const minIat = await App.raiseMinIat(deps.db, appId, { now: deps.clock(), leadSeconds: CLOCK_TOLERANCE_SECONDS })
+  deps.revocations.note({ appId, minIat })
+}
+
+/** Kills the machine tokens of an account at every app. An account that may still get tokens can get new ones. */
+export async function endMachineTokens(deps: Deps<Tx>, accountId: string): Promise<void> {
+  const minTokenVersion = await ServiceAccount.raiseTokenVersion(deps.db, accountId)
+  // Without the account, its deletion has announced the floor.
+  if (minTokenVersion !== undefined) deps.revocations.note({ userId: accountId, appId: null, minTokenVersion })
+}
+
+/** Kills the machine tokens of every account that may get tokens for the app. */
+export async function endMachineTokensOfApp(deps: Deps<Tx>, appId: string): Promise<void> {
+  // In the order of their ids, so that transactions do not deadlock.
+  for (const id of await ServiceAccount.listIdsOfApp(deps.db, appId, 'tokens:issue')) await endMachineTokens(deps, id)
+}
