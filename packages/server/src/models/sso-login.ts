@@ -1,5 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
+import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** The columns of a third-party login in progress that its client needs. */
@@ -88,11 +89,16 @@ export class SsoLogin extends BaseModel {
       .update({ code_hash, subject, claims_box, challenge_box: null, expires_at })
   }
 
-  static async findByCode(db: Db, codeHash: string, now: number): Promise<(SsoLoginRow & { claims_box: string }) | undefined> {
+  /** What the provider said about a user, until the client of the login exchanges its code. */
+  static async findByCode(
+    db: Db,
+    codeHash: string,
+    now: number,
+  ): Promise<KeptProof<SsoLoginRow & { claims_box: string }> | undefined> {
     const found = await SsoLogin.#spendable(db, now)
       .where({ code_hash: codeHash })
       .first(...clientColumns, 'claims_box')
-    return withBox(found, 'claims_box')
+    return withBox(found, 'claims_box') as KeptProof<SsoLoginRow & { claims_box: string }> | undefined
   }
 
   /** The code of the app that the login leads to. */

@@ -3,12 +3,15 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import { openRequest } from '../../resources/grants/open-request.ts'
 import { presentOwnRequest } from '../../resources/grants/present.ts'
 import { assertNotLocked } from '../../resources/lockouts/count-failure.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { type PasswordLogin, withPassword } from '../entry/login.ts'
+import { withAttempt } from '../sign-in/attempt.ts'
+import { type PasswordLogin, passwordAttempt, verifyPassword } from '../sign-in/login.ts'
+import { checkSecondFactor } from '../sign-in/proof.ts'
 import type { ownAccessRequest } from './schema.ts'
 
 /**
@@ -21,20 +24,14 @@ export async function askForAccess(
   { message = null, ...credentials }: PasswordLogin & { message?: string | null | undefined },
   actor: Actor,
 ): Promise<{ request: z.output<typeof ownAccessRequest>; isNew: boolean }> {
-  return withPassword(
-    deps,
-    credentials,
-    {
-      async use({ user, app, secondFactor, counted }) {
-        const { lockKeys } = counted.way
-        await assertNotLocked(deps, secondFactor.activatedAt === null ? lockKeys : [...lockKeys, secondFactorKey(user.id)])
-        if (user.status !== 'active') throw new ApiError('account_suspended')
-        if (!app) throw new ApiError('app_code_required')
-        await giveBackAttempt(deps, counted.attempt)
-        const { request, isNew } = await openRequest(deps, { user, app, message }, actor)
-        return { request: presentOwnRequest(request), isNew }
-      },
-    },
-    actor,
-  )
+  return withAttempt(deps, passwordAttempt(deps, credentials), actor, async ({ app, user: named }, { attempt, way }) => {
+    const user = await verifyPassword(deps, credentials.password, named, hashLineOf(actor, way.device))
+    const second = await checkSecondFactor(deps, user, credentials.two_factor_code, actor)
+    await assertNotLocked(deps, second ? [...way.lockKeys, secondFactorKey(user.id)] : way.lockKeys)
+    if (user.status !== 'active') throw new ApiError('account_suspended')
+    if (!app) throw new ApiError('app_code_required')
+    await giveBackAttempt(deps, attempt)
+    const { request, isNew } = await openRequest(deps, { user, app, message }, actor)
+    return { request: presentOwnRequest(request), isNew }
+  })
 }

@@ -13,7 +13,7 @@ import { raiseAccessFloor } from '../../resources/revocations/end-tokens.ts'
 import { changeUser } from '../../resources/users/change-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { type AccountEvidence, holdsAccount } from '../entry/holds-account.ts'
+import { type AccountEvidence, holdsAccount } from '../sign-in/prove-again.ts'
 import { replaceEmail } from './replace-email.ts'
 import type { Verified } from './verify-email.ts'
 

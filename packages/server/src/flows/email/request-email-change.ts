@@ -10,7 +10,7 @@ import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { ChangeEmailInput } from './schema.ts'
 
 /**

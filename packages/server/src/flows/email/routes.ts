@@ -1,5 +1,5 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
-import { passwordNote, proofErrors } from '../entry/require-fresh-proof.ts'
+import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
 import { confirmEmailChange } from './confirm-email-change.ts'
 import { disownEmail } from './disown-email.ts'
 import { requestEmailChange } from './request-email-change.ts'

@@ -9,7 +9,7 @@ import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail
 import { getUser } from '../../resources/users/get-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { type AccountEvidence, holdsAccount } from '../entry/holds-account.ts'
+import { type AccountEvidence, holdsAccount } from '../sign-in/prove-again.ts'
 
 export interface Verified {
   user: z.output<typeof userRecord>

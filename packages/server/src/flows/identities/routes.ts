@@ -1,5 +1,5 @@
 import { noContent, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
+import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { identityParams, unlinkBody } from './schema.ts'
 import { unlinkIdentity } from './unlink-identity.ts'
 

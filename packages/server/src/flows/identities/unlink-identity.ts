@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { removeOwnIdentity } from '../../resources/identities/remove-identity.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { UnlinkInput } from './schema.ts'
 
 /** Unlinks one of the caller's own identities. Throws what `requireFreshProof` and `removeOwnIdentity` throw. */

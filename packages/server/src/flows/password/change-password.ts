@@ -19,7 +19,7 @@ import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { admit } from '../../resources/sessions/admit.ts'
 import { insertRefreshToken, issueTokens, newDeviceTokenOf } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUser } from '../../resources/users/get-user.ts'
-import { proveAgain } from '../entry/prove-again.ts'
+import { proveAgain } from '../sign-in/prove-again.ts'
 import type { ChangePasswordInput } from './schema.ts'
 
 /**

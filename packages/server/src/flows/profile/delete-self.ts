@@ -11,7 +11,7 @@ import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { DeleteSelfInput } from './schema.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
-import { passwordNote, proofErrors } from '../entry/require-fresh-proof.ts'
+import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
 import { confirmDeletion, deleteSelf } from './delete-self.ts'
 import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
 import { confirmDeletionBody, deleteSelfBody, deletionMailed, profile, updateSelfBody } from './schema.ts'

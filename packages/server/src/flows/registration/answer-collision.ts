@@ -1,17 +1,14 @@
-import type { Pool, Tx } from '../../db/handle.ts'
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
-import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
-import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
-import { accessOf } from '../entry/create-account.ts'
-import { login } from '../entry/login.ts'
+import { accessOf } from '../sign-in/create-account.ts'
+import { logInWith } from '../sign-in/login.ts'
 import { invitationOf } from './invitation-of.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
@@ -50,20 +47,8 @@ export async function answerCollision(
 
 /** Runs the whole login from its first step, so that this mode cannot bypass a limit, a lock or a second factor. */
 export async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
-  const invitation = invitationOf(input)
-  let organization: Membership | null = null
-  const accept = async (deps: Deps<Tx>, verified: PooledUser, token: string) => {
-    await lockUserRow(deps, verified.id)
-    const user = await getUser(deps, verified.id)
-    // The account was claimed, or its password changed, after the password was checked. The session would be dead, but a
-    // membership would stay.
-    if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
-    const accepted = await acceptInvitation(deps, token, user, actor)
-    organization = accepted.membership
-    return accepted
-  }
-  const asLogin = { ...input, app_code: app.code, organization_id: undefined }
-  const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)
+  const asLogin = { ...input, app, organization_id: undefined, invitation: invitationOf(input) }
+  const { tokens, organization } = await logInWith(deps, asLogin, actor)
   // Use the user that the login returns: an invitation may have verified the address.
   return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
 }

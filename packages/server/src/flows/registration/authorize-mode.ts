@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../lib/caller.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { findOverridingCaller } from '../entry/find-overriding-caller.ts'
+import { findOverridingCaller } from '../sign-in/login.ts'
 import type { RegisterInput } from './schema.ts'
 
 /**

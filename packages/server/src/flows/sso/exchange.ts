@@ -1,3 +1,4 @@
+import type { KeptProof } from '../../lib/proof.ts'
 import type { App } from '../../models/app.ts'
 import type { SsoLoginRow } from '../../models/sso-login.ts'
 
@@ -21,7 +22,7 @@ export interface SsoProfile {
 
 /** A login that the provider has answered. */
 export interface AnsweredLogin {
-  login: SsoLoginRow
+  login: KeptProof<SsoLoginRow>
   profile: SsoProfile
 }
 

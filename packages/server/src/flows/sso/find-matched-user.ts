@@ -16,6 +16,8 @@ export interface MatchedUser {
   user: PooledUser
   /** False if the user was found by the verified e-mail address and is not linked yet. */
   isLinked: boolean
+  /** The code of the provider. */
+  provider: string
 }
 
 /**
@@ -31,13 +33,13 @@ export async function findMatchedUser(
   const pools = poolSet(app)
   const subject = { providerId: login.provider_id, subject: profile.subject }
   const linked = await findLinkedUser(deps, subject, pools)
-  if (linked) return { user: linked, isLinked: true }
+  if (linked) return { user: linked, isLinked: true, provider: provider.code }
   const holder = profile.email === null ? undefined : await findUserInPools(deps, profile.email, pools)
   if (!holder) return undefined
   assertMethodAllowed(app, provider.code)
   if (!isTrustedAddress(provider, profile) || (await hasFurtherRoles(deps, holder)))
     throw new ApiError('link_required', { detail: 'Log in another way, then link this provider to your account' })
-  return { user: holder, isLinked: false }
+  return { user: holder, isLinked: false, provider: provider.code }
 }
 
 /** Linking by e-mail hands over the account, so it is never done for a user with more than the base role. */

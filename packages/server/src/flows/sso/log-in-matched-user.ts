@@ -2,19 +2,19 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Proof } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
 import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { passSecondFactor, type SecondFactorProof } from '../../resources/second-factors/pass-second-factor.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { ClaimableAccount } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { enter, type Proof } from '../entry/enter.ts'
-import { byToken } from '../entry/way-in.ts'
-import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
+import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
+import { enter } from '../sign-in/enter.ts'
+import { firstFactor, passSecondFactor, proofOfClaimed } from '../sign-in/proof.ts'
 import type { Exchange } from './exchange.ts'
 import { findMatchedUser, type MatchedUser } from './find-matched-user.ts'
 import { keepProviderOf, lockSubject } from './keep-provider.ts'
@@ -31,27 +31,28 @@ export async function logInMatchedUser(
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
   const { app, twoFactorCode } = exchange
-  const { user } = matched
+  const { user, provider } = matched
   const { email } = user
-  const prove = async (_: unknown, counted: CountedAttempt) => {
+  const attempt = { target: { email, user, app }, way: () => byToken(deps, email, 'provider') }
+  return withAttempt(deps, attempt, actor, async (_, counted) => {
     // Spend the code before the transaction. An account that is about to be claimed needs none.
     const isClaim = (await accountToClaim(deps, matched)) !== undefined
-    const factor = isClaim ? undefined : await passSecondFactor(deps, user, twoFactorCode, actor)
-    const tokens = await transaction(deps, (deps) => logIn(deps, exchange, { ...matched, factor, counted }, actor))
+    const proof = isClaim ? undefined : await passSecondFactor(deps, firstFactor(deps, user, provider), twoFactorCode, actor)
+    const tokens = await transaction(deps, (deps) => logIn(deps, exchange, { ...matched, proof, counted }, actor))
     if (!tokens) await giveBackAttempt(deps, counted.attempt)
     return tokens
-  }
-  return withAttempt(deps, { target: { email, user, app }, way: () => byToken(deps, email, 'provider'), prove }, actor)
+  })
 }
 
-/** `factor` is undefined for an account that is claimed. */
+/** `proof` is undefined for an account that is claimed. */
 async function logIn(
   deps: Deps<Tx>,
   exchange: Exchange,
-  matched: MatchedUser & { factor: SecondFactorProof | undefined; counted: CountedAttempt },
+  matched: MatchedUser & { proof: Proof | undefined; counted: CountedAttempt },
   actor: Actor,
 ): Promise<TokenAnswer | undefined> {
-  const { app, login, profile } = exchange
+  const { app, login } = exchange
+  const { proof, counted } = matched
   const provider = await keepProviderOf(deps, exchange)
   if (!matched.isLinked) await lockSubject(deps, exchange)
   // Roles are also assigned under this lock, so decide only now whether the user may be linked by e-mail.
@@ -60,23 +61,32 @@ async function logIn(
   if (!now || !isSame(matched, now)) return undefined
   const user = await getUser(deps, matched.user.id)
   const account = await accountToClaim(deps, { ...now, user })
-  if ((account === undefined) !== (matched.factor !== undefined)) return undefined
+  if ((account === undefined) !== (proof !== undefined)) return undefined
   await spendCode(deps, login)
 
-  const linkAndEnter = async ({ user, secondFactor }: Pick<Proof, 'user' | 'secondFactor'>): Promise<TokenAnswer> => {
-    if (!matched.isLinked) {
-      const subject = { providerId: provider.id, subject: profile.subject }
-      await insertIdentity(deps, subject, { userId: user.id, appId: app.id, provider: provider.code }, actor)
-      await addNotice(deps, 'identity_linked', { user, appId: app.id, provider: provider.code }, actor)
-    }
-    const { counted } = matched
-    return enter(deps, { user, secondFactor, app, overrides: {}, authMethod: provider.code, counted }, actor)
-  }
+  const entry = { app, overrides: {}, counted }
+  if (proof && matched.isLinked) return enter(deps, { ...entry, proof, user }, actor)
   const about = { actor, appId: app.id }
-  if (account) return linkAndEnter(await claimByMailbox(deps, { account, ...about }))
-  // A user who was found by e-mail has an address that the provider verified.
-  const entering = matched.isLinked ? user : await verifyAddress(deps, user, about)
-  return linkAndEnter({ user: entering, secondFactor: matched.factor! })
+  if (proof) {
+    // The user was found by e-mail, so the provider verified the address.
+    const verified = await verifyAddress(deps, user, about)
+    await link(deps, exchange, { user, provider: provider.code }, actor)
+    return enter(deps, { ...entry, proof, user: verified }, actor)
+  }
+  const claimed = await claimByMailbox(deps, { account: account!, ...about })
+  await link(deps, exchange, { user, provider: provider.code }, actor)
+  return enter(deps, { ...entry, proof: proofOfClaimed(deps, claimed, provider.code), user: claimed.user }, actor)
+}
+
+async function link(
+  deps: Deps<Tx>,
+  { login, profile, app: { id: appId } }: Exchange,
+  { user, provider }: { user: { id: string; email: string }; provider: string },
+  actor: Actor,
+): Promise<void> {
+  const subject = { providerId: login.provider_id, subject: profile.subject }
+  await insertIdentity(deps, subject, { userId: user.id, appId, provider }, actor)
+  await addNotice(deps, 'identity_linked', { user, appId, provider }, actor)
 }
 
 /** Whether a login is still about the same user, and in the same way. */

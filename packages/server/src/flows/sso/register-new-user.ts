@@ -2,16 +2,13 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import { isVerifiedFor } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { checkPolicy } from '../../resources/apps/check-policy.ts'
-import { provisionUser } from '../../resources/grants/provision-user.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
-import type { PooledUser } from '../../resources/users/present.ts'
-import { createAccount } from '../entry/create-account.ts'
-import { enter } from '../entry/enter.ts'
-import { recordingLoginFailure } from '../entry/record-login-failure.ts'
+import { recordingLoginFailure } from '../sign-in/attempt.ts'
+import { createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
+import { enter } from '../sign-in/enter.ts'
 import type { Exchange } from './exchange.ts'
 import { findMatchedUser } from './find-matched-user.ts'
 import { isTrustedAddress } from './is-trusted-address.ts'
@@ -56,16 +53,11 @@ async function register(deps: Deps<Tx>, exchange: Exchange, actor: Actor): Promi
 
   const emailVerified = isTrustedAddress(provider, profile)
   const account = { email, firstName, lastName, emailVerified, passwordHash: null, madeBy: 'provider' as const }
-  const equip = async (deps: Deps<Tx>, user: PooledUser) => {
-    const userId = user.id
-    const subject = { providerId: provider.id, subject: profile.subject }
-    await insertIdentity(deps, subject, { userId, appId: app.id, provider: provider.code }, actor)
-    // Otherwise provisioning waits for the first entry.
-    if (app.auto_grant_on_signup && isVerifiedFor(app, user))
-      await provisionUser(deps, { userId, email, app, overrides: {}, joinOrganization: true }, actor)
-    return { user, organization: null }
-  }
-  const newcomer = { ...account, authMethod: provider.code }
-  const { user, access, proof } = await createAccount(deps, { app, newcomer, equip, received: {} }, actor)
-  return { user, access, tokens: proof && (await enter(deps, proof, actor)) }
+  const authMethod = provider.code
+  const made = await createAccount(deps, { app, newcomer: { ...account, authMethod } }, actor)
+  const subject = { providerId: provider.id, subject: profile.subject }
+  await insertIdentity(deps, subject, { userId: made.id, appId: app.id, provider: provider.code }, actor)
+  const equipped = await provisionNewcomer(deps, { app, made, overrides: {} }, actor)
+  const { access, entry } = await finishSignUp(deps, { app, account: equipped, authMethod, received: {} }, actor)
+  return { user: made, access, tokens: entry && (await enter(deps, { ...entry, counted: undefined }, actor)) }
 }

@@ -1,5 +1,5 @@
 import { ok, type Reply, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
+import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback } from './answer-callback.ts'
 import { exchangeCode } from './exchange-code.ts'
 import { callbackQuery, exchangeBody, linkAnswer, linkBody, ssoParams, startQuery, tokensOrIdentity } from './schema.ts'

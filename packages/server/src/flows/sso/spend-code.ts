@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import type { KeptProof } from '../../lib/proof.ts'
 import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
 import type { AnsweredLogin } from './exchange.ts'
 import { isVerifierOf, openFor } from './pkce-state.ts'
@@ -21,7 +22,7 @@ export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: s
  * Spends the code in the same transaction as what it is exchanged for. Of several concurrent uses, only one succeeds. Throws
  * `invalid_sso_code`.
  */
-export async function spendCode(deps: Deps<Tx>, { state_hash }: SsoLoginRow): Promise<void> {
+export async function spendCode(deps: Deps<Tx>, { state_hash }: KeptProof<SsoLoginRow>): Promise<void> {
   if (!(await SsoLogin.spend(deps.db, state_hash, deps.clock()))) throw invalidCode()
 }
 

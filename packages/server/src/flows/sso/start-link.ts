@@ -7,7 +7,7 @@ import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
 import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import { assertMayBegin, beginAtProvider } from './begin-at-provider.ts'
 import type { LinkInput } from './schema.ts'
 

@@ -10,10 +10,10 @@ import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { seedContext } from '../sign-in/proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
 
 /** Wrong codes per user. The codes of the previous and the next step are valid too, so a guesser has one chance in 33,000. */

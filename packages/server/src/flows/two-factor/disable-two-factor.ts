@@ -9,7 +9,7 @@ import { addNotice } from '../../resources/mail/add-notice.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { DisableInput } from './schema.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { proofErrors, proofNote } from '../entry/require-fresh-proof.ts'
+import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { activateTwoFactor } from './activate-two-factor.ts'
 import { disableTwoFactor } from './disable-two-factor.ts'
 import { activateBody, disableBody, recoveryCodesAnswer, setUpAnswer, setUpBody } from './schema.ts'

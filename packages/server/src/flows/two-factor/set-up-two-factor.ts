@@ -6,10 +6,10 @@ import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newTotpSecret, totpUrl } from '../../lib/totp.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { seedContext } from '../../resources/second-factors/pass-second-factor.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { requireFreshProof } from '../entry/require-fresh-proof.ts'
+import { seedContext } from '../sign-in/proof.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**

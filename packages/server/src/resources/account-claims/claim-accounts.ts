@@ -11,7 +11,7 @@ import { addNotice } from '../mail/add-notice.ts'
 import { dropMailTokens } from '../mail/drop-login-tokens.ts'
 import { lockOrganizationsOf, removeMemberships } from '../organizations/remove-memberships.ts'
 import { raiseTokenVersion } from '../revocations/end-tokens.ts'
-import { proofByRemoval, type SecondFactorProof } from '../second-factors/pass-second-factor.ts'
+import { clearSecondFactor } from '../second-factors/remove-second-factor.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
 
 /** An account to claim, and the values that replace what it loses. */
@@ -27,9 +27,10 @@ export interface StrippedAccount {
   hasLost: boolean
 }
 
-export interface ClaimedAccount extends StrippedAccount {
-  secondFactor: SecondFactorProof
-}
+declare const isClaimed: unique symbol
+
+/** An account without anything that let somebody in before: also without a second factor. */
+export type ClaimedAccount = StrippedAccount & { readonly [isClaimed]: true }
 
 /**
  * Gives unproven accounts to their owners: an attacker may have registered the address first and waited for them. Removes
@@ -44,9 +45,10 @@ export async function claimAccounts(deps: Deps<Tx>, claims: readonly AccountClai
   )
   const claimed: ClaimedAccount[] = []
   for (const claim of claims) {
-    const { proof, removed } = await proofByRemoval(deps, claim.account)
-    const stripped = await strip(deps, claim, { twoFactor: removed, reason: 'credentials.removed' }, actor)
-    claimed.push({ ...stripped, secondFactor: proof })
+    // Its owner is unknown.
+    const twoFactor = await clearSecondFactor(deps, claim.account.id)
+    const stripped = await strip(deps, claim, { twoFactor, reason: 'credentials.removed' }, actor)
+    claimed.push(stripped as ClaimedAccount)
   }
   return claimed
 }

@@ -24,6 +24,8 @@ export interface Acceptance {
   user: PooledUser
   /** False if the user was already a member. Then nothing was written, and another user can still use the invitation. */
   joined: boolean
+  /** The app that the invitation granted. */
+  grantedAppId: string | null
 }
 
 /**
@@ -50,7 +52,8 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
   }
   const givesMore = joined && invitation.grants_app
   const accepted = givesMore ? await giveWhatAdminsGive(deps, invitation, user, actor) : user
-  return { membership: only(await listMemberships(deps, user.id, organizationId)), user: accepted, joined }
+  const membership = only(await listMemberships(deps, user.id, organizationId))
+  return { membership, user: accepted, joined, grantedAppId: givesMore ? invitation.app_id : null }
 }
 
 /** The invitation, if the holder of the address may accept it. Throws `invalid_invitation`. */

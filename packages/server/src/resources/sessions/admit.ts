@@ -6,6 +6,7 @@ import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
+import type { Proof } from '../../lib/proof.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
@@ -13,11 +14,13 @@ import { User } from '../../models/user.ts'
 import { autoGrants } from '../apps/check-policy.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
-import { findGrantState, type GrantState } from '../grants/find-grant-state.ts'
+import { findGrantState, type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 import { type Overrides, provisionUser } from '../grants/provision-user.ts'
 import { lockUserRow } from '../users/get-user.ts'
+import type { NewAccount } from '../users/insert-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
+import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 import { assertVerifiedFor } from './assert-verified-for.ts'
 import { resolveRights } from './resolve-rights.ts'
 import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
@@ -36,6 +39,13 @@ export interface SessionRequest {
    * false for a member of the organization, who leaves the invitation to another user.
    */
   invitation?: { joined: boolean } | undefined
+}
+
+/** A request of a user who signs in, with the proof that opens the session. */
+export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant'> {
+  proof: Proof
+  /** For a user whom this transaction has created: the base role and this grant are all they have. */
+  newcomer?: { made: NewAccount; isGranted: boolean }
 }
 
 /** The result of the gate: everything a token is built from. */
@@ -65,6 +75,28 @@ export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Pr
     keepUser: () => User.keep(deps.db, request.user.id),
   })
 }
+
+/**
+ * The gate for a user who signs in. The proof must be of this user, and include the second factor if one is active by now. Throws
+ * `two_factor_required`, and what `admit` throws.
+ */
+export async function admitByProof(
+  deps: Deps<Tx>,
+  { proof, newcomer, ...request }: EntryRequest,
+  actor: Actor,
+): Promise<Admission> {
+  const { user, app } = request
+  if (proof.userId !== user.id) throw new Error('another user was proven')
+  if (newcomer?.made.id === user.id) {
+    const grant = newcomer.isGranted ? freshGrant : grantStateOf(deps, undefined)
+    return admit(deps, { ...request, rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
+  }
+  const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
+  if (hasSecondFactor && proof.second === null) throw new ApiError('two_factor_required')
+  return admit(deps, { ...request, rolesAndGrant }, actor)
+}
+
+const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false, expiresAt: null }
 
 /**
  * Like `admit`, for callers that have no open transaction. It opens one only if provisioning is due. The request must keep the
@@ -116,8 +148,7 @@ async function resolveGrant(
   actor: Actor,
   asOne: AsOne,
 ): Promise<GrantState> {
-  if (entersWithoutGrant(globalRoles, request.app) && !grant.isRevoked)
-    return { exists: true, isActive: true, isRevoked: false, expiresAt: null }
+  if (entersWithoutGrant(globalRoles, request.app) && !grant.isRevoked) return freshGrant
   if (grant.exists || !(await isAutoGranted(deps, request))) return grant
   return asOne(async (deps) => {
     // Of several first entries at once, even through apps that link one another, one provisions and the others find its rows.

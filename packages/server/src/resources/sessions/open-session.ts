@@ -1,6 +1,5 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -9,24 +8,14 @@ import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { newId } from '../../lib/uuid.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
-import type { SecondFactorProof } from '../second-factors/pass-second-factor.ts'
-import { type Admission, admit, type SessionRequest } from './admit.ts'
+import { type Admission, admitByProof, type EntryRequest } from './admit.ts'
 import { claimsOf } from './claims-of.ts'
 import { presentTokens } from './present.ts'
-import { readRolesAndGrant } from './roles-and-grant.ts'
 
-/** A request that begins a session. A door that forgets the second factor does not compile. */
-export interface NewSessionRequest extends SessionRequest {
-  authMethod: string
-  secondFactor: SecondFactorProof
-}
-
-/** Opens a session for a request that the gate admits, and returns its first tokens. */
-export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, actor: Actor): Promise<TokenAnswer> {
-  if (request.secondFactor.userId !== request.user.id) throw new Error('the second factor of another user was proven')
-  const rolesAndGrant = await readRolesAndGrant(deps, request.user.id, request.app?.id ?? null)
-  if (rolesAndGrant.hasSecondFactor && request.secondFactor.activatedAt === null) throw new ApiError('two_factor_required')
-  const admission = await admit(deps, { ...request, rolesAndGrant }, actor)
+/** Opens a session for a proof that the gate admits, and returns its first tokens. */
+export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: Actor): Promise<TokenAnswer> {
+  const { proof } = request
+  const admission = await admitByProof(deps, request, actor)
   const now = deps.clock()
   const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
   const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
@@ -36,18 +25,17 @@ export async function openSession(deps: Deps<Tx>, request: NewSessionRequest, ac
     userId: request.user.id,
     appId: request.app?.id ?? null,
     organizationId: admission.membership?.id ?? null,
-    authMethod: request.authMethod,
-    // The user's version when the account was read: a floor that has risen since then ends this session.
-    version: request.user.token_version,
+    authMethod: proof.method,
+    version: proof.version,
     ip: actor.origin.ip || null,
     userAgent: actor.origin.userAgent,
     now,
-    provenAt: request.secondFactor.provenAt,
+    provenAt: proof.second?.provenAt ?? proof.firstProvenAt,
     sessionExpiresAt: session.expiresAt,
     hash: hashOpaqueToken(refreshToken),
     expiresAt: refreshExpiresAt,
   })
-  const deviceToken = newDeviceTokenOf(deps, admission, request.secondFactor.activatedAt)
+  const deviceToken = newDeviceTokenOf(deps, admission, proof.second?.activatedAt ?? null)
   return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
 }
 

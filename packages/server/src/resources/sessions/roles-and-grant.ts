@@ -7,8 +7,8 @@ import { type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 export interface RolesAndGrant {
   globalRoles: string[]
   grant: GrantState
-  /** The generation of the catalog at the same moment. */
-  catalogGeneration: string
+  /** The generation of the catalog at the same moment; absent if it was not read. */
+  catalogGeneration?: string
 }
 
 export function rolesAndGrantOf(deps: Deps, row: RolesAndGrantRow): RolesAndGrant {

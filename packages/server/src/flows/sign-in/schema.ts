@@ -8,6 +8,7 @@ import {
   password,
 } from '../../lib/entry-fields.ts'
 import { email, id } from '../../lib/fields.ts'
+import { mailToken } from '../../mail/fields.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
 
@@ -23,3 +24,12 @@ export const loginBody = z
     ...overrideFields,
   })
   .meta({ id: 'Login' })
+
+export const consumeMagicLinkBody = z
+  .object({
+    token: mailToken,
+    password: password.optional().meta({ description: 'Password of the account. With it, an unproven account keeps everything' }),
+    two_factor_code: optionalTwoFactorCode,
+  })
+  .meta({ id: 'ConsumeMagicLink' })
+export type ConsumeMagicLinkInput = z.output<typeof consumeMagicLinkBody>

@@ -9,14 +9,13 @@ import type { SpendableToken } from '../../models/mail-token.ts'
 import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
 import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
-import { passSecondFactor } from '../../resources/second-factors/pass-second-factor.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { enter } from '../entry/enter.ts'
-import { holdsAccount } from '../entry/holds-account.ts'
-import { byToken } from '../entry/way-in.ts'
-import { type CountedAttempt, withAttempt } from '../entry/with-attempt.ts'
+import { byToken, type CountedAttempt, withAttempt } from './attempt.ts'
+import { enter } from './enter.ts'
+import { firstFactor, passSecondFactor, proofOfClaimed } from './proof.ts'
+import { holdsAccount } from './prove-again.ts'
 import type { ConsumeMagicLinkInput } from './schema.ts'
 
 export interface MagicLogin {
@@ -44,9 +43,9 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
     {
       way: () => byToken(deps, email, 'magic_link'),
       target: { email, user: { id: user_id }, app },
-      prove: (_, counted) => logIn(deps, { found, app, isHolder, code: input.two_factor_code, counted }, actor),
     },
     actor,
+    (_, counted) => logIn(deps, { found, app, isHolder, code: input.two_factor_code, counted }, actor),
   )
   return { tokens, redirectUrl }
 }
@@ -67,21 +66,18 @@ async function logIn(deps: Deps<Pool>, link: LinkLogin, actor: Actor): Promise<T
   if (before?.id !== found.user_id) throw invalidToken()
   // Spend the code before the transaction. An account that is about to be claimed needs none.
   const isClaim = !isHolder && (await findClaimable(deps, before)) !== undefined
-  const secondFactor = isClaim ? undefined : await passSecondFactor(deps, before, code, actor)
-  const proof = { app, overrides: {}, authMethod: 'magic_link', counted }
+  const proof = isClaim ? undefined : await passSecondFactor(deps, firstFactor(deps, before, 'magic_link'), code, actor)
+  const entry = { app, overrides: {}, counted }
   const tokens = await transaction(deps, async (deps) => {
     await lockUserRow(deps, found.user_id)
     const account = isHolder ? undefined : await findClaimable(deps, await getUser(deps, found.user_id))
     // The account was proven, or its roles changed, since it was read. The token is still unspent, so start over.
-    if (isClaim !== (account !== undefined)) return undefined
+    if ((account === undefined) !== (proof !== undefined)) return undefined
     const user = await spendMailToken(deps, found)
     const about = { actor, appId: app.id }
-    if (account) {
-      const claimed = await claimByMailbox(deps, { account, ...about })
-      return enter(deps, { ...proof, user: claimed.user, secondFactor: claimed.secondFactor }, actor)
-    }
-    const verified = await verifyAddress(deps, user, about)
-    return enter(deps, { ...proof, user: verified, secondFactor: secondFactor! }, actor)
+    if (proof) return enter(deps, { ...entry, proof, user: await verifyAddress(deps, user, about) }, actor)
+    const claimed = await claimByMailbox(deps, { account: account!, ...about })
+    return enter(deps, { ...entry, proof: proofOfClaimed(deps, claimed, 'magic_link'), user: claimed.user }, actor)
   })
   return tokens ?? logIn(deps, link, actor)
 }

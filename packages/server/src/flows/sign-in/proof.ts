@@ -1,70 +1,81 @@
-import type { Pool, Tx } from '../../db/handle.ts'
+import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
+import type { HalfProof, Proof, ShownFactor } from '../../lib/proof.ts'
 import { recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import type { LockRule } from '../../models/lockout.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
-import { recordEvent } from '../audit/record-event.ts'
-import { assertNotLocked, countFailure } from '../lockouts/count-failure.ts'
-import { addNotice } from '../mail/add-notice.ts'
-import type { NewAccount } from '../users/insert-user.ts'
-import type { ClaimableAccount } from '../users/present.ts'
-import { clearSecondFactor } from './remove-second-factor.ts'
+import type { ClaimedAccount } from '../../resources/account-claims/claim-accounts.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { assertNotLocked, countFailure } from '../../resources/lockouts/count-failure.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
+import type { NewAccount } from '../../resources/users/insert-user.ts'
 
-declare const proven: unique symbol
+/** The first factor of a user, which the caller has just checked: a password, a link in a mail or the word of a provider. */
+export function firstFactor<U extends ProvenUser>(deps: Deps, user: U, method: string): HalfProof<U> {
+  const shown: Omit<HalfProof<U>, symbol> = { user, method, firstProvenAt: deps.clock() }
+  return shown as HalfProof<U>
+}
 
-/** Proof that a user passed the second factor or has none. Only this file makes it, and `openSession` requires it. */
-export interface SecondFactorProof {
-  readonly userId: string
-  /** Milliseconds. The proof does not cover a newer factor. */
-  readonly provenAt: number
-  /** When the factor was activated. Null if there is none: `openSession` then checks again for one that was activated since. */
-  readonly activatedAt: number | null
-  readonly [proven]: true
+interface ProvenUser {
+  id: string
+  email: string
+  token_version: number
+  /** The active second factor. Read from the database when absent. */
+  factor?: FactorRow | null
 }
 
 /**
- * Checks the second factor at every door, after the first one. An accepted code is spent at once, even if the login then fails,
- * so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user across
- * all doors, and lock the second factor at all of them. Throws `account_locked`, `two_factor_required` without a code,
- * `invalid_two_factor_code`.
+ * Completes a proof: checks the code of the second factor, if the user has one. Throws what `checkSecondFactor` throws.
+ *
+ *     const proof = await passSecondFactor(deps, firstFactor(deps, user, 'password'), input.two_factor_code, actor)
  */
 export async function passSecondFactor(
   deps: Deps<Pool>,
-  user: { id: string; email: string; factor?: FactorRow | null },
+  { user, method, firstProvenAt }: HalfProof<ProvenUser>,
   code: string | undefined,
   actor: Actor,
-): Promise<SecondFactorProof> {
-  const provenAt = deps.clock()
-  const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
-  if (factor) await passCode(deps, user, factor, code, actor)
-  return proofFor(user, { provenAt, activatedAt: factor?.activated_at ?? null })
+): Promise<Proof> {
+  const second = await checkSecondFactor(deps, user, code, actor)
+  return proof({ userId: user.id, method, firstProvenAt, second, version: user.token_version })
 }
 
 /** For a user whom this transaction creates and who has no second factor yet. */
-export function proofForNewUser(user: NewAccount): SecondFactorProof {
-  return proofFor(user, { provenAt: user.created_at, activatedAt: null })
+export function proofOfNewcomer(user: NewAccount, method: string): Proof {
+  return proof({ userId: user.id, method, firstProvenAt: user.created_at, second: null, version: user.token_version })
+}
+
+/** For a claimed account: its second factor, whose owner was unknown, has been removed. */
+export function proofOfClaimed(deps: Deps, { user }: ClaimedAccount, method: string): Proof {
+  return proof({ userId: user.id, method, firstProvenAt: deps.clock(), second: null, version: user.token_version })
+}
+
+function proof(shown: Omit<Proof, symbol>): Proof {
+  return shown as Proof
 }
 
 /**
- * Removes the second factor and the recovery codes of an account that is claimed, because their owner is unknown. Takes only
- * unproven accounts, and needs a transaction. `removed` says whether the factor was active.
+ * Checks the second factor at every way in, after the first one. An accepted code is spent at once, even if the login then fails,
+ * so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user across
+ * all ways in, and lock the second factor at all of them. Returns null if the user has none. Throws `account_locked`,
+ * `two_factor_required` without a code, `invalid_two_factor_code`.
  */
-export async function proofByRemoval(
-  deps: Deps<Tx>,
-  account: ClaimableAccount,
-): Promise<{ proof: SecondFactorProof; removed: boolean }> {
-  const removed = await clearSecondFactor(deps, account.id)
-  return { proof: proofFor(account, { provenAt: deps.clock(), activatedAt: null }), removed }
-}
-
-function proofFor(user: { id: string }, proof: { provenAt: number; activatedAt: number | null }): SecondFactorProof {
-  return { userId: user.id, ...proof } as SecondFactorProof
+export async function checkSecondFactor(
+  deps: Deps<Pool>,
+  user: Omit<ProvenUser, 'token_version'>,
+  code: string | undefined,
+  actor: Actor,
+): Promise<ShownFactor | null> {
+  const provenAt = deps.clock()
+  const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
+  if (!factor) return null
+  await passCode(deps, user, factor, code, actor)
+  return { provenAt, activatedAt: factor.activated_at ?? 0 }
 }
 
 async function passCode(

@@ -1,0 +1,174 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
+import { secondFactorKey } from '../../lib/lock-keys.ts'
+import { poolsOf } from '../../lib/pool-set.ts'
+import type { FactorRow } from '../../models/second-factor.ts'
+import { Session } from '../../models/session.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { assertNotLocked } from '../../resources/lockouts/count-failure.ts'
+import { limitUser } from '../../resources/rate-limits/limit-user.ts'
+import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import { byPassword, bySession, withAttempt } from './attempt.ts'
+import { verifyPassword } from './login.ts'
+import { checkSecondFactor } from './proof.ts'
+
+/** The error codes that routes declare if they call `requireFreshProof`. */
+export const proofErrors = [
+  'account_locked',
+  'fresh_login_required',
+  'invalid_credentials',
+  'rate_limited',
+] as const satisfies ErrorCode[]
+
+/** For routes that set `asksPassword`. */
+export const passwordNote =
+  'Always requires the `password` of the account, if it has one, so that an access token alone is never enough. Also requires ' +
+  '`two_factor_code` if a second factor is active, unless a login in the last 10 minutes passed it. Wrong credentials count as ' +
+  'a failed login.'
+
+export const proofNote =
+  'Requires a login in the last 10 minutes, with the second factor if one is active. A refresh does not count as a login. ' +
+  'Otherwise the body must have `password`, and `two_factor_code` if a second factor is active. Wrong credentials count as ' +
+  'a failed login.'
+
+interface Identity {
+  caller: UserCaller
+  /** The active second factor, which the calling function has already read. */
+  factor: FactorRow | undefined
+  password?: string | undefined
+  code?: string | undefined
+  /** Whether the password is required even right after a login. */
+  asksPassword?: boolean
+}
+
+/**
+ * Call this before you add or remove a way to sign in: a stolen access token must not be enough to lock the owner out. Requires
+ * that the session began, or the user proved who they are, in the last few minutes. Otherwise requires the password, and a code
+ * if a second factor is active. Credentials are checked whenever they are given, and a complete set is noted in the session.
+ * With `asksPassword` the password is always required.
+ * Throws `fresh_login_required`, and what `proveAgain` throws.
+ */
+export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, actor: Actor): Promise<void> {
+  const { caller, factor, password, code, asksPassword = false } = identity
+  const now = deps.clock()
+  const isComplete = password !== undefined && (factor === undefined || code !== undefined)
+  if (asksPassword && password === undefined)
+    throw new ApiError('fresh_login_required', { detail: 'password: is required, even right after a login' })
+  const refusal = isComplete
+    ? undefined
+    : caller.authority.refuseCredentialChange({ now, factorSince: factor?.activated_at ?? null })
+  if (refusal) throw new ApiError(refusal.code, refusal)
+  if (password === undefined && code === undefined) return limitUser(deps, caller)
+  await proveAgain(deps, { caller, password, code }, actor)
+  if (isComplete) await Session.noteProof(deps.db, caller.sessionId, now)
+}
+
+/**
+ * Asks a logged-in user for the credentials again, so that a stolen access token is not enough. Guesses are limited, counted and
+ * answered like those at a password login through an app that sees the user's pools. With `countsPerSession` they count against
+ * the session instead: neither do strangers who lock the password of the address bar its user, nor do guesses bar a login. Success
+ * clears no failures: only a complete login does. Checks only the credentials that are given, and a code only if a second factor
+ * is active. Throws `rate_limited`, `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
+ */
+export async function proveAgain(
+  deps: Deps<Pool>,
+  {
+    caller,
+    password,
+    code,
+    countsPerSession = false,
+  }: { caller: UserCaller; password?: string | undefined; code?: string | undefined; countsPerSession?: boolean },
+  actor: Actor,
+): Promise<void> {
+  await limitUser(deps, caller)
+  const user = await getUser(deps, caller.userId)
+  const sessionId = countsPerSession ? caller.sessionId : undefined
+  await tryCredentials(deps, { user, appId: caller.appId, sessionId, password, code }, actor)
+}
+
+interface TriedCredentials {
+  user: PooledUser
+  appId: string | null
+  sessionId?: string | undefined
+  password?: string | undefined
+  code?: string | undefined
+  /** Whether a code is required if a second factor is active. Otherwise only a given one is checked. */
+  asksCode?: boolean
+}
+
+/**
+ * Like `proveAgain`, but without the limit per user, also for a caller who has no session. With a session, guesses count against
+ * that alone.
+ */
+export async function tryCredentials(
+  deps: Deps<Pool>,
+  { user, appId, sessionId, password, code, asksCode = code !== undefined }: TriedCredentials,
+  actor: Actor,
+): Promise<void> {
+  const app = appId === null ? null : { id: appId }
+  const way =
+    sessionId === undefined
+      ? byPassword(deps, { email: user.email, pools: poolsOf([user]), user, users: [user] })
+      : bySession(deps, user, sessionId)
+  await withAttempt(
+    deps,
+    {
+      target: { email: user.email, user, app },
+      way: () => way,
+      async recordFailure({ code }) {
+        const reason = code === 'invalid_credentials' ? 'wrong_password' : code
+        await recordEvent(deps, { event: 'reauthentication.failed', actor, reason, userId: user.id, appId: app?.id ?? null })
+      },
+    },
+    actor,
+    async (_, { attempt }) => {
+      if (password !== undefined) await verifyPassword(deps, password, user, hashLineOf(actor))
+      if (asksCode) await checkSecondFactor(deps, user, code, actor)
+      await assertNotLocked(deps, code === undefined ? way.lockKeys : [...way.lockKeys, secondFactorKey(user.id)])
+      await giveBackAttempt(deps, attempt)
+    },
+  )
+}
+
+/** What the caller sends in addition to the token of a mail. */
+export interface AccountEvidence {
+  password?: string | undefined
+  two_factor_code?: string | undefined
+  bearer?: string | undefined
+}
+
+/**
+ * Whether the holder of a mail link also holds the account, shown by its password or by the access token of one of its sessions.
+ * Only both together show that the mailbox and the account belong to one person. An invalid bearer counts as none. A wrong
+ * password counts as a failed login. With `asksCode`, a password is not enough if a second factor is active. Throws
+ * `invalid_credentials`, `account_locked`, `rate_limited`, and with `asksCode` what `checkSecondFactor` throws.
+ */
+export async function holdsAccount(
+  deps: Deps<Pool>,
+  { userId, appId, asksCode = false }: { userId: string; appId: string; asksCode?: boolean },
+  { password, two_factor_code: code, bearer }: AccountEvidence,
+  actor: Actor,
+): Promise<boolean> {
+  if (password !== undefined) {
+    const user = await getUser(deps, userId)
+    await tryCredentials(deps, { user, appId, password, ...(asksCode ? { code, asksCode } : {}) }, actor)
+    return true
+  }
+  return bearer !== undefined && (await findUserId(deps, bearer)) === userId
+}
+
+async function findUserId(deps: Deps, bearer: string): Promise<string | undefined> {
+  try {
+    const caller = await authenticateCaller(deps, bearer)
+    return caller.kind === 'user' ? caller.userId : undefined
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,38 @@
+declare const whole: unique symbol
+declare const half: unique symbol
+declare const kept: unique symbol
+
+/**
+ * Proof of who a user is. Every way to sign in makes one and hands it to `enter`. Only `flows/sign-in/proof.ts` makes it. It is
+ * not a caller: it opens a session, and nothing else.
+ */
+export interface Proof {
+  readonly userId: string
+  /** `password`, `magic_link` or the code of a provider. */
+  readonly method: string
+  /** When the first factor was shown, in milliseconds. */
+  readonly firstProvenAt: number
+  /** Null if the user had no second factor, so that none was asked for. */
+  readonly second: ShownFactor | null
+  /** The user's token version when the account was read. A floor that has risen above it ends what the proof opens. */
+  readonly version: number
+  readonly [whole]: true
+}
+
+/** A second factor that was shown. Times are in milliseconds. */
+export interface ShownFactor {
+  readonly provenAt: number
+  /** When the factor was activated. */
+  readonly activatedAt: number
+}
+
+/** A user has shown the first factor. Only `passSecondFactor` makes a `Proof` of it. */
+export interface HalfProof<U> {
+  readonly user: U
+  readonly method: string
+  readonly firstProvenAt: number
+  readonly [half]: true
+}
+
+/** A row that keeps a proof for a later request. Only the model that has read it alive makes one. */
+export type KeptProof<Row> = Row & { readonly [kept]: true }
