@@ -107,8 +107,8 @@ export default {
     only(
       'routes-use-their-own',
       `${server}((?:resources|flows)/[^/]+)/routes[.]ts$`,
-      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`, `${server}flows/entry/`],
-      'A routes.ts imports http/, flows/entry/ and its own schema, presentation and use-cases; never models or another feature.',
+      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`, `${server}flows/sign-in/`],
+      'A routes.ts imports http/, flows/sign-in/ and its own schema, presentation and use-cases; never models or another feature.',
     ),
     never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),
     {
@@ -143,10 +143,10 @@ export default {
       'http/ imports Koa, errors, deps, lib/ and the types of adapters and handles; app.ts hands it the rest.',
     ),
     only(
-      'flows-import-no-flow-but-entry',
+      'flows-import-no-flow-but-sign-in',
       `${server}(flows/(?!account-pages/)[^/]+)/${useCase}`,
-      [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/entry/${useCase}`],
-      'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `entry`.',
+      [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/sign-in/${useCase}`],
+      'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `sign-in`.',
     ),
     only(
       'account-pages-use-flows',
@@ -155,14 +155,14 @@ export default {
       'The pages of the service do what a frontend would ask of the other flows; no flow uses them.',
     ),
     never(
-      'entry-imports-no-flow',
-      `${server}flows/entry/`,
-      `${server}flows/(?!entry/)(?!.*/present[.]ts$)`,
-      'Other flows build on entry, so it builds on none.',
+      'sign-in-imports-no-flow',
+      `${server}flows/sign-in/`,
+      `${server}flows/(?!sign-in/)(?!.*/present[.]ts$)`,
+      'Other flows build on sign-in, so it builds on none.',
     ),
     never(
-      'sessions-open-by-entry',
-      `${server}(?!flows/(?:entry|refresh|password)/|resources/sessions/)`,
+      'sessions-open-by-sign-in',
+      `${server}(?!flows/(?:sign-in|refresh|password)/|resources/sessions/)`,
       `${server}resources/sessions/(?:admit|open-session)[.]ts$`,
       'Whoever lets somebody in does so by `enter`; refresh and a change of the password go on with a session that there is.',
       { typesAllowed: true },

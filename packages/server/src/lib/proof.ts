@@ -1,5 +1,4 @@
 declare const whole: unique symbol
-declare const half: unique symbol
 declare const kept: unique symbol
 
 /**
@@ -26,12 +25,11 @@ export interface ShownFactor {
   readonly activatedAt: number
 }
 
-/** A user has shown the first factor. Only `passSecondFactor` makes a `Proof` of it. */
+/** A user has shown the first factor. It opens nothing: only `passSecondFactor` makes a `Proof` of it. */
 export interface HalfProof<U> {
   readonly user: U
   readonly method: string
   readonly firstProvenAt: number
-  readonly [half]: true
 }
 
 /** A row that keeps a proof for a later request. Only the model that has read it alive makes one. */

@@ -24,10 +24,10 @@ const appByCode = new Statement<{ code: string }>(
 )
 
 /** The row of a login, if its box is still there. */
-function withBox<K extends 'challenge_box' | 'claims_box'>(
-  row: (SsoLoginRow & Pick<SsoLogin, K>) | undefined,
+function withBox<K extends 'challenge_box' | 'claims_box', R extends SsoLoginRow & Pick<SsoLogin, K>>(
+  row: R | undefined,
   column: K,
-): (SsoLoginRow & Record<K, string>) | undefined {
+): (R & Record<K, string>) | undefined {
   const box = row?.[column]
   return row && box ? { ...row, [column]: box } : undefined
 }
@@ -97,8 +97,8 @@ export class SsoLogin extends BaseModel {
   ): Promise<KeptProof<SsoLoginRow & { claims_box: string }> | undefined> {
     const found = await SsoLogin.#spendable(db, now)
       .where({ code_hash: codeHash })
-      .first(...clientColumns, 'claims_box')
-    return withBox(found, 'claims_box') as KeptProof<SsoLoginRow & { claims_box: string }> | undefined
+      .first<KeptProof<SsoLoginRow & Pick<SsoLogin, 'claims_box'>> | undefined>(...clientColumns, 'claims_box')
+    return withBox(found, 'claims_box')
   }
 
   /** The code of the app that the login leads to. */

@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { disownEmail } from '../email/disown-email.ts'
+import { disownEmail } from '../email/verify-email.ts'
 import { describeMailLink, type MailLink } from './describe-mail-link.ts'
 
 /** Disowns the address of a link, and returns what the link was for. Throws `invalid_token`. */

@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { logout } from '../refresh/logout.ts'
+import { logout } from '../refresh/refresh.ts'
 import { register } from '../registration/register.ts'
 import type { InvitationOffer } from './describe-invitation.ts'
 import type { InvitationAnswers } from './schema.ts'

@@ -1,8 +1,6 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
 import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
-import { confirmEmailChange } from './confirm-email-change.ts'
-import { disownEmail } from './disown-email.ts'
-import { requestEmailChange } from './request-email-change.ts'
+import { confirmEmailChange, requestEmailChange, undoEmailChange } from './change-email.ts'
 import {
   changeEmailBody,
   changeRequested,
@@ -12,8 +10,7 @@ import {
   verifiedUser,
   verifyEmailBody,
 } from './schema.ts'
-import { undoEmailChange } from './undo-email-change.ts'
-import { verifyEmail } from './verify-email.ts'
+import { disownEmail, verifyEmail } from './verify-email.ts'
 
 export const emailRoutes: Route[] = [
   route({

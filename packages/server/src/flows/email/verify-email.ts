@@ -6,6 +6,7 @@ import { isUnproven } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { userRecord } from '../../lib/records.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
@@ -38,5 +39,18 @@ export async function verifyEmail(
     if (user.status !== 'active') throw invalidToken()
     const verified = await verifyAddress(deps, user, { actor, appId }, { byLinkAlone: !isHolder })
     return { user: presentUser(verified), redirectUrl: found.redirect_url }
+  })
+}
+
+/**
+ * Called when the owner of a mailbox says that the account with its address is not theirs. Deletes the account if it is unproven.
+ * Any other account stays, but the link is spent either way. Throws `invalid_token`.
+ */
+export async function disownEmail(deps: Deps<Pool>, token: string, actor: Actor): Promise<void> {
+  const found = await getMailToken(deps, token, 'verify_email')
+  await transaction(deps, async (deps) => {
+    const user = await spendMailToken(deps, found)
+    if (user.status !== 'active') throw invalidToken()
+    if (isUnproven(user)) await closeAccount(deps, user.id, actor, { reason: 'disowned' })
   })
 }

@@ -9,7 +9,7 @@ import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
 import { claimsOf } from '../../resources/sessions/claims-of.ts'
 import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
-import { resolveRights } from '../../resources/sessions/resolve-rights.ts'
+import { resolveRights } from '../../resources/sessions/rights.ts'
 
 export type Introspection = { active: false } | { active: true; [claim: string]: unknown }
 

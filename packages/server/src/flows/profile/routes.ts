@@ -1,9 +1,7 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
 import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
-import { confirmDeletion, deleteSelf } from './delete-self.ts'
-import { authenticateSelf, describeSelf, type SelfCaller } from './describe-self.ts'
 import { confirmDeletionBody, deleteSelfBody, deletionMailed, profile, updateSelfBody } from './schema.ts'
-import { updateSelf } from './update-self.ts'
+import { authenticateSelf, confirmDeletion, deleteSelf, describeSelf, type SelfCaller, updateSelf } from './self.ts'
 
 export const profileRoutes: Route[] = [
   route({

@@ -15,7 +15,7 @@ import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { type Admission, admit, admitAlone, type SessionRequest } from '../../resources/sessions/admit.ts'
 import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { issueTokens, refreshExpiry } from '../../resources/sessions/open-session.ts'
-import { rolesAndGrantOf } from '../../resources/sessions/roles-and-grant.ts'
+import { rolesAndGrantOf } from '../../resources/sessions/rights.ts'
 import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'
 
@@ -145,4 +145,11 @@ async function requestOf(deps: Deps, input: RefreshInput, presented: PresentedTo
  */
 function successorOf({ config }: Deps, token: string, salt: string, sessionId: string): string {
   return newRefreshToken(config.encryptionKeys, sessionId, hash('sha256', `gatehouse-successor:${salt}:${token}`, 'base64url'))
+}
+
+/** Ends the session of a refresh token. Never fails: with an unknown or dead token there is nothing to end. */
+export async function logout(deps: Deps<Pool>, refreshToken: string, actor: Actor): Promise<void> {
+  const token = await RefreshToken.findSession(deps.db, hashOpaqueToken(refreshToken))
+  if (!token) return
+  await transaction(deps, (deps) => endSession(deps, { sessionId: token.session_id, event: 'logout' }, actor))
 }

@@ -1,6 +1,5 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { logout } from './logout.ts'
-import { refresh } from './refresh.ts'
+import { logout, refresh } from './refresh.ts'
 import { logoutBody, refreshBody, tokenAnswer } from './schema.ts'
 
 const tag = 'Authentication'

@@ -1,18 +1,25 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, Caller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
+import { poolSet } from '../../lib/pool-set.ts'
 import type { App } from '../../models/app.ts'
 import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
-import { getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
-import { answerCollision, findCollision, logInInstead } from './answer-collision.ts'
-import { createRegistration } from './create-registration.ts'
-import { invitationOf } from './invitation-of.ts'
+import { findGrantState } from '../../resources/grants/find-grant-state.ts'
+import { acceptInvitation, getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { foundOrganization } from '../../resources/organizations/found-organization.ts'
+import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import { accessOf, createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
+import { enterAsNew } from '../sign-in/enter.ts'
+import { findOverridingCaller, logInWith } from '../sign-in/login.ts'
+import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 
 /**
@@ -60,4 +67,110 @@ async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
   const code = input.app_code ?? deps.config.defaultAppCode
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   return getActiveApp(deps, code)
+}
+
+/**
+ * The user with whom a registration of this e-mail collides: one in any pool of the app's pool set, as home or by tag. In a
+ * transaction that holds the lock on the e-mail the result stays true until the transaction ends.
+ */
+export function findCollision(deps: Deps, email: string, app: App): Promise<PooledUser | undefined> {
+  return findUserInPools(deps, email, poolSet(app))
+}
+
+/**
+ * Answers a registration that collides with this user, by its mode. Throws `user_exists` for `register`, and for
+ * `register_or_login` what a login throws.
+ */
+export async function answerCollision(
+  deps: Deps<Pool>,
+  input: RegisterInput,
+  app: App,
+  user: PooledUser,
+  actor: Actor,
+): Promise<RegistrationAnswer> {
+  switch (input.mode) {
+    case 'register':
+      throw new ApiError('user_exists')
+    case 'register_or_return': {
+      const grant = await findGrantState(deps, user.id, app.id)
+      const existing = { created: false, user: presentUser(user), app, access: accessOf(app, user, grant) }
+      return presentRegistration({ ...existing, organization: null, tokens: undefined })
+    }
+    case 'register_or_login':
+      return logInInstead(deps, input, app, actor)
+  }
+}
+
+/** Runs the whole login from its first step, so that this mode cannot bypass a limit, a lock or a second factor. */
+export async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
+  const asLogin = { ...input, app, organization_id: undefined, invitation: invitationOf(input) }
+  const { tokens, organization } = await logInWith(deps, asLogin, actor)
+  // Use the user that the login returns: an invitation may have verified the address.
+  return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
+}
+
+export interface NewRegistration {
+  input: RegisterInput
+  app: App
+  passwordHash: string
+  /** The parsed body, before validation. */
+  received: Record<string, unknown>
+}
+
+/**
+ * Creates the user with everything that belongs to it, in the caller's transaction. The caller holds the lock on the e-mail
+ * address and has checked for a collision.
+ */
+export async function createRegistration(
+  deps: Deps<Tx>,
+  { input, app, passwordHash, received }: NewRegistration,
+  actor: Actor,
+): Promise<RegistrationAnswer> {
+  const authMethod = 'password'
+  const newcomer = {
+    email: input.email,
+    passwordHash,
+    firstName: input.first_name ?? null,
+    lastName: input.last_name ?? null,
+    emailVerified: false,
+    madeBy: 'self',
+    authMethod,
+  } as const
+  const made = await createAccount(deps, { app, newcomer }, actor)
+  // The first match wins: invitation, `organization_name`, the app's default organization, none.
+  const invitation = invitationOf(input)
+  const accepted = invitation === undefined ? undefined : await acceptInvitation(deps, invitation, made, actor)
+  const founded =
+    !accepted && input.organization_name
+      ? await foundOrganization(deps, { name: input.organization_name, userId: made.id, appId: app.id }, actor)
+      : null
+  const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
+  const account = await provisionNewcomer(deps, { app, made, overrides, accepted, founded }, actor)
+  const { user, organization } = account
+  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received }, actor)
+  const tokens = entry && input.mode !== 'register_or_return' ? await enterAsNew(deps, entry, actor) : undefined
+  return presentRegistration({ created: true, user: presentUser(user), app, access, organization, tokens })
+}
+
+/**
+ * `register_or_return` reveals whether a user exists, so only service accounts and system admins may use it: 401 without a
+ * bearer, 403 with one that may not, both before any user is searched for. The other modes treat a bearer as a login does.
+ */
+export async function authorizeMode(
+  deps: Deps,
+  input: Pick<RegisterInput, 'mode' | 'app_code' | 'role_code' | 'linked_app_codes'>,
+  bearer: string | undefined,
+): Promise<Caller | undefined> {
+  const appCode = input.app_code ?? deps.config.defaultAppCode
+  if (input.mode !== 'register_or_return') return findOverridingCaller(deps, { ...input, app_code: appCode }, bearer)
+  if (bearer === undefined) throw new ApiError('token_missing')
+  const caller = await authenticateCaller(deps, bearer)
+  const refusal = caller.authority.refuseRegisterOrReturn(appCode)
+  if (refusal) throw new ApiError(refusal.code, refusal)
+  return caller
+}
+
+/** The invitation of a registration, under either of its names. */
+export function invitationOf(input: { invite_token?: string | undefined; invite_code?: string | undefined }): string | undefined {
+  return input.invite_token ?? input.invite_code
 }

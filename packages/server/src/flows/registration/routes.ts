@@ -1,6 +1,5 @@
 import { type Route, route } from '../../http/route.ts'
-import { authorizeMode } from './authorize-mode.ts'
-import { register } from './register.ts'
+import { authorizeMode, register } from './register.ts'
 import { registerBody, registrationAnswer } from './schema.ts'
 
 export const registrationRoutes: Route[] = [

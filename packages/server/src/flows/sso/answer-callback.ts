@@ -14,8 +14,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
 import { assertRedirectUrl } from './begin-at-provider.ts'
-import { codeLifeMs, type SsoProfile } from './exchange.ts'
-import { openFor, type PkceState, sealFor } from './pkce-state.ts'
+import { codeLifeMs, openFor, type PkceState, type SsoProfile, sealFor } from './exchange.ts'
 import type { CallbackInput } from './schema.ts'
 
 /**

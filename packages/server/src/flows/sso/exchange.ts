@@ -1,6 +1,24 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
+import type { Tx } from '../../db/handle.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { domainOf } from '../../lib/email.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { poolSet } from '../../lib/pool-set.ts'
 import type { KeptProof } from '../../lib/proof.ts'
 import type { App } from '../../models/app.ts'
-import type { SsoLoginRow } from '../../models/sso-login.ts'
+import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
+import type { SsoProvider } from '../../models/sso-provider.ts'
+import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
+import { findLinkedUser } from '../../resources/identities/find-linked-user.ts'
+import { assertServesApp, findEnabledProvider, findKeptProvider } from '../../resources/sso-providers/get-provider.ts'
+import { isGooglePreset } from '../../resources/sso-providers/preset-issuers.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import { BASE_ROLE } from '../../resources/users/resolve-global-roles.ts'
 
 /** How long a user may take at the provider. */
 export const answerWithinMs = 10 * 60 * 1_000
@@ -30,4 +48,138 @@ export interface AnsweredLogin {
 export interface Exchange extends AnsweredLogin {
   app: App
   twoFactorCode: string | undefined
+}
+
+/**
+ * The login that a valid code stands for, if the caller holds its verifier. A wrong verifier does not spend the code: it cannot
+ * be guessed, and otherwise anybody who saw the code could spoil the login. Throws `invalid_sso_code`, whatever is wrong.
+ */
+export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: string): Promise<AnsweredLogin> {
+  const found = await SsoLogin.findByCode(deps.db, hashOpaqueToken(code), deps.clock())
+  if (!found || !isVerifierOf(codeVerifier, found.code_challenge)) throw invalidCode()
+  const { claims_box, ...login } = found
+  return { login, profile: openFor(deps, login.state_hash, claims_box) }
+}
+
+/**
+ * Spends the code in the same transaction as what it is exchanged for. Of several concurrent uses, only one succeeds. Throws
+ * `invalid_sso_code`.
+ */
+export async function spendCode(deps: Deps<Tx>, { state_hash }: KeptProof<SsoLoginRow>): Promise<void> {
+  if (!(await SsoLogin.spend(deps.db, state_hash, deps.clock()))) throw invalidCode()
+}
+
+export function invalidCode(): ApiError {
+  return new ApiError('invalid_sso_code', {
+    detail: 'The code is unknown, expired or used, or the verifier or the session does not belong to it',
+  })
+}
+
+/**
+ * The provider of a login. Throws `sso_provider_disabled`, `auth_method_not_allowed` if it no longer serves the app, and
+ * `invalid_sso_code` if it is gone or its issuer has changed.
+ */
+export async function getProviderOf(deps: Deps, exchange: Exchange): Promise<SsoProvider> {
+  return serving(await findEnabledProvider(deps, exchange.login.provider_id), exchange)
+}
+
+/** Like `getProviderOf`, but also keeps the provider unchanged until the transaction ends. */
+export async function keepProviderOf(deps: Deps<Tx>, exchange: Exchange): Promise<SsoProvider> {
+  return serving(await findKeptProvider(deps, exchange.login.provider_id), exchange)
+}
+
+function serving(provider: SsoProvider | undefined, { login, app }: Exchange): SsoProvider {
+  if (provider?.issuer !== login.issuer) throw invalidCode()
+  assertServesApp(provider, app)
+  return provider
+}
+
+/**
+ * Locks the subject and then the address until the transaction ends, so that no other request links the one or registers the
+ * other meanwhile. Callers without a subject lock only the address, which keeps this order.
+ */
+export async function lockSubject(deps: Deps<Tx>, { login, profile }: AnsweredLogin): Promise<void> {
+  await lockUntilCommit(deps.db, 'identity', `${login.provider_id}:${profile.subject}`)
+  if (profile.email !== null) await lockUntilCommit(deps.db, 'email', profile.email)
+}
+
+/** A user of the app's pools, and how the provider's answer matched that user. */
+export interface MatchedUser {
+  user: PooledUser
+  /** False if the user was found by the verified e-mail address and is not linked yet. */
+  isLinked: boolean
+  /** The code of the provider. */
+  provider: string
+}
+
+/**
+ * The user that a login is about: the one in the pools who is linked with the subject, otherwise the one with its e-mail address.
+ * Undefined if there is none. This also decides whether the address may link, so the login calls it again under its locks. Throws
+ * `auth_method_not_allowed`, `link_required`.
+ */
+export async function findMatchedUser(
+  deps: Deps,
+  { login, profile, app }: Exchange,
+  provider: SsoProvider,
+): Promise<MatchedUser | undefined> {
+  const pools = poolSet(app)
+  const subject = { providerId: login.provider_id, subject: profile.subject }
+  const linked = await findLinkedUser(deps, subject, pools)
+  if (linked) return { user: linked, isLinked: true, provider: provider.code }
+  const holder = profile.email === null ? undefined : await findUserInPools(deps, profile.email, pools)
+  if (!holder) return undefined
+  assertMethodAllowed(app, provider.code)
+  if (!isTrustedAddress(provider, profile) || (await hasFurtherRoles(deps, holder)))
+    throw new ApiError('link_required', { detail: 'Log in another way, then link this provider to your account' })
+  return { user: holder, isLinked: false, provider: provider.code }
+}
+
+/** Linking by e-mail hands over the account, so it is never done for a user with more than the base role. */
+async function hasFurtherRoles(deps: Deps, { id }: PooledUser): Promise<boolean> {
+  return (await listGlobalRoles(deps, id)).some((code) => code !== BASE_ROLE)
+}
+
+type Asserter = Pick<SsoProvider, 'code' | 'issuer' | 'trusted_email_domains'>
+
+/**
+ * Whether the address that a provider asserts counts as verified here: the provider says that it is, and is trusted for its
+ * domain. Google vouches for the mailboxes of gmail.com and of the organization in `hd`. Any other address of a Google account
+ * was only confirmed once by the owner of the account.
+ */
+export function isTrustedAddress(
+  provider: Asserter,
+  { email, emailVerified, hostedDomain }: Pick<SsoProfile, 'email' | 'emailVerified' | 'hostedDomain'>,
+): boolean {
+  if (email === null || !emailVerified) return false
+  const domain = domainOf(email)
+  const { trusted_email_domains: trusted } = provider
+  if (trusted.includes('*') || trusted.includes(domain)) return true
+  return isGooglePreset(provider) && (domain === 'gmail.com' || domain === hostedDomain)
+}
+
+/** What a login keeps sealed in its row until the provider answers. */
+export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
+
+/** Two secrets of 256 random bits. */
+export function newPkceState(): PkceState {
+  const randomWord = () => randomBytes(32).toString('base64url')
+  return { nonce: randomWord(), codeVerifier: randomWord() }
+}
+
+export function sealFor(deps: Deps, stateHash: string, value: PkceState | SsoProfile): string {
+  return deps.secretBox.seal(JSON.stringify(value), contextOf(stateHash))
+}
+
+export function openFor<T extends PkceState | SsoProfile>(deps: Deps, stateHash: string, box: string): T {
+  return JSON.parse(deps.secretBox.open(box, contextOf(stateHash)))
+}
+
+function contextOf(stateHash: string): string {
+  return `sso_logins/${stateHash}`
+}
+
+/** Whether the client that brings the verifier is the one that sent the challenge (PKCE, S256). */
+export function isVerifierOf(verifier: string, challenge: string): boolean {
+  const digest = createHash('sha256').update(verifier).digest('base64url')
+  return timingSafeEqual(Buffer.from(digest), Buffer.from(challenge))
 }

@@ -4,8 +4,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Proof } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
-import { claimByMailbox } from '../../resources/account-claims/claim-accounts.ts'
-import { findClaimable } from '../../resources/account-claims/find-claimable.ts'
+import { claimByMailbox, findClaimable } from '../../resources/account-claims/claim-accounts.ts'
 import { insertIdentity } from '../../resources/identities/insert-identity.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
@@ -16,9 +15,7 @@ import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts
 import { enter } from '../sign-in/enter.ts'
 import { firstFactor, passSecondFactor, proofOfClaimed } from '../sign-in/proof.ts'
 import type { Exchange } from './exchange.ts'
-import { findMatchedUser, type MatchedUser } from './find-matched-user.ts'
-import { keepProviderOf, lockSubject } from './keep-provider.ts'
-import { spendCode } from './spend-code.ts'
+import { findMatchedUser, keepProviderOf, lockSubject, type MatchedUser, spendCode } from './exchange.ts'
 
 /**
  * Logs in a user whom a provider vouches for, and links the two if they are not linked yet. Linking by e-mail verifies the

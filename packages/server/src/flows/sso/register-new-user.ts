@@ -10,10 +10,7 @@ import { recordingLoginFailure } from '../sign-in/attempt.ts'
 import { createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
 import { enter } from '../sign-in/enter.ts'
 import type { Exchange } from './exchange.ts'
-import { findMatchedUser } from './find-matched-user.ts'
-import { isTrustedAddress } from './is-trusted-address.ts'
-import { keepProviderOf, lockSubject } from './keep-provider.ts'
-import { spendCode } from './spend-code.ts'
+import { findMatchedUser, isTrustedAddress, keepProviderOf, lockSubject, spendCode } from './exchange.ts'
 
 /**
  * Registers a user whom a provider vouches for, like any registration but without a password. If the app does not grant on

@@ -1,10 +1,9 @@
 import { ok, type Reply, type Route, route } from '../../http/route.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback } from './answer-callback.ts'
+import { startLink, startSso } from './begin-at-provider.ts'
 import { exchangeCode } from './exchange-code.ts'
 import { callbackQuery, exchangeBody, linkAnswer, linkBody, ssoParams, startQuery, tokensOrIdentity } from './schema.ts'
-import { startLink } from './start-link.ts'
-import { startSso } from './start-sso.ts'
 
 const tag = 'Third-party login'
 

@@ -1,9 +1,7 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
-import { activateTwoFactor } from './activate-two-factor.ts'
-import { disableTwoFactor } from './disable-two-factor.ts'
 import { activateBody, disableBody, recoveryCodesAnswer, setUpAnswer, setUpBody } from './schema.ts'
-import { setUpTwoFactor } from './set-up-two-factor.ts'
+import { activateTwoFactor, disableTwoFactor, setUpTwoFactor } from './two-factor.ts'
 
 const tag = 'Account'
 

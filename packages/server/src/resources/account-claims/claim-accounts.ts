@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { type AccountRecord, verifiedNow } from '../../lib/account-record.ts'
+import { type AccountRecord, asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
 import { User } from '../../models/user.ts'
@@ -12,7 +12,9 @@ import { dropMailTokens } from '../mail/drop-login-tokens.ts'
 import { lockOrganizationsOf, removeMemberships } from '../organizations/remove-memberships.ts'
 import { raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { clearSecondFactor } from '../second-factors/remove-second-factor.ts'
+import { listGlobalRoles } from '../users/list-global-roles.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
+import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 
 /** An account to claim, and the values that replace what it loses. */
 export interface AccountClaim {
@@ -27,10 +29,10 @@ export interface StrippedAccount {
   hasLost: boolean
 }
 
-declare const isClaimed: unique symbol
-
-/** An account without anything that let somebody in before: also without a second factor. */
-export type ClaimedAccount = StrippedAccount & { readonly [isClaimed]: true }
+/** An account without anything that let somebody in before. */
+export interface ClaimedAccount extends StrippedAccount {
+  hasSecondFactor: false
+}
 
 /**
  * Gives unproven accounts to their owners: an attacker may have registered the address first and waited for them. Removes
@@ -48,7 +50,7 @@ export async function claimAccounts(deps: Deps<Tx>, claims: readonly AccountClai
     // Its owner is unknown.
     const twoFactor = await clearSecondFactor(deps, claim.account.id)
     const stripped = await strip(deps, claim, { twoFactor, reason: 'credentials.removed' }, actor)
-    claimed.push(stripped as ClaimedAccount)
+    claimed.push({ ...stripped, hasSecondFactor: false })
   }
   return claimed
 }
@@ -102,4 +104,16 @@ async function strip(
   const floor = await raiseTokenVersion(deps, { userId: id, appId: null, reason })
   const { updated_at: _, ...now } = columns
   return { user: { ...account, ...now, token_version: floor, min_token_version: floor }, hasLost }
+}
+
+/**
+ * Returns the account if the first proof of its mailbox claims it: it is unproven and has no global role but `base_user`. An
+ * admin who gave an unproven account another role knew whose it was, so that account keeps what it has. The answer is binding
+ * only under the lock of the user's row.
+ */
+export async function findClaimable(deps: Deps, user: PooledUser): Promise<ClaimableAccount | undefined> {
+  const account = asClaimable(user)
+  if (!account) return undefined
+  const roles = await listGlobalRoles(deps, account.id)
+  return roles.every((role) => role === BASE_ROLE) ? account : undefined
 }

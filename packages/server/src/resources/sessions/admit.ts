@@ -2,6 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { isVerifiedFor } from '../../lib/account-record.ts'
 import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
@@ -21,9 +22,7 @@ import type { NewAccount } from '../users/insert-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { BASE_ROLE } from '../users/resolve-global-roles.ts'
-import { assertVerifiedFor } from './assert-verified-for.ts'
-import { resolveRights } from './resolve-rights.ts'
-import { type RolesAndGrant, readRolesAndGrant } from './roles-and-grant.ts'
+import { type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
 
 /** A user who has proven who they are and asks for tokens. */
 export interface SessionRequest {
@@ -185,4 +184,12 @@ async function getMembership(deps: Deps, userId: string, organizationId: string)
   const [membership] = await listMemberships(deps, userId, organizationId)
   if (!membership) throw new ApiError('organization_membership_required')
   return membership
+}
+
+/** Throws `email_unverified` if the app asks for a verified address and the user has none. */
+export function assertVerifiedFor(app: App | null, user: Pick<PooledUser, 'mailbox_proven_at'>): void {
+  if (isVerifiedFor(app, user)) return
+  throw new ApiError('email_unverified', {
+    detail: 'Verify the address with the link from a mail together with the password, or sign in with a magic link',
+  })
 }

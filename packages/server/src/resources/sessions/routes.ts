@@ -1,9 +1,6 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { endUserSession } from './end-user-session.ts'
-import { listSessions } from './list-sessions.ts'
-import { listUserSessions } from './list-user-sessions.ts'
-import { logOutEverywhere } from './log-out-everywhere.ts'
 import { listSessionsQuery, sessionPage, sessionParams, userParams, userSessionParams } from './schema.ts'
+import { endUserSession, listSessions, listUserSessions, logOutEverywhere } from './user-sessions.ts'
 
 const tag = 'Account'
 

@@ -1,6 +1,9 @@
 import type { Deps } from '../../deps.ts'
+import type { Membership } from '../../lib/records.ts'
 import { wordsIn } from '../../lib/words.ts'
+import type { App } from '../../models/app.ts'
 import { type RolesAndGrantRow, User } from '../../models/user.ts'
+import type { Catalog } from '../catalog/read-catalog.ts'
 import { type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 
 /** The global roles of a user and their grant for an app. One statement reads them, alone or with what the door reads anyway. */
@@ -25,4 +28,23 @@ export async function readRolesAndGrant(
   const row = await User.findRolesAndGrant(deps.db, userId, appId)
   if (!row) throw new Error(`no user ${userId}`)
   return { ...rolesAndGrantOf(deps, row), hasSecondFactor: Boolean(row.has_factor) }
+}
+
+interface Found {
+  app: App | null
+  membership: Membership | null
+  globalRoles: string[]
+  catalog: Catalog
+}
+
+/** The roles and permissions in a token. A login without an app, under AUTH_ALLOW_BASE_USER_LOGIN, gets only core permissions. */
+export async function resolveRights(
+  deps: Deps,
+  { app, membership, globalRoles, catalog }: Found,
+): Promise<{ roles: string[]; permissions: readonly string[] }> {
+  if (app === null && deps.config.allowBaseUserLogin) {
+    return { roles: ['base_user'], permissions: await catalog.listTokenPermissions(null, []) }
+  }
+  const roles = membership?.role_codes ?? globalRoles
+  return { roles, permissions: await catalog.listTokenPermissions(app?.id ?? null, roles) }
 }

@@ -4,17 +4,43 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
-import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
+import { findTotpStep, newTotpSecret, totpCodeIn, totpUrl } from '../../lib/totp.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { seedContext } from '../sign-in/proof.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
-import type { ActivateInput, RecoveryCodesAnswer } from './schema.ts'
+import type { ActivateInput, DisableInput, RecoveryCodesAnswer, SetUpAnswer, SetUpInput } from './schema.ts'
+
+/**
+ * Gives the caller a seed for an authenticator app. Logins do not ask for a code until it is activated. Until then, another
+ * set-up replaces it. Throws `two_factor_active`, `token_revoked` if the session ended in the
+ * meantime, and what `requireFreshProof` throws.
+ */
+export async function setUpTwoFactor(
+  deps: Deps<Pool>,
+  input: SetUpInput,
+  caller: UserCaller,
+  actor: Actor,
+): Promise<SetUpAnswer> {
+  if (await SecondFactor.findActive(deps.db, caller.userId)) throw new ApiError('two_factor_active')
+  await requireFreshProof(deps, { caller, factor: undefined, password: input.password }, actor)
+  const secret = newTotpSecret()
+  const user = await getUser(deps, caller.userId)
+  await transaction(deps, async (deps) => {
+    await lockSelf(deps, caller)
+    const totpBox = deps.secretBox.seal(secret, seedContext(user.id))
+    const isStored = await SecondFactor.setUp(deps.db, { user_id: user.id, totp_box: totpBox, created_at: deps.clock() })
+    if (!isStored) throw new ApiError('two_factor_active')
+    await recordEvent(deps, { event: 'two_factor.set_up', actor, userId: user.id })
+  })
+  return { secret, otpauth_url: totpUrl({ secret, issuer: deps.config.issuer, account: user.email }) }
+}
 
 /** Wrong codes per user. The codes of the previous and the next step are valid too, so a guesser has one chance in 33,000. */
 const wrongCodesLimit = { count: 10, seconds: 300 }
@@ -75,4 +101,20 @@ async function activate(
   await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
   return codes
+}
+
+/**
+ * Turns the second factor off for a caller who has proven it, and deletes the recovery codes. Throws `two_factor_not_set_up` if
+ * none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
+ */
+export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
+  const factor = await SecondFactor.findActive(deps.db, caller.userId)
+  if (!factor) throw new ApiError('two_factor_not_set_up')
+  await requireFreshProof(deps, { caller, factor, password: input.password, code: input.code ?? input.two_factor_code }, actor)
+  await transaction(deps, async (deps) => {
+    await lockSelf(deps, caller)
+    if (!(await deleteSecondFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
+    await addNotice(deps, 'two_factor_disabled', { user: await getUser(deps, caller.userId), appId: caller.appId }, actor)
+    await recordEvent(deps, { event: 'two_factor.disabled', actor, userId: caller.userId })
+  })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isTrustedAddress } from './is-trusted-address.ts'
+import { isTrustedAddress } from './exchange.ts'
 
 type Provider = Parameters<typeof isTrustedAddress>[0]
 

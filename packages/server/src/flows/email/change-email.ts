@@ -1,0 +1,183 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import { hasProvenAddress, isUnproven, verifiedByLink } from '../../lib/account-record.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
+import { User } from '../../models/user.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { removeIdentities } from '../../resources/identities/remove-identity.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
+import { dropAddressTokens } from '../../resources/mail/drop-login-tokens.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { raiseAccessFloor, raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
+import { clearSecondFactorSince } from '../../resources/second-factors/remove-second-factor.ts'
+import { lockSelf } from '../../resources/sessions/read-self.ts'
+import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
+import { changeUser } from '../../resources/users/change-user.ts'
+import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import { applyChanges } from '../../resources/users/update-user.ts'
+import { verifyAddress } from '../../resources/users/verify-address.ts'
+import { type AccountEvidence, holdsAccount, requireFreshProof } from '../sign-in/prove-again.ts'
+import type { ChangeEmailInput } from './schema.ts'
+import type { Verified } from './verify-email.ts'
+
+/**
+ * Mails a link to the new address of an account, and tells the present one if it is proven. An account without a password must
+ * first allow the change by a link to the present address. Nothing changes until the new address is confirmed, and the answer
+ * never reveals whether another user has it. Throws `app_code_required` for a session without an app, `validation_failed`,
+ * `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
+ */
+export async function requestEmailChange(
+  deps: Deps<Pool>,
+  { email, password, two_factor_code: code }: ChangeEmailInput,
+  caller: UserCaller,
+  actor: Actor,
+): Promise<void> {
+  const { userId, appId } = caller
+  if (appId === null)
+    throw new ApiError('app_code_required', { detail: 'Log in through an app: the link in the mail leads to its frontend' })
+  const user = await getUser(deps, userId)
+  const hasPassword = user.password_hash !== null
+  const factor = await SecondFactor.findActive(deps.db, userId)
+  await requireFreshProof(deps, { caller, factor, password, code, asksPassword: hasPassword }, actor)
+  if (user.email === email) throw fieldError('email', 'invalid_value', 'is already the address of the account')
+  const change = { account_email: user.email, mailbox_proven_at: null }
+  const about = { appId, userId, tokenVersion: user.token_version }
+  await transaction(deps, async (deps) => {
+    await lockSelf(deps, caller)
+    if (hasPassword) {
+      await addTokenMail(deps, { purpose: 'change_email', email, change, ...about }, actor.origin)
+      if (hasProvenAddress(user)) await addNotice(deps, 'email_change_requested', { user, appId }, actor)
+    } else {
+      const allowing = { ...change, new_email: email }
+      await addTokenMail(deps, { purpose: 'allow_email_change', email: user.email, change: allowing, ...about }, actor.origin)
+    }
+    await recordEvent(deps, { event: 'email.change_requested', actor, userId, appId })
+  })
+}
+
+/**
+ * Changes an account's address to the one that the token was mailed to, and verifies it. The caller must also hold the account:
+ * otherwise the owner of the new address could be made to put it on a stranger's account by a click. A mail to the old address, if
+ * it is proven, has a link to undo the change. Sessions continue. A token that was mailed to the present address of an account
+ * without a password only allows the change: then the mail to the new address is sent. Throws `invalid_token`,
+ * `validation_failed` without a password and a bearer, `email_exists_in_pool`, and what `holdsAccount` throws; none of these
+ * spends the token.
+ */
+export async function confirmEmailChange(
+  deps: Deps<Pool>,
+  { token, ...holding }: { token: string } & AccountEvidence,
+  actor: Actor,
+): Promise<Verified> {
+  const found = await getMailToken(deps, token, 'change_email', 'allow_email_change')
+  if (found.new_email !== null) return allowChange(deps, found, found.new_email, actor)
+  const { user_id: userId, app_id: appId, email } = found
+  if (!(await holdsAccount(deps, { userId, appId }, holding, actor)))
+    throw fieldError('password', 'required', 'is required, unless the request has a bearer of the account')
+  return changeUser(deps, userId, email, async (deps, before) => {
+    await spendMailToken(deps, found)
+    if (before.status !== 'active') throw invalidToken()
+    const changed = await replaceEmail(deps, before, email, actor)
+    const verified = await verifyAddress(deps, changed, { actor, appId })
+    await dropAddressTokens(deps, userId)
+    if (hasProvenAddress(before)) {
+      const change = { account_email: null, mailbox_proven_at: before.mailbox_proven_at, asked_at: found.created_at }
+      await addTokenMail(deps, { purpose: 'undo_email_change', email: before.email, appId, userId, change }, actor.origin)
+    }
+    // Access tokens still contain the old address.
+    await raiseAccessFloor(deps, userId)
+    return { user: presentUser(verified), redirectUrl: null }
+  })
+}
+
+/** The holder of the present mailbox allows the change. The address stays until the new one is confirmed. */
+async function allowChange(deps: Deps<Pool>, found: SpendableToken, newEmail: string, actor: Actor): Promise<Verified> {
+  const { user_id: userId, app_id: appId } = found
+  return transaction(deps, async (deps) => {
+    const user = await spendMailToken(deps, found)
+    if (user.status !== 'active') throw invalidToken()
+    const change = { account_email: user.email, mailbox_proven_at: null, asked_at: found.created_at }
+    const about = { appId, userId, tokenVersion: user.token_version }
+    await addTokenMail(deps, { purpose: 'change_email', email: newEmail, change, ...about }, actor.origin)
+    await recordEvent(deps, { event: 'email.change_allowed', actor, userId, appId })
+    return { user: presentUser(user), redirectUrl: null }
+  })
+}
+
+/**
+ * Undoes a change of the address for a user who can read mail to the old one, and ends every session. It overrides all later
+ * changes: a thief cannot keep the account by changing the address twice, or by registering the old one. The password is removed,
+ * and so are ways to sign in that came since the change was asked for. A mail asks for a new password. Links mailed since then are dead; links
+ * that undo an earlier change still work. Throws `invalid_token`, `email_exists_in_pool`.
+ */
+export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
+  const found = await getMailToken(deps, token, 'undo_email_change')
+  const { user_id: userId, app_id: appId, email } = found
+  return changeUser(deps, userId, email, async (deps, before) => {
+    await spendMailToken(deps, found)
+    if (before.status !== 'active') throw invalidToken()
+    await removeSquatters(deps, before, email, actor)
+    const changed = await replaceEmail(deps, before, email, actor)
+    // The user has just read mail to the old address. Whether its mailbox was proven is restored from before the change.
+    const verification = { ...verifiedByLink(deps.clock(), changed), mailbox_proven_at: found.mailbox_proven_at }
+    await User.update(deps.db, userId, verification)
+    await MailToken.deleteUnspentSince(deps.db, userId, found.created_at)
+    await recordEvent(deps, { event: 'email.change_undone', actor, userId, appId })
+    await removeNewCredentials(deps, before, found, actor)
+    // The thief knew the password, or the account had none.
+    await addTokenMail(deps, { purpose: 'reset_password', email, appId, userId }, actor.origin)
+    const user = presentUser(await getUser(deps, userId))
+    await raiseTokenVersion(deps, { userId, appId: null, reason: 'email.change_undone' })
+    return { user, redirectUrl: null }
+  })
+}
+
+/** Deletes unproven accounts that have the address and share a pool with the user. */
+async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUser, email: string, actor: Actor): Promise<void> {
+  const pools = [namespace, ...tags]
+  for (const other of (await listUsersOfEmail(deps, email)).users) {
+    const meets = [other.namespace, ...other.tags].some((pool) => pools.includes(pool))
+    if (other.id === id || !meets) continue
+    // It may have been proven or closed since it was read.
+    await lockUserRow(deps, other.id)
+    const account = await getUser(deps, other.id)
+    if (account.status !== 'deleted' && isUnproven(account)) await closeAccount(deps, account.id, actor, { reason: 'disowned' })
+  }
+}
+
+/** Removes the password, since the change needed it, and the second factor and the identities that are newer than the change. */
+async function removeNewCredentials(
+  deps: Deps<Tx>,
+  { id: userId, password_hash: hash }: PooledUser,
+  { created_at: since, app_id: appId }: SpendableToken,
+  actor: Actor,
+): Promise<void> {
+  const lost = {
+    password: hash !== null,
+    two_factor: await clearSecondFactorSince(deps, userId, since),
+    identities: await removeIdentities(deps, userId, since),
+  }
+  if (lost.password) await User.update(deps.db, userId, { password_hash: null })
+  if (lost.password || lost.two_factor || lost.identities > 0)
+    await recordEvent(deps, { event: 'credentials.removed', actor, userId, appId, details: lost })
+}
+
+/**
+ * Changes an account's address; the new one is unverified. Needs the locks of `changeUser`. Throws `email_exists_in_pool` without
+ * the detail that admins get, which says whose address it is.
+ */
+export async function replaceEmail(deps: Deps<Tx>, user: PooledUser, email: string, actor: Actor): Promise<PooledUser> {
+  try {
+    await applyChanges(deps, user, { email }, actor)
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'email_exists_in_pool') throw new ApiError('email_exists_in_pool')
+    throw error
+  }
+  return getUser(deps, user.id)
+}

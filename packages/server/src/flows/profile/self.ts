@@ -1,0 +1,115 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, refuseChanged } from '../../errors.ts'
+import type { Actor, Caller, RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
+import { looksLikeServiceToken } from '../../lib/service-token.ts'
+import { wordsIn } from '../../lib/words.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
+import { presentAppRef } from '../../resources/apps/present.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
+import { addNotice } from '../../resources/mail/add-notice.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { authenticateCaller, callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
+import { lockSelf, membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
+import { resolveRights } from '../../resources/sessions/rights.ts'
+import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import { type PooledUser, presentUser } from '../../resources/users/present.ts'
+import { applyChanges } from '../../resources/users/update-user.ts'
+import { requireFreshProof } from '../sign-in/prove-again.ts'
+import type { DeleteSelfInput, Profile, UpdateSelfInput } from './schema.ts'
+
+export type { SelfCaller }
+
+/** Like `authenticateCaller`, but also reads the user's data in the same statement: a second one would slow the call down. */
+export async function authenticateSelf(deps: Deps, bearer: string): Promise<Caller | SelfCaller> {
+  if (looksLikeServiceToken(bearer)) return authenticateCaller(deps, bearer)
+  return callerWithToken(deps, bearer, (claims) => readSelf(deps, claims))
+}
+
+/** The caller's current account, with the roles and permissions that a new token of this session would get. */
+export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Profile> {
+  const [self] = caller.rows
+  const catalog = await readCatalog(deps, caller.catalogGeneration)
+  const app = caller.appId === null ? null : ((await catalog.findApp({ id: caller.appId })) ?? null)
+  const organizations = membershipsIn(caller)
+  const membership = organizations.find((organization) => organization.id === caller.claims.org_id) ?? null
+  const globalRoles = wordsIn(self.global_roles)
+  const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
+  return {
+    user: presentUser(userOfSelf(caller)),
+    app: app ? presentAppRef(app) : null,
+    roles,
+    permissions: [...permissions],
+    organizations,
+    two_factor: Boolean(self.has_factor),
+  }
+}
+
+/**
+ * Changes the names of the caller's account, and returns what `describeSelf` returns. Reads the session again under the lock of
+ * the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `token_revoked`, and what
+ * `refuseChanged` throws.
+ */
+export async function updateSelf(
+  deps: Deps<Pool>,
+  input: UpdateSelfInput,
+  sentBack: SentBack,
+  actor: { caller: UserCaller; origin: RequestOrigin },
+): Promise<Profile> {
+  return transaction(deps, async (deps) => {
+    const before = await lockSelf(deps, actor.caller)
+    if (Object.keys(sentBack).length > 0) {
+      const shown = await describeSelf(deps, before)
+      refuseChanged(changedMembers(sentBack, { ...shown.user, ...shown }))
+    }
+    await applyChanges(deps, userOfSelf(before), input, actor)
+    return describeSelf(deps, await readSelf(deps, actor.caller.claims))
+  })
+}
+
+/**
+ * Deletes the caller's account as an admin would, and notifies its address. An account without a password is deleted by a link
+ * that is mailed to its address instead. Throws what `requireFreshProof` throws, `last_system_admin`, `token_revoked` if the
+ * session ended in the meantime, and `app_code_required` if there is no app that a mail could name.
+ */
+export async function deleteSelf(
+  deps: Deps<Pool>,
+  { password, two_factor_code: code }: DeleteSelfInput,
+  caller: UserCaller,
+  actor: Actor,
+): Promise<'deleted' | 'mailed'> {
+  const { userId, appId } = caller
+  const { email, password_hash: hash, token_version: tokenVersion } = await getUser(deps, userId)
+  const factor = await SecondFactor.findActive(deps.db, userId)
+  await requireFreshProof(deps, { caller, factor, password, code, asksPassword: hash !== null }, actor)
+  if (hash !== null) {
+    await transaction(deps, async (deps) => {
+      await lockSelf(deps, caller)
+      await close(deps, await getUser(deps, userId), appId, actor)
+    })
+    return 'deleted'
+  }
+  if (appId === null) throw new ApiError('app_code_required', { detail: 'Log in through an app: the mail names it' })
+  const mail = { purpose: 'delete_account', email, appId, userId, tokenVersion } as const
+  await transaction(deps, (deps) => addTokenMail(deps, mail, actor.origin))
+  return 'mailed'
+}
+
+/** Deletes an account with the token of the mail that its user asked for. Throws `invalid_token`, `last_system_admin`. */
+export async function confirmDeletion(deps: Deps<Pool>, token: string, actor: Actor): Promise<void> {
+  const found = await getMailToken(deps, token, 'delete_account')
+  await transaction(deps, async (deps) => {
+    const user = await spendMailToken(deps, found)
+    if (user.status !== 'active') throw invalidToken()
+    await close(deps, user, found.app_id, actor)
+  })
+}
+
+async function close(deps: Deps<Tx>, user: PooledUser, appId: string | null, actor: Actor): Promise<void> {
+  await addNotice(deps, 'account_deleted', { user, appId }, actor)
+  await closeAccount(deps, user.id, actor)
+}

@@ -1,0 +1,67 @@
+import type { z } from 'zod'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { type Page, type PageRequest, pageOf } from '../../lib/keyset.ts'
+import { iso } from '../../lib/timestamps.ts'
+import { Session, type SessionRow } from '../../models/session.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { getUser, lockUser } from '../users/get-user.ts'
+import type { sessionRecord } from './schema.ts'
+
+/** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
+export async function listSessions(
+  deps: Deps,
+  { userId, currentId }: { userId: string; currentId: string },
+  request: PageRequest,
+): Promise<Page<z.output<typeof sessionRecord>>> {
+  const rows = await Session.listAlive(deps.db, userId, request, deps.clock())
+  const { items, nextCursor } = pageOf(rows, request, (row) => row.id)
+  return { items: items.map((row) => presentSession(row, currentId)), nextCursor }
+}
+
+function presentSession({ app_id, app_code, ...row }: SessionRow, currentId: string): z.output<typeof sessionRecord> {
+  return {
+    ...row,
+    app: app_id !== null && app_code !== null ? { id: app_id, code: app_code } : null,
+    created_at: iso(row.created_at),
+    last_used_at: iso(row.last_used_at),
+    expires_at: iso(row.expires_at),
+    current: row.id === currentId,
+  }
+}
+
+/** Like `listSessions`, for an admin, who may name any user. Throws `not_found` if there is no such user. */
+export async function listUserSessions(
+  deps: Deps,
+  of: { userId: string; currentId: string },
+  request: PageRequest,
+): Promise<Page<z.output<typeof sessionRecord>>> {
+  await getUser(deps, of.userId)
+  return listSessions(deps, of, request)
+}
+
+/** Ends one session of a user. Throws `not_found` if the session has ended or belongs to another user. */
+export async function endUserSession(
+  deps: Deps<Pool>,
+  { userId, sessionId }: { userId: string; sessionId: string },
+  actor: Actor,
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const isTheirs = await Session.isOpenOf(deps.db, { id: sessionId, user_id: userId })
+    if (!isTheirs) throw new ApiError('not_found', { detail: 'The user has no such session' })
+    await endSession(deps, { sessionId, event: 'session.ended' }, actor)
+  })
+}
+
+/** Ends every session of a user and kills every access token, in all apps. Throws `not_found`. */
+export async function logOutEverywhere(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    await lockUser(deps, userId)
+    await recordEvent(deps, { event: 'logout.all', actor, userId })
+    await raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
+  })
+}
