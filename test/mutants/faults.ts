@@ -336,9 +336,8 @@ const login: PlantedFault[] = [
   },
   {
     title: 'a second factor that is turned on while the password is checked is not asked for',
-    file: server('resources/sessions/open-session.ts'),
-    search:
-      "if (rolesAndGrant.hasSecondFactor && request.secondFactor.activatedAt === null) throw new ApiError('two_factor_required')",
+    file: server('resources/sessions/admit.ts'),
+    search: "if (hasSecondFactor && proof.second === null) throw new ApiError('two_factor_required')",
     replace: '',
     tests: contract('two-factor'),
   },
@@ -387,7 +386,7 @@ const login: PlantedFault[] = [
   {
     title: 'an attempt that was no failure is not given back',
     file: server('flows/sign-in/attempt.ts'),
-    search: 'if (!isFailure(error)) await giveBackAttempt(deps, attempt)',
+    search: 'if (!isFailure(error)) await giveBackAttempt(deps, counted.attempt)',
     replace: '',
     tests: contract('8.3-limits-account'),
   },
@@ -415,8 +414,8 @@ const login: PlantedFault[] = [
   {
     title: 'a locked account tries the password all the same',
     file: server('flows/sign-in/attempt.ts'),
-    search: 'await assertNotLocked(deps, way.lockKeys)\n    record = recordFailure',
-    replace: 'record = recordFailure',
+    search: '    await assertNotLocked(deps, way.lockKeys)\n    return { target',
+    replace: '    return { target',
     tests: contract('8.3-limits-lockout', '4.5-login'),
   },
   {
@@ -451,8 +450,8 @@ const login: PlantedFault[] = [
   {
     title: 'a hash of a lower cost is never made anew',
     file: server('flows/sign-in/login.ts'),
-    search: '!deps.passwords.needsUpgrade(hash)',
-    replace: 'hash.length > 0',
+    search: '!deps.passwords.needsUpgrade(user.password_hash)',
+    replace: 'user.password_hash.length > 0',
     tests: contract('password-hashes'),
   },
   {
@@ -479,8 +478,9 @@ const login: PlantedFault[] = [
   {
     title: 'a failed login is not audited',
     file: server('flows/sign-in/attempt.ts'),
-    search: 'if (error instanceof ApiError) await record(error, target)\n    throw error',
-    replace: 'throw error',
+    search:
+      'if (error instanceof ApiError) await (plan.recordFailure?.(error, target) ?? recordLoginFailure(deps, error, target, actor))\n',
+    replace: '',
     tests: contract('6.2-audit', '4.5-login'),
   },
   {
@@ -747,7 +747,7 @@ const gate: PlantedFault[] = [
   },
   {
     title: 'global roles are in a token of an organization',
-    file: server('resources/sessions/admit.ts'),
+    file: server('resources/sessions/rights.ts'),
     search: 'membership?.role_codes ?? globalRoles',
     replace: '[...(membership?.role_codes ?? []), ...globalRoles]',
     tests: contract('2.8-claims', '4.5-login'),
@@ -836,8 +836,8 @@ const tokens: PlantedFault[] = [
   {
     title: 'reuse of a refresh token ends nothing',
     file: server('flows/refresh/refresh.ts'),
-    search: 'await transaction(deps, (deps) => endSession',
-    replace: 'if (outcome === undefined) await transaction(deps, (deps) => endSession',
+    search: 'await transaction(deps, (deps) => endSession(deps, { sessionId: outcome',
+    replace: 'if (outcome === undefined) await transaction(deps, (deps) => endSession(deps, { sessionId: outcome',
     tests: contract('5.5-refresh'),
   },
   {
@@ -917,8 +917,8 @@ const revocation: PlantedFault[] = [
   {
     title: 'the feed does not tell of a session that ended',
     file: server('resources/revocations/end-tokens.ts'),
-    search: 'sessionId: input.sessionId, minTokenVersion: null })',
-    replace: 'sessionId: null, minTokenVersion: 0 })',
+    search: 'note({ ...about, sessionId })',
+    replace: 'note({ ...about, minTokenVersion: 0 })',
     tests: contract('6-revocation-feed', '5-sessions'),
   },
 
@@ -1279,7 +1279,7 @@ const accounts: PlantedFault[] = [
   {
     title: 'a claim ends no session',
     file: server('resources/account-claims/claim-accounts.ts'),
-    search: 'const floor = await setFloor(deps, { userId: id, appId: null, reason })',
+    search: 'const floor = await raiseTokenVersion(deps, { userId: id, appId: null, reason })',
     replace: 'const floor = account.min_token_version',
     tests: contract('unproven-accounts', 'magic-link'),
   },
