@@ -1,7 +1,7 @@
 // Guesses at once: nobody is told of more failures than the threshold.
 import { expect, test } from 'vitest'
 import type { ApiError } from '../../packages/server/src/errors.ts'
-import { countFailure } from '../../packages/server/src/resources/lockouts/count-failure.ts'
+import { countFailure } from '../../packages/server/src/resources/lockouts/lockouts.ts'
 import { atOnce } from '../support/chance.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError } from '../support/expect-reply.ts'

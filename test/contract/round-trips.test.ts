@@ -16,7 +16,7 @@ const costs = {
     'refresh, the answer was lost': 2,
     me: 1,
     logout: 8,
-    register: 16,
+    register: 14,
   },
   sqlite: {
     login: 11,
@@ -26,7 +26,7 @@ const costs = {
     'refresh, the answer was lost': 2,
     me: 1,
     logout: 6,
-    register: 16,
+    register: 14,
   },
 }
 type Measured = keyof (typeof costs)['postgres']

@@ -343,7 +343,7 @@ const login: PlantedFault[] = [
   },
   {
     title: 'a complete login leaves the failures before it counted',
-    file: server('resources/lockouts/count-failure.ts'),
+    file: server('resources/lockouts/lockouts.ts'),
     search: 'if (counted.length > 0) await Lockout.clear(deps.db, counted)',
     replace: '',
     tests: contract('8.3-limits-lockout'),
@@ -1198,7 +1198,7 @@ const authority: PlantedFault[] = [
   },
   {
     title: 'a link takes an account at a provider that is another user’s',
-    file: server('resources/identities/add-identity.ts'),
+    file: server('resources/identities/identities.ts'),
     search: "if (await findLinkedUser(deps, { providerId, subject }, poolsOf([user]))) throw new ApiError('identity_in_use')",
     replace: '',
     tests: contract('identity-link'),

@@ -9,7 +9,7 @@ import { UserNamespace } from '../../models/user-namespace.ts'
 import { systemActor } from '../../resources/audit/record-event.ts'
 import { renewCatalog } from '../../resources/catalog/renew-catalog.ts'
 import { giveGrants } from '../../resources/grants/give-grants.ts'
-import { forgetFailures } from '../../resources/lockouts/forget-failures.ts'
+import { forgetFailures } from '../../resources/lockouts/lockouts.ts'
 import { addMember } from '../../resources/organizations/add-member.ts'
 import type { LoginCase } from './get-login-case.ts'
 

@@ -2,7 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
-import { removeOwnIdentity } from '../../resources/identities/remove-identity.ts'
+import { removeOwnIdentity } from '../../resources/identities/identities.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { UnlinkInput } from './schema.ts'
 

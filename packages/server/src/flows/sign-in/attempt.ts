@@ -8,7 +8,7 @@ import { keyedDigest } from '../../lib/keyed-digest.ts'
 import { addressKeys, deviceKey, sessionKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import { countEvent, type NewAuditEvent, recordEvent } from '../../resources/audit/record-event.ts'
-import { assertNotLocked, countFailure } from '../../resources/lockouts/count-failure.ts'
+import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
 import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 

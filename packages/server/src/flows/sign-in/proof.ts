@@ -12,7 +12,7 @@ import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import type { ClaimedAccount } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { assertNotLocked, countFailure } from '../../resources/lockouts/count-failure.ts'
+import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import type { NewAccount } from '../../resources/users/insert-user.ts'
 

@@ -1,7 +1,6 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { listIdentities } from './list-identities.ts'
+import { listIdentities, removeIdentity } from './identities.ts'
 import { presentIdentity } from './present.ts'
-import { removeIdentity } from './remove-identity.ts'
 import { identityPage, listIdentitiesQuery, userIdentityParams, userParams } from './schema.ts'
 
 export const identityRoutes: Route[] = [

@@ -1,9 +1,7 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { clearLockout } from './clear-lockout.ts'
-import { listLockouts } from './list-lockouts.ts'
+import { clearLockout, listLockouts, unlockUser } from './lockouts.ts'
 import { presentLockout } from './present.ts'
 import { listLockoutsQuery, lockoutPage, lockoutParams, userParams } from './schema.ts'
-import { unlockUser } from './unlock-user.ts'
 
 const tag = 'Users'
 

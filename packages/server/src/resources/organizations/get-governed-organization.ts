@@ -6,8 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import type { OrganizationRow } from '../../models/organization.ts'
 import { type MembershipKey, OrganizationMembership } from '../../models/organization-membership.ts'
 import { takeAttempt } from '../rate-limits/take-attempt.ts'
-import { noMember } from './find-membership.ts'
-import { getOrganization, lockOrganization } from './get-organization.ts'
+import { getOrganization, lockOrganization, noMember } from './get-organization.ts'
 
 /**
  * An organization, and the right by which the caller governs its members and invitations: as a `system_admin` through the admin

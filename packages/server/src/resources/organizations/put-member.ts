@@ -10,7 +10,6 @@ import { recordEvent } from '../audit/record-event.ts'
 import { killMembershipTokens } from '../revocations/end-tokens.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import { addMember } from './add-member.ts'
-import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
 import {
   assertMember,
   assertOtherAdmin,
@@ -19,6 +18,7 @@ import {
   limitMemberWrites,
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
+import { findMembership, getMembership, type StoredMembership } from './get-organization.ts'
 import type { Member } from './present.ts'
 import { validateMemberRoles } from './validate-member-roles.ts'
 

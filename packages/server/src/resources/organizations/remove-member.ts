@@ -7,7 +7,6 @@ import { ADMIN_ROLE, type MembershipKey, OrganizationMembership } from '../../mo
 import { recordEvent } from '../audit/record-event.ts'
 import { killMembershipTokens } from '../revocations/end-tokens.ts'
 import { lockUserRow } from '../users/get-user.ts'
-import { findMembership, getMembership, type StoredMembership } from './find-membership.ts'
 import {
   assertMember,
   assertOtherAdmin,
@@ -16,7 +15,7 @@ import {
   limitMemberWrites,
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
-import { lockOrganization } from './get-organization.ts'
+import { findMembership, getMembership, lockOrganization, type StoredMembership } from './get-organization.ts'
 import { assertRolesTakeable } from './validate-member-roles.ts'
 
 /**

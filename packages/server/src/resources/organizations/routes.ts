@@ -1,9 +1,7 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
-import { createOrganization } from './create-organization.ts'
-import { deleteOrganization } from './delete-organization.ts'
-import { getOrganization } from './get-organization.ts'
+import { createOrganization, deleteOrganization, updateOrganization } from './change-organization.ts'
+import { getOrganization, listOrganizations } from './get-organization.ts'
 import { listMembers } from './list-members.ts'
-import { listOrganizations } from './list-organizations.ts'
 import { presentFellowMember, presentMember, presentOrganization, presentPutMember } from './present.ts'
 import { putMember } from './put-member.ts'
 import { removeMember } from './remove-member.ts'
@@ -22,7 +20,6 @@ import {
   putMemberRecord,
   updateOrganizationBody,
 } from './schema.ts'
-import { updateOrganization } from './update-organization.ts'
 
 const tag = 'Organizations'
 

@@ -2,6 +2,7 @@ import type { OpenIdClient } from '../../adapters/open-id-clients.ts'
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import type { Page, PageRequest } from '../../lib/keyset.ts'
 import type { App } from '../../models/app.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 
@@ -60,4 +61,9 @@ export function openIdClientOf(deps: Deps, provider: SsoProvider): OpenIdClient 
 /** The context that binds a sealed client secret to its provider. */
 export function clientSecretContext(providerId: string): string {
   return `sso_providers/${providerId}/client_secret`
+}
+
+/** Providers, newest first. */
+export async function listProviders(deps: Deps, request: PageRequest): Promise<Page<SsoProvider>> {
+  return SsoProvider.listPage(deps.db, request)
 }

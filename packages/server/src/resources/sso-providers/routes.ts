@@ -1,8 +1,6 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
-import { createProvider } from './create-provider.ts'
-import { deleteProvider } from './delete-provider.ts'
-import { getProvider } from './get-provider.ts'
-import { listProviders } from './list-providers.ts'
+import { createProvider, deleteProvider, updateProvider } from './change-provider.ts'
+import { getProvider, listProviders } from './get-provider.ts'
 import { presentProvider } from './present.ts'
 import {
   createProviderBody,
@@ -13,7 +11,6 @@ import {
   providerRecord,
   updateProviderBody,
 } from './schema.ts'
-import { updateProvider } from './update-provider.ts'
 
 const tag = 'Third-party login'
 

@@ -7,7 +7,7 @@ import { User } from '../../models/user.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 import { behindIn, type ConsumersBehind } from '../consumers/find-behind.ts'
 import { listConsumerSecrets } from '../consumers/list-consumer-secrets.ts'
-import { describeLockouts } from '../lockouts/describe-lockouts.ts'
+import { describeLockouts } from '../lockouts/lockouts.ts'
 import type { LockoutView } from '../lockouts/present.ts'
 import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
 

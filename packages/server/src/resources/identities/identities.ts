@@ -3,14 +3,79 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Page, PageRequest } from '../../lib/keyset.ts'
+import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
+import { newId } from '../../lib/uuid.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import type { NoticePurpose } from '../mail/token-purpose.ts'
 import { lockSelf } from '../sessions/read-self.ts'
+import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
-import type { PooledUser } from '../users/present.ts'
+import type { PooledUser, ShownUser } from '../users/present.ts'
+
+/** The identities that a user can log in with, newest first, each with its provider. Throws `not_found`. */
+export async function listIdentities(deps: Deps, userId: string, request: PageRequest): Promise<Page<UserIdentity>> {
+  const { id } = await getUser(deps, userId)
+  return UserIdentity.listPage(deps.db, id, request)
+}
+
+/** The provider's id, and the subject that names the user at the provider. */
+export interface Subject {
+  providerId: string
+  subject: string
+}
+
+/**
+ * Finds the user of the pools who is linked with this subject. Several users may share a subject, as they may share an e-mail;
+ * the precedence of e-mails picks the first. Deleted users are not found.
+ */
+export async function findLinkedUser(
+  deps: Deps,
+  { providerId, subject }: Subject,
+  pools: readonly string[],
+): Promise<PooledUser | undefined> {
+  const ids = await UserIdentity.listUserIds(deps.db, { provider_id: providerId, subject })
+  return ids.length === 0 ? undefined : firstInPools(await listUsersByIds(deps, ids), pools)
+}
+
+/**
+ * Links a subject to a user who has asked for it. If the user is already linked with the subject, nothing changes. Throws
+ * `identity_in_use` if another user of the same pools is linked with it, since a login with it could mean either user. Needs the
+ * locks of the subject and of the user's row.
+ */
+export async function addIdentity(
+  deps: Deps<Tx>,
+  { providerId, subject }: Subject,
+  { user, appId, provider }: { user: ShownUser; appId: string; provider: string },
+  actor: Actor,
+): Promise<UserIdentity> {
+  const of = { user_id: user.id, provider_id: providerId, subject }
+  const known = await UserIdentity.find(deps.db, of)
+  if (known) return known
+  if (await findLinkedUser(deps, { providerId, subject }, poolsOf([user]))) throw new ApiError('identity_in_use')
+  await insertIdentity(deps, { providerId, subject }, { userId: user.id, appId, provider }, actor)
+  await addNotice(deps, 'identity_linked', { user, appId, provider }, actor)
+  return (await UserIdentity.find(deps.db, of))!
+}
+
+/**
+ * Links a user with a subject. The caller must hold the lock on the subject and have checked that no user of the pools is linked
+ * with it.
+ */
+export async function insertIdentity(
+  deps: Deps<Tx>,
+  { providerId, subject }: Subject,
+  { userId, appId, provider }: { userId: string; appId: string; provider: string },
+  actor: Actor,
+): Promise<void> {
+  const now = deps.clock()
+  const id = newId(now)
+  await UserIdentity.insert(deps.db, { id, user_id: userId, provider_id: providerId, subject, created_at: now })
+  await recordEvent(deps, { event: 'identity.linked', actor, userId, appId, details: { id, provider } })
+}
 
 /**
  * Unlinks one of the caller's own identities. Sessions go on. Callers cannot remove their last way in: without a password,
