@@ -53,6 +53,7 @@ const tasks = {
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
   mutants: { run: ['node', 'scripts/mutants.ts'] },
+  record: { run: ['node', 'scripts/record-replies.ts'], build: ['sdk', 'server', 'cli'], callerDir: true },
   generate: { run: ['node', 'scripts/generate.ts'] },
   exec: { run: [] },
 }
