@@ -10,7 +10,7 @@ import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { dropAddressTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { raiseAccessFloor } from '../../resources/revocations/raise-access-floor.ts'
-import { changeUser } from '../../resources/users/change-user.ts'
+import { changeAccount } from '../../resources/users/change-user.ts'
 import { presentUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { type AccountEvidence, holdsAccount } from '../entry/holds-account.ts'
@@ -35,7 +35,7 @@ export async function confirmEmailChange(
   const { user_id: userId, app_id: appId, email } = found
   if (!(await holdsAccount(deps, { userId, appId }, holding, actor)))
     throw fieldError('password', 'required', 'is required, unless the request has a bearer of the account')
-  return changeUser(deps, userId, email, async (deps, before) => {
+  return changeAccount(deps, userId, email, async (deps, before) => {
     await spendMailToken(deps, found)
     if (before.status !== 'active') throw invalidToken()
     const changed = await replaceEmail(deps, before, email, actor)

@@ -11,7 +11,7 @@ import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail
 import { raiseTokenVersion } from '../../resources/revocations/raise-token-version.ts'
 import { clearSecondFactorSince } from '../../resources/second-factors/remove-second-factor.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
-import { changeUser } from '../../resources/users/change-user.ts'
+import { changeAccount } from '../../resources/users/change-user.ts'
 import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
@@ -27,7 +27,7 @@ import type { Verified } from './verify-email.ts'
 export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'undo_email_change')
   const { user_id: userId, app_id: appId, email } = found
-  return changeUser(deps, userId, email, async (deps, before) => {
+  return changeAccount(deps, userId, email, async (deps, before) => {
     await spendMailToken(deps, found)
     if (before.status !== 'active') throw invalidToken()
     await removeSquatters(deps, before, email, actor)

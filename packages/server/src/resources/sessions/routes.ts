@@ -2,7 +2,7 @@ import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { endUserSession } from './end-user-session.ts'
 import { listSessions } from './list-sessions.ts'
 import { listUserSessions } from './list-user-sessions.ts'
-import { logOutEverywhere } from './log-out-everywhere.ts'
+import { logOutEverywhere, logOutSelf } from './log-out-everywhere.ts'
 import { listSessionsQuery, sessionPage, sessionParams, userParams, userSessionParams } from './schema.ts'
 
 const tag = 'Account'
@@ -45,7 +45,7 @@ export const sessionRoutes: Route[] = [
     responses: { 204: null },
     errors: [],
     handle: async (deps, { caller, origin }) => {
-      await logOutEverywhere(deps, caller.userId, { caller, origin })
+      await logOutSelf(deps, { caller, origin })
       return noContent()
     },
   }),
