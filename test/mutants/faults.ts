@@ -681,10 +681,10 @@ const registration: PlantedFault[] = [
     tests: unit('server/src/lib/json'),
   },
   {
-    title: 'an import takes any number of lines',
+    title: 'each blank line of an import is made a text',
     file: server('http/request-lines.ts'),
-    search: 'countBreaks(bytes) >= mostLines',
-    replace: 'countBreaks(bytes) >= 100 * mostLines',
+    search: 'if (byte === newline) {',
+    replace: 'if (byte === newline && !blank.test(bytes.subarray(start, at).toString())) {',
     tests: contract('input-sizes'),
   },
   {
