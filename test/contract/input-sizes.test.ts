@@ -134,7 +134,10 @@ test('blank lines of an import cost no more than blanks in one line', async () =
     const costs: number[] = []
     for (let round = 0; round < 3; round += 1) {
       const before = process.cpuUsage()
-      const { body } = await service.admin('POST', '/admin/users/import', { body: blanks.repeat(4_000_000 / blanks.length), headers })
+      const { body } = await service.admin('POST', '/admin/users/import', {
+        body: blanks.repeat(4_000_000 / blanks.length),
+        headers,
+      })
       const { user, system } = process.cpuUsage(before)
       expect(body).toMatchObject({ imported: 0, failed: 0 })
       costs.push(user + system)
