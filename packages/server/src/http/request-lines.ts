@@ -17,7 +17,7 @@ export function* parseLines<S extends z.ZodType>(bytes: Buffer, schema: S): Line
   let start = 0
   let line = 1
   for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]!
+    const byte = bytes[at] ?? newline
     if (byte === newline) {
       start = at + 1
       line += 1
