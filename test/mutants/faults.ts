@@ -337,6 +337,28 @@ const watched: PlantedFault[] = [
     replace: "this.#gauge('outbox_waiting'",
     tests: contract('monitoring'),
   },
+  {
+    title: '/ready is 200 while the database refuses writes',
+    file: server('resources/system/check-readiness.ts'),
+    search: "deps.lifecycle.isWritable ? fine : { ok: false, detail: 'failed' }",
+    replace: 'fine',
+    tests: contract('health'),
+  },
+  {
+    title: 'a server with the encryption key of another database starts',
+    file: server('serve.ts'),
+    search: '  await assertKeyFits(deps)\n',
+    replace: '',
+    tests: contract('encryption-key'),
+  },
+  {
+    title: 'an unknown role in a filter looks like a role of nobody',
+    file: server('resources/users/list-users.ts'),
+    search:
+      '  if (others.role !== undefined && !(await Role.find(deps.db, others.role))) throw await unknownRole(deps, others.role)\n',
+    replace: '',
+    tests: contract('2.3-users'),
+  },
 ]
 
 const login: PlantedFault[] = [
@@ -1541,6 +1563,20 @@ const sdkChecks: PlantedFault[] = [
     search: "onStale === 'deny' && (cursor === undefined || isStale())",
     replace: "onStale === 'deny' && cursor === undefined",
     tests: unit('sdk/src/revocation-feed'),
+  },
+  {
+    title: 'SDK: production starts without the address of the service',
+    file: sdk('config.ts'),
+    search: '  if (isRefused) faults.push(unfed)\n',
+    replace: '',
+    tests: unit('sdk/src/auth'),
+  },
+  {
+    title: 'SDK: a token without its scheme is not told from no token',
+    file: sdk('auth.ts'),
+    search: '.test(text) ? UNSCHEMED : undefined)',
+    replace: '.test(text) ? undefined : undefined)',
+    tests: unit('sdk/src/auth'),
   },
 ]
 
