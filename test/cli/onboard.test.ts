@@ -171,6 +171,7 @@ test('without a terminal it runs from flags alone; --dry-run does nothing', asyn
 
   const done = await authctl(command)
   expect(done.exit).toBe(0)
+  expect(done.stderr).toMatch(/^its tokens carry every permission of its services; --permission-scope roles limits them/m)
   expect(parsed(done)).toMatchObject({
     app: { code: 'flagged', name: 'Flagged' },
     steps: [
