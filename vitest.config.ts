@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { longFormVariable } from './test/support/fault.ts'
-import { isFastLane } from './test/support/lane.ts'
+import { isFastLane, recordVariable } from './test/support/lane.ts'
 import LongestFirst from './test/support/longest-first.ts'
 import { faultVariable } from './test/support/programs.ts'
 
@@ -100,7 +100,11 @@ export default defineConfig({
     hookTimeout: 300_000,
     // On a busy machine an awaited condition may be late, which is not a failure.
     expect: { poll: { timeout: 60_000 } },
-    setupFiles: ['test/support/end-with-parent.ts', 'test/support/end-with-file.ts'],
+    setupFiles: [
+      'test/support/end-with-parent.ts',
+      'test/support/end-with-file.ts',
+      ...(recordVariable in process.env ? ['test/support/record-replies.ts'] : []),
+    ],
     // One more than there are cores, because tests of programs spend half of their time waiting for them.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

@@ -53,6 +53,7 @@ const tasks = {
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
   mutants: { run: ['node', 'scripts/mutants.ts'] },
+  record: { run: ['node', 'scripts/record-replies.ts'], build: ['sdk', 'server', 'cli'], callerDir: true },
   generate: { run: ['node', 'scripts/generate.ts'] },
   exec: { run: [] },
 }
@@ -258,9 +259,12 @@ function install(env) {
     const pnpm = spawnSync('pnpm', ['install', '--frozen-lockfile', '--reporter=append-only', '--loglevel=warn'], {
       cwd: root,
       env: { ...env, CI: 'true' },
-      stdio: ['ignore', 2, 'inherit'],
+      // On a terminal, pnpm remarks that its native binary was not installed. It was left out on purpose, with --ignore-scripts.
+      stdio: ['ignore', 2, 'pipe'],
+      maxBuffer: Number.POSITIVE_INFINITY,
       shell: windows,
     })
+    process.stderr.write(pnpm.stderr ?? '')
     if (pnpm.status !== 0) {
       fail(
         'the installation failed, its last lines are above; after a change to a package.json: node scripts/run.mjs exec pnpm install',

@@ -266,8 +266,10 @@ apps:
     expect(parsed(await authctl(`apply -f ${exported} --json`)).changed).toBe(0)
     await authctl(`apply -f ${declare([...hooks].reverse())}`)
     expect(await webhooks()).toMatchObject([other!, one!])
-    await authctl(`apply -f ${declare([hooks[0]!, { ...hooks[1]!, secret: null }])}`)
+    const cleared = declare([hooks[0]!, { ...hooks[1]!, secret: null }])
+    expect(parsed(await authctl(`apply -f ${cleared} --json`)).changed).toBe(1)
     expect(await webhooks()).toMatchObject([one!, { ...other!, has_secret: false }])
+    expect(parsed(await authctl(`apply -f ${cleared} --json`)).changed).toBe(0)
 
     const moved = { ...hooks[0]!, url: 'https://crm.example.com/c' }
     const { stderr } = await authctl(`apply -f ${declare([moved, hooks[1]!])}`)

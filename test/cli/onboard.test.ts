@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { frameworks, snippetFor } from '../../packages/cli/src/onboarding/backend-files.ts'
 import { ACCESS_SECRET } from '../support/client.ts'
 import { isFastLane } from '../support/lane.ts'
-import { admin, errorOf, gatehouseFixture, parsed } from './sandbox.ts'
+import { admin, errorOf, gatehouseFixture, nobody, parsed } from './sandbox.ts'
 
 const { service, signedInOnce: signedIn } = gatehouseFixture()
 
@@ -61,6 +61,55 @@ test('on a terminal it asks for all, does it, and shows the commands that would 
     service: 'asked',
     permissions: [{ code: 'asked:read', name: "Read in It's asked" }],
   })
+})
+
+test('what the service refuses is asked for again; the other answers are kept, and nothing is written before it accepts all', async () => {
+  const { terminal, authctl, folder } = await signedIn()
+  const wizard = terminal('app onboard --email-domain corp_test')
+  const answer = async (question: string, typed: string) => {
+    await wizard.shows(question)
+    wizard.type(`${typed}\r`)
+  }
+  await answer('Code of the app', 'two words')
+  await wizard.shows('"two words" is not a valid code of an app')
+  await answer('Code of the app', 'Upper')
+  await answer('Display name', 'Refused')
+  await answer('Allowed redirect URLs', 'https://refused.example.com/* nonsense')
+  await answer('Give access to every user who registers? (yes/no)', 'no')
+  await answer('Which permissions do its tokens carry', 'roles')
+  await answer('First user to get access', nobody)
+  await wizard.shows('No user has this id')
+  await answer('First user to get access', admin.email)
+  await answer('File for the settings of its backend', 'no/such/folder/.env')
+  await wizard.shows('cannot write no/such/folder/.env')
+  await answer('File for the settings of its backend', '.env')
+  await answer('File for a first list of its permissions', 'none')
+  // Another admin takes the code that will be typed next.
+  expect((await authctl('app create taken --name Theirs')).exit).toBe(0)
+  await answer('Which framework does its backend use', 'koa')
+
+  await wizard.shows('--redirect: ')
+  await answer('Code of the app', 'taken')
+  await answer('Allowed redirect URLs', 'https://refused.example.com/*')
+  await answer('Domains whose addresses may register', 'corp.test')
+  await wizard.shows('Another app has the code taken')
+  expect(existsSync(join(folder, '.env'))).toBe(false)
+  expect(parsed(await authctl('app list --json')).map(({ name }: { name: string }) => name)).not.toContain('Refused')
+  await answer('Code of the app', 'accepted')
+  const { screen, exit } = await wizard.ended()
+  expect(exit).toBe(0)
+  for (const question of ['Display name', 'Give access to every', 'Which framework', 'File for a first list'])
+    expect(screen.match(new RegExp(`^\\? ${question}`, 'gm')), question).toHaveLength(1)
+  expect(screen).toContain('$ authctl app create accepted --name Refused --redirect')
+  expect(parsed(await authctl('app show accepted --json'))).toMatchObject({
+    name: 'Refused',
+    allowed_redirect_urls: ['https://refused.example.com/*'],
+    allowed_email_domains: ['corp.test'],
+    permission_scope: 'roles',
+  })
+  expect(parsed(await authctl('grant list --app accepted --json'))).toMatchObject([{ status: 'active' }])
+  expect(readFileSync(join(folder, '.env'), 'utf8')).toContain('SERVICE_APP_CODE=accepted\n')
+  expect(parsed(await authctl('app show taken --json')).name).toBe('Theirs')
 })
 
 test('what is answered with none is left out, and what is given is not asked for', async () => {
@@ -122,6 +171,7 @@ test('without a terminal it runs from flags alone; --dry-run does nothing', asyn
 
   const done = await authctl(command)
   expect(done.exit).toBe(0)
+  expect(done.stderr).toMatch(/^its tokens carry every permission of its services; --permission-scope roles limits them/m)
   expect(parsed(done)).toMatchObject({
     app: { code: 'flagged', name: 'Flagged' },
     steps: [
@@ -189,6 +239,7 @@ test('a user who is not there stops it before anything is asked or done; what fa
   const { screen, exit: early } = await wizard.ended()
   expect({ early, asks: screen.includes('Code of the app') }).toEqual({ early: 3, asks: false })
   expect((await authctl('app onboard early --name Early --user nobody@example.com')).exit).toBe(3)
+  expect((await authctl(`app onboard early --name Early --user ${nobody}`)).exit).toBe(3)
   expect((await authctl('app show early')).exit).toBe(3)
   const late = await authctl('app onboard late --name Late --dotenv no/such/folder/.env --json')
   expect(late.exit).toBe(6)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { apiError, cliProgram, gatehouseFixture, machine, register, reply, standIn } from './sandbox.ts'
@@ -266,6 +266,17 @@ test('every help page starts with three examples', async () => {
       })
     }),
   )
+})
+
+test('every example that creates an app names its redirect URLs, which production requires', async () => {
+  const { authctl } = machine()
+  const helps = await Promise.all(['', 'app', 'app create'].map(async (page) => (await authctl(`${page} --help`)).stdout))
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  for (const text of [...helps, readme]) {
+    const examples = text.split('\n').filter((line) => line.includes('$ authctl app create '))
+    expect(examples).not.toEqual([])
+    for (const example of examples) expect(example).toContain(' --redirect ')
+  }
 })
 
 test('help names the commands before the options, and help of a command is its page', async () => {

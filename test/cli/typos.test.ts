@@ -43,7 +43,8 @@ test('a command that makes a pool says so, once, and one that does not is silent
   const { authctl } = await signedIn()
   const says = async (command: string) => (await authctl(`${command} --json`)).stderr
   const told = (pool: string) => expect.stringContaining(`${pool} is a new pool: no user and no app uses it yet`)
-  expect(await says('app create piped --name P --pool guests --read-pool vistors')).toEqual(told('guests'))
+  const created = await says('app create piped --name P --pool guests --read-pool vistors')
+  for (const pool of ['guests', 'vistors']) expect(created).toEqual(told(pool))
   expect(await says('app update piped --read-pool visitors')).toContain(
     'visitors is a new pool: no user and no app uses it yet; the nearest is vistors',
   )

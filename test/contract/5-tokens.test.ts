@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { AuthError, createAuth, refusal } from '@gatehouse/sdk'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { errorCodes } from '../../packages/server/src/errors.ts'
 import { kidOf } from '../support/consumer.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { addMember, assignRole, buildOrganization, buildRole, registerPermissions } from '../support/factories.ts'
@@ -241,6 +242,7 @@ describe('the words of a refusal', () => {
     ] as const) {
       const { status, body } = refusal(new AuthError(code))!
       expect(page).toContain(`| \`${body.code}\` | ${status} | ${body.title} |`)
+      expect(errorCodes).toMatchObject({ [body.code]: { status, title: body.title } })
     }
   })
 })

@@ -152,6 +152,58 @@ test('what a stranger has begun while the owner sets a new password comes too la
   }
 })
 
+test('what is under way when the account is deleted is refused as a call of a dead session, or by a dead link', async () => {
+  const { service, mailbox } = await buildMailingService({ AUTH_RATE_LIMIT_USER: 'off', AUTH_RATE_LIMIT_IP: 'off' })
+  const hasher = await countBcrypts(service)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const post = (path: string, body: Json, token?: string) =>
+    service.call('POST', path, { body, ...(token === undefined ? {} : { token }) })
+  const remove = ({ id }: Json) => service.admin('DELETE', `/admin/users/${id}`)
+  const expectDeleted = async ({ id }: Json) =>
+    expect((await service.admin('GET', `/admin/users/${id}`)).body.status).toBe('deleted')
+
+  const { user, access_token: token } = await buildUser(service, app)
+  hasher.onVerify = async () => {
+    hasher.onVerify = () => {}
+    expect((await remove(user)).status).toBe(204)
+  }
+  expectError(await post('/auth/password/change', { current_password: PASSWORD, new_password: OWNED }, token), 'token_revoked')
+  await expectDeleted(user)
+
+  for (let round = 0; round < 3; round += 1) {
+    const { user } = await buildUser(service, app)
+    const logIn = async () => (await service.login(user.email, app.code)).body.access_token
+    const tokens = [await logIn(), await logIn(), await logIn()]
+    const [removed, ...replies] = await Promise.all([
+      remove(user),
+      ...tokens.map((token) => service.call('POST', '/auth/logout-all', { token })),
+    ])
+    expect(removed.status).toBe(204)
+    for (const reply of replies) if (reply.status !== 204) expectError(reply, 'token_revoked')
+    await expectDeleted(user)
+  }
+
+  for (let round = 0; round < 3; round += 1) {
+    const { user, access_token: token } = await buildUser(service, app)
+    await mailbox.take(user.email)
+    await markVerified(service, user.id)
+    const [email, later] = [someEmail(), someEmail()]
+    await post('/auth/email/change', { email, password: PASSWORD }, token)
+    await post('/auth/email/change/confirm', { token: (await mailbox.take(email)).token, password: PASSWORD })
+    const undoing = await mailbox.take(user.email, /was changed/)
+    const { body } = await service.login(email, app.code)
+    await post('/auth/email/change', { email: later, password: PASSWORD }, body.access_token)
+    const { token: link } = await mailbox.take(later)
+    const confirm = () => post('/auth/email/change/confirm', { token: link }, body.access_token)
+    const undo = () => post('/auth/email/change/undo', { token: undoing.token })
+    const [removed, ...replies] = await Promise.all([remove(user), undo(), confirm(), undo()])
+    expect(removed.status).toBe(204)
+    for (const reply of replies)
+      if (reply.status !== 200) expect(['invalid_token', 'validation_failed']).toContain(reply.body.code)
+    await expectDeleted(user)
+  }
+})
+
 // The transaction of the test holds one connection, and the call needs another.
 test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
   'an undo does not delete an account with the old address that is being proven at that moment',

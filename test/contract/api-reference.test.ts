@@ -27,7 +27,8 @@ test('a browser that opens the service is led to the page; to a program nothing 
       expect.stringContaining('Accept'),
     ])
   }
-  for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
+  const long = `text/html${';a=b'.repeat(300)}`
+  for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5', long]) {
     const reply = await rawCall(service.url, 'GET', '/', accept === undefined ? {} : { headers: { accept } })
     expectError(reply, 'not_found')
     expect(reply.headers.get('vary')).toContain('Accept')

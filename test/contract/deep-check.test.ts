@@ -87,7 +87,7 @@ const plants: Record<string, (db: Tx) => Promise<unknown>> = {
     }
     await db('user_apps').insert(grant)
   },
-  'trigger-foreign': dropAuditEvents,
+  'trigger-foreign': (db) => dropAuditEvents(db),
   ...(onPostgres
     ? {
         'index-invalid': (db) =>
@@ -113,6 +113,28 @@ describe('each fault is named, and nothing else', () => {
       await db.rollback()
     }
   })
+})
+
+/** What also changes or hides what the service writes. */
+const foreign: Record<string, string[]> = {
+  'a view in the place of a table of the audit': [
+    'alter table audit_checkpoints rename to hidden',
+    "create view audit_checkpoints as select * from hidden where seal <> 'x'",
+  ],
+  ...(onPostgres && {
+    'a rule': ['create rule keep_out as on insert to audit_events do instead nothing'],
+    'a rule of another table': ['create rule keep_out as on update to users do instead nothing'],
+  }),
+}
+
+test.each(Object.entries(foreign))('%s is a fault like a trigger', async (_, statements) => {
+  const db = asTx(await service.deps.db.transaction())
+  try {
+    for (const statement of statements) await db.raw(statement)
+    expect(await namesOf(db)).toEqual(['trigger-foreign'])
+  } finally {
+    await db.rollback()
+  }
 })
 
 test('the docs list every one of them', () => {

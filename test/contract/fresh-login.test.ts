@@ -153,6 +153,22 @@ describe.each(Object.entries(doors))('%s', (_, { prepare, call }) => {
     expect(codes.slice(0, 3)).toEqual(['invalid_credentials', 'invalid_credentials', 'account_locked'])
     expect(codes.at(-1)).toBe('rate_limited')
   })
+
+  test('is not barred by strangers who lock the password of the address, and its guesses lock the session that sent them', async () => {
+    const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_ACCOUNT: '4/300', AUTH_LOCKOUT_THRESHOLD: '2' }))
+    const open = await buildApp(on, { auto_grant_on_signup: true })
+    const { user, access_token: guessing } = await buildUser(on, open)
+    const { access_token: own } = (await on.login(user.email, open.code)).body
+    const phone = (await prepare?.(on, guessing)) as Json
+    for (let i = 0; i < 4; i += 1) await on.login(user.email, open.code, { password: 'a guess' })
+    expectError(await on.login(user.email, open.code), 'rate_limited')
+    const prove = (token: string, password: string) =>
+      call(on, token, { password, two_factor_code: phone?.wrongCode?.() ?? '000000' })
+    for (let i = 0; i < 2; i += 1) expectError(await prove(guessing, 'a guess'), 'invalid_credentials')
+    expectError(await prove(guessing, PASSWORD), 'account_locked')
+    const { body } = await prove(own, PASSWORD)
+    expect(['account_locked', 'rate_limited', 'invalid_credentials']).not.toContain(body.code)
+  })
 })
 
 test('unlinking asks for a code too, where a second factor is active', async () => {
@@ -168,14 +184,15 @@ describe('AUTH_RATE_LIMIT_USER', () => {
   const change = (on: TestService, token: string): Promise<Reply> =>
     on.call('POST', '/auth/password/change', { token, body: { current_password: 'wrong', new_password: 'another password' } })
 
-  test('of calls at once that hash, COUNT pass in SECONDS, over all routes and per user', async () => {
+  test('of calls at once that hash, COUNT pass in SECONDS, over all routes and sessions of a user', async () => {
     const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_USER: '3/60', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
     const through = await buildApp(on, { auto_grant_on_signup: true })
-    const { access_token: token } = await buildUser(on, through)
+    const { user, access_token: token } = await buildUser(on, through)
+    const { access_token: again } = (await on.login(user.email, through.code)).body
     const { access_token: other } = await buildUser(on, through)
     const replies = await Promise.all([
       ...Array.from({ length: 5 }, () => change(on, token)),
-      ...Array.from({ length: 5 }, () => on.call('POST', '/auth/2fa/setup', { token, body: { password: 'wrong' } })),
+      ...Array.from({ length: 5 }, () => on.call('POST', '/auth/2fa/setup', { token: again, body: { password: 'wrong' } })),
     ])
     const passed = replies.filter(({ body }) => body.code === 'invalid_credentials')
     expect(passed).toHaveLength(3)

@@ -5,7 +5,7 @@ import { accountPages } from '../../packages/server/src/flows/account-pages/rout
 import { expectError } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { rawCall } from '../support/raw-http.ts'
-import { buildService, type Json, type Reply } from '../support/service.ts'
+import { buildService, type Json, type Reply, unique } from '../support/service.ts'
 
 const formType = 'application/x-www-form-urlencoded'
 const service = serviceFixture()
@@ -92,7 +92,7 @@ test('a call with a client secret counts by address, before its body is read, un
 
 describe('a list of permissions', () => {
   const register = async (scopes: string[], body: string): Promise<Reply> => {
-    const name = `caller-${scopes.length}-${body.length}`
+    const name = unique('caller')
     const { token } = (await service.admin('POST', '/admin/service-accounts', { body: { name, service: 'shop', scopes } })).body
     return service.call('POST', '/admin/permissions/register', { token, body })
   }
@@ -106,11 +106,46 @@ describe('a list of permissions', () => {
     expectError(await register(['permissions:register'], `{"service":"other","permissions":${permissions}}`), 'service_mismatch')
   })
 
+  test('of the longest codes and names, escaped, is taken, and a body of more values than it needs is not parsed', async () => {
+    const permissions = Array.from({ length: 5_000 }, (_, index) => {
+      const [resource, action] = [`r${index}`.padEnd(99, 'a'), 'b'.repeat(100)]
+      return `{"code":"${resource}:${action}","name":"${'\\u4e2d'.repeat(200)}","resource":"${resource}","action":"${action}"}`
+    })
+    const body = (list: string) => `{"service":"shop","permissions":[${list}]}`
+    const taken = await register(['permissions:register'], body(permissions.join()))
+    expect([taken.status, taken.body.created]).toEqual([200, 5_000])
+    for (const unit of ['[],', '{},', '0,', '"",']) {
+      const refused = await register(['permissions:register'], body(`${unit.repeat(10_000_000 / unit.length)}0`))
+      expectError(refused, 'invalid_json')
+      expect(refused.body.detail).toBe('The body has more than 100000 values')
+    }
+  })
+
   test('is counted before its entries are judged', async () => {
-    const reply = await register(['permissions:register'], `{"service":"shop","permissions":[${'0,'.repeat(200_000)}0]}`)
+    const reply = await register(['permissions:register'], `{"service":"shop","permissions":[${'0,'.repeat(50_000)}0]}`)
     expectError(reply, 'validation_failed')
     expect(reply.body.errors).toEqual([{ path: 'permissions', code: 'too_long', message: 'must have at most 5000 entries' }])
   })
+})
+
+test('blank lines of an import cost no more than blanks in one line', async () => {
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const costOf = async (blanks: string) => {
+    const costs: number[] = []
+    for (let round = 0; round < 3; round += 1) {
+      const before = process.cpuUsage()
+      const { body } = await service.admin('POST', '/admin/users/import', {
+        body: blanks.repeat(4_000_000 / blanks.length),
+        headers,
+      })
+      const { user, system } = process.cpuUsage(before)
+      expect(body).toMatchObject({ imported: 0, failed: 0 })
+      costs.push(user + system)
+    }
+    return costs.sort((a, b) => a - b)[1]!
+  }
+  const inOneLine = await costOf(' ')
+  for (const lines of ['\n', ' \n']) expect((await costOf(lines)) / inOneLine).toBeLessThan(5)
 })
 
 test('an answer lists at most 100 faults', async () => {

@@ -611,7 +611,7 @@ describe('the end of the own account', () => {
   })
 })
 
-test('guesses at the credentials are counted: as many as at a login lock the account, and a user has a limit of calls', async () => {
+test('guesses at the credentials are counted: as many as at a login lock the session, and a user has a limit of calls', async () => {
   const limited = await buildService({ AUTH_RATE_LIMIT_USER: '2/60', AUTH_LOCKOUT_THRESHOLD: '2' })
   const place = await buildApp(limited, { auto_grant_on_signup: true })
   for (const [method, path, extra] of [
@@ -626,11 +626,16 @@ test('guesses at the credentials are counted: as many as at a login lock the acc
     await limited.deps.db('rate_limits').delete()
     expectError(await ask(coded.access_token, body), 'invalid_two_factor_code', path)
     const { user, access_token: token } = await buildUser(limited, place)
-    for (let count = 0; count < 2; count += 1)
-      expectError(await limited.login(user.email, place.code, { password: 'a guess' }), 'invalid_credentials')
-    expectError(await ask(token, { password: PASSWORD }), 'account_locked', path)
-    await ask(token, { password: PASSWORD })
+    for (let count = 0; count < 2; count += 1) expectError(await ask(token, { password: 'a guess' }), 'invalid_credentials', path)
     expectError(await ask(token, { password: PASSWORD }), 'rate_limited', path)
+    limited.advance(61)
+    expectError(await ask(token, { password: PASSWORD }), 'account_locked', path)
+    // Strangers count elsewhere.
+    const { access_token: own } = (await limited.login(user.email, place.code)).body
+    await limited.deps.db('rate_limits').delete()
+    for (let count = 0; count < 2; count += 1) await limited.login(user.email, place.code, { password: 'a guess' })
+    expectError(await limited.login(user.email, place.code), 'account_locked')
+    expect((await ask(own, { password: PASSWORD })).status, path).toBeLessThan(300)
   }
 })
 

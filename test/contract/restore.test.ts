@@ -341,6 +341,8 @@ describe.runIf(onSqlite)('backup', () => {
     })
     mkdirSync(join(folder, 'sub'))
     symlinkSync(folder, join(folder, 'sub', 'up'))
+    // The log of a backup with this name would be the database.
+    linkSync(file, join(folder, 'other-wal'))
     // A file that SQLite would use, and that is not there now.
     const targets = [
       ...aliases,
@@ -348,6 +350,7 @@ describe.runIf(onSqlite)('backup', () => {
       'sub/up/gatehouse.db-wal',
       'gatehouse.db-journal',
       'sub/up/gatehouse.db-journal',
+      'other',
     ]
     const names = () => readdirSync(folder).sort()
     const before = [names(), statSync(file).ino]
@@ -360,10 +363,12 @@ describe.runIf(onSqlite)('backup', () => {
         })
       }
     }
-    // The setting itself may be a link.
-    const linked = { DATABASE_URL: `sqlite:${join(folder, 'soft-gatehouse.db')}` }
+    // The setting itself may be a link, of a name that has no files beside it.
+    mkdirSync(join(folder, 'elsewhere'))
+    symlinkSync(file, join(folder, 'elsewhere', 'link.db'))
+    const linked = { DATABASE_URL: `sqlite:${join(folder, 'elsewhere', 'link.db')}` }
     expect(await runGatehouse(['backup', `${file}-wal`, '--force'], linked)).toMatchObject({ code: 1 })
-    expect([names(), statSync(file).ino]).toEqual(before)
+    expect([names().filter((name) => name !== 'elsewhere'), statSync(file).ino]).toEqual(before)
     expect((await server.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
     expect((await runGatehouse(['backup', join(folder, 'good.db')], settings)).code).toBe(0)
   })

@@ -517,6 +517,10 @@ test('what the database drops without an error, by a trigger or a rule, is not d
   await expect(seal(service)).rejects.toThrow('the database stored 0 of')
   expect(await db('audit_chain')).toEqual([chain])
   await allowUpdates()
+  const allowEnds = await dropAuditEvents(db, 'update', 'audit_chain')
+  await expect(seal(service)).rejects.toThrow('did not store the end of the audit chain')
+  expect(await db('audit_events').whereNotNull('seal_position').where('seal_position', '>', chain.position)).toEqual([])
+  await allowEnds()
   await seal(service)
   expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
   if (testDatabase() === 'sqlite') return

@@ -35,7 +35,7 @@ const isActive = async (token: string) => (await service.call('GET', '/auth/me',
 async function failuresOf(on: TestService, user: Json): Promise<{ passwords: number; codes: number }> {
   const rows: { key: string; user_id: string | null; failures: number }[] = await on.deps.db('lockouts')
   const of = (kind: string) => rows.find(({ key, user_id }) => user_id === user.id && key.startsWith(kind))?.failures ?? 0
-  return { passwords: of('address:'), codes: of('two-factor:') }
+  return { passwords: of('address:') + of('session:'), codes: of('two-factor:') }
 }
 
 async function attemptsOf(on: TestService): Promise<number> {
@@ -549,22 +549,24 @@ describe('disabling', () => {
     expectError(await disable(token, { password: PASSWORD, code }), 'invalid_two_factor_code')
   })
 
-  test('guesses are counted by the lockout and the limit of the account, together with those at a login', async () => {
+  test('wrong passwords are counted per session, and wrong codes together with those at a login', async () => {
     const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '7/300' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     const { user, token, phone } = await buildProtected(on, open)
     const tryTo = (body: object) => on.call('POST', '/auth/2fa/disable', { token, body })
     expectError(await tryTo({ password: PASSWORD, code: phone.wrongCode() }), 'invalid_two_factor_code')
-    await loginWithCode(on, user, open, undefined, 'not this password')
-    expectError(await tryTo({ password: 'not this password', code: phone.code() }), 'invalid_credentials')
-    expectError(await tryTo({ password: 'nor this one', code: phone.code() }), 'invalid_credentials')
+    for (const password of ['not this password', 'nor this one', 'nor that'])
+      expectError(await tryTo({ password, code: phone.code() }), 'invalid_credentials')
     expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([{ passwords: 3, codes: 1 }, 4])
     const locked = await tryTo({ password: PASSWORD, code: phone.code() })
     expectError(locked, 'account_locked')
     expect(locked.headers.get('retry-after')).toBe('900')
-    expectError(await loginWithCode(on, user, open, phone.code()), 'account_locked')
-    expectError(await tryTo({ password: PASSWORD, code: phone.code() }), 'account_locked')
+    expectError(await loginWithCode(on, user, open, phone.wrongCode()), 'invalid_two_factor_code')
+    expect(await failuresOf(on, user)).toEqual({ passwords: 3, codes: 2 })
+    for (let count = 0; count < 2; count += 1)
+      expectError(await tryTo({ password: PASSWORD, code: phone.code() }), 'account_locked')
     expectError(await tryTo({ password: PASSWORD, code: phone.code() }), 'rate_limited')
+    expect((await loginWithCode(on, user, open, phone.code())).status).toBe(200)
     on.advance(900)
     const refreshed = await on.call('POST', '/auth/2fa/disable', { token, body: { password: PASSWORD, code: phone.code() } })
     expectError(refreshed, 'token_expired')

@@ -457,7 +457,11 @@ describe('the first start after an upgrade from a version without these grants',
     expect(event).toMatchObject({ actor_type: 'system', details: { after: { granted_via: 'admin' } } })
     expect((await on.login(admin.email, one.code)).status).toBe(200)
     await on.admin('DELETE', `/admin/users/${admin.id}/apps/${one.id}`)
+    // Nor does a system_admin of later times get them.
+    const later = { email: someEmail(), password: PASSWORD, roles: ['system_admin'] }
+    const { body: late } = await on.admin('POST', '/admin/users', { body: later })
     expect(await grantAdminApps(on.deps)).toBe(0)
+    expect(await grantsOf(late)).toEqual({})
     expect(await grantsOf(admin)).toMatchObject({ [one.code]: 'revoked' })
   })
 

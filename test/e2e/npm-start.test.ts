@@ -154,15 +154,16 @@ test('npm start -- --tour does nothing at the service of another clone that auth
   expect(await service.ended).toBe(130)
 })
 
+async function listContexts() {
+  const { output } = await run('packages/cli/dist/authctl.js', ['context', 'list', '--json'])
+  return JSON.parse(output) as { name: string; base_url: string; current: boolean; signed_in: boolean }[]
+}
+
 test('npm start in a second clone leaves the session of the first one alone, and says which context it uses', async () => {
   const clone = join(folder, 'second-clone')
   mkdirSync(clone)
   const port = await freePort()
-  const contexts = async () => {
-    const { output } = await run('packages/cli/dist/authctl.js', ['context', 'list', '--json'])
-    return JSON.parse(output) as { name: string; base_url: string; current: boolean }[]
-  }
-  const before = (await contexts()).find(({ name }) => name === 'local')
+  const before = (await listContexts()).find(({ name }) => name === 'local')
   expect(before?.base_url).toBe(`http://127.0.0.1:${environment.PORT}`)
   const { PORT: _, ...rest } = environment
   const env = { ...rest, PORT: String(port) }
@@ -174,9 +175,51 @@ test('npm start in a second clone leaves the session of the first one alone, and
   await second.ended
   expect(second.output()).toContain(`authctl keeps the session of the admin in the context "local-${port}"`)
   expect(second.output()).toContain(`npm run -s authctl -- --context local-${port} whoami`)
-  const after = await contexts()
+  const after = await listContexts()
   expect(after.find(({ name }) => name === 'local')).toEqual(before)
   expect(after.find(({ name }) => name === `local-${port}`)?.base_url).toBe(`http://127.0.0.1:${port}`)
+})
+
+/** Runs `npm start` on a terminal, in the folder of another clone. Answers its question, and ends it once it is up. */
+function startOnTerminal(clone: string, port: number, answer: string): Promise<{ screen: string; exit: number }> {
+  mkdirSync(clone)
+  const env = { ...environment, PORT: String(port), TERM: 'xterm-256color' }
+  const terminal = spawnOnTerminal(process.execPath, [join(root, 'scripts/start.ts')], { cwd: clone, env, cols: 200, rows: 50 })
+  const keys = new Map([
+    ['Replace it, with its session? (yes/no)', `${answer}\r`],
+    ['Ctrl-C ends it.', '\u0003'],
+  ])
+  let screen = ''
+  return new Promise((resolve) => {
+    terminal.onData((text) => {
+      screen += text.replaceAll('\r', '')
+      for (const [shown, typed] of keys) {
+        if (!screen.includes(shown)) continue
+        keys.delete(shown)
+        terminal.write(typed)
+      }
+    })
+    terminal.onExit(({ exitCode }) => resolve({ screen, exit: exitCode }))
+  })
+}
+
+test.each([
+  ['no', 'keeps that context, and uses another'],
+  ['yes', 'replaces it'],
+])('on a terminal, npm start in another clone asks before it replaces the context local: %s %s', async (answer) => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const before = await listContexts()
+  const { screen, exit } = await startOnTerminal(join(folder, `clone-${answer}`), port, answer)
+  expect({ exit, screen }).toMatchObject({ exit: 130 })
+  expect(screen).toContain(`The context "local" of authctl is for http://127.0.0.1:${environment.PORT}. Replace it`)
+  expect(screen).toContain('= 401 token_revoked')
+  const used = answer === 'yes' ? 'local' : `local-${port}`
+  expect(screen).toContain(`authctl keeps the session of the admin in the context "${used}"`)
+  const after = await listContexts()
+  expect(after.find(({ base_url }) => base_url === url)).toMatchObject({ name: used, signed_in: true })
+  expect(after.filter(({ name }) => name !== used)).toEqual(before.filter(({ name }) => name !== used))
+  expect(after.some(({ base_url }) => base_url === `http://127.0.0.1:${environment.PORT}`)).toBe(answer === 'no')
 })
 
 test('a port that is taken is said in one line, and nothing is left running', async () => {

@@ -2,6 +2,8 @@
 export const laneVariable = 'TEST_LANE'
 /** Set if the run should save how long each file took. */
 export const weighVariable = 'TEST_WEIGH'
+/** The folder for what each test saw, set by `npm run record`. */
+export const recordVariable = 'TEST_RECORD'
 
 export const isFastLane = process.env[laneVariable] === 'fast'
 

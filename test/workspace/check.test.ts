@@ -269,18 +269,21 @@ test('expressions without types are refused, and so are paths that lead to few',
   })
 })
 
-test('code that reads the role of admins or the query is refused, and a route that declares its caller is not', async () => {
+test('code that reads the role of admins, the query or an Accept header is refused, and a route that declares its caller is not', async () => {
   const files = {
     [`${server}/flows/planted/enter-planted.ts`]: "export const isAdmin = (roles: string[]) => roles.includes('system_admin')\n",
     [`${server}/models/planted-query.ts`]: "export const admins = `select 1 where role_code = 'system_admin'`\n",
     [`${server}/resources/planted/routes.ts`]: "export const auth = 'system_admin'\n",
     [`${server}/http/planted-page.ts`]: 'export const tokenOf = (ctx: { query: { token: string } }) => ctx.query.token\n',
+    [`${server}/http/planted-error.ts`]:
+      "export const isPage = (ctx: { accepts(type: string): string }) => ctx.accepts('html') !== ''\n",
   }
   const { code, output } = await planted(files, () => check('doors'))
   expect(code).toBe(1)
   expect(output).toContain('flows/planted/enter-planted.ts:1 names the role itself')
   expect(output).toContain('models/planted-query.ts:1 names the role itself')
   expect(output).toContain('http/planted-page.ts:1 lets Koa parse the query')
+  expect(output).toContain('http/planted-error.ts:1 lets Koa parse a header')
   expect(output).not.toContain('routes.ts:1')
 })
 

@@ -10,8 +10,8 @@ interface ErrorDefinition {
 }
 
 /**
- * Every error code of the HTTP API with its status, and `permission_denied`, which only the guards of the SDK send. Clients switch on the codes, so they are stable. A code that is missing here
- * does not compile.
+ * Every error code of the HTTP API with its status, and `permission_denied`, which only the guards of the SDK send. Clients switch
+ * on the codes, so they are stable. A code that is missing here does not compile.
  */
 export const errorCodes = {
   validation_failed: { status: 400, title: 'The request is not valid' },

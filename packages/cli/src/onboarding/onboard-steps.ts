@@ -24,6 +24,8 @@ export interface Onboarding {
   envFile: string | undefined
   permissionFile: string | undefined
   framework: Framework | undefined
+  /** Asks again for what the service refused, and returns all answers. Throws the refusal if no answer can change it. */
+  correct?: (refusal: Failure, wanted: Onboarding) => Promise<Onboarding>
   /** Set by --dev. */
   development?: Development
 }
@@ -58,10 +60,12 @@ async function takeSteps(
   journal: Journal,
 ): Promise<Result> {
   const { io, settings } = tools
-  const { code, existing, user, envFile, permissionFile, framework } = wanted
+  const { existing, user, envFile, permissionFile, framework } = wanted
+  let { code } = wanted
   let app = existing
   const create = async () => {
     app = await createApp(tools, wanted, journal)
+    code = app.code
   }
   if (settings.dryRun) {
     for (const file of [envFile, permissionFile]) if (file !== undefined) io.note(`${file} would be written (--dry-run)`)
@@ -103,9 +107,17 @@ async function takeSteps(
   }
 }
 
-async function createApp(tools: Tools, { code, settings }: Onboarding, journal: Journal): Promise<App> {
+/** The first write of all: if the service refuses it, nothing has been done, and other answers can be given. */
+async function createApp(tools: Tools, wanted: Onboarding, journal: Journal): Promise<App> {
+  const { code, settings, correct } = wanted
   const body = { ...appBody(settings), code, name: settings.name }
-  const app = await inFlags(bodyOf(tools.planningApi.POST('/api/v1/admin/apps', { body })))
+  let app: App
+  try {
+    app = await inFlags(bodyOf(tools.planningApi.POST('/api/v1/admin/apps', { body })))
+  } catch (thrown) {
+    if (!(thrown instanceof Failure) || !correct) throw thrown
+    return createApp(tools, await correct(thrown, wanted), journal)
+  }
   note(tools, journal, { step: `app ${code}`, outcome: 'created' }, ['app', 'create', code, ...settingWords(settings)])
   return app
 }

@@ -205,7 +205,6 @@ export function dotenvLines(variables: Record<string, string>): string[] {
   return Object.entries(variables).map(([name, value]) => dotenvLine(name, value))
 }
 
-/** Quotes a value so that any reader of .env files takes it unchanged. */
 /**
  * Without quotes: `docker run --env-file` takes them for a part of the value. A value that some reader of such files would cut or
  * change is refused.

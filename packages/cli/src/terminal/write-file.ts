@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 
 /** The content of a file. Undefined if it cannot be read. */
@@ -7,6 +8,16 @@ export function readIfThere(file: string): string | undefined {
     return readFileSync(file, 'utf8')
   } catch {
     return undefined
+  }
+}
+
+/** Throws `file_unwritable` if the file could not be written now. */
+export function assertWritable(file: string): void {
+  try {
+    if (existsSync(file) && !statSync(file).isFile()) throw new Error('it is not a file')
+    accessSync(existsSync(file) ? file : dirname(file), constants.W_OK)
+  } catch (error) {
+    throw new Failure('invalid', `cannot write ${file}: ${messageOf(error)}`, { code: 'file_unwritable' })
   }
 }
 

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
+import { prefersHtml } from './prefers-html.ts'
 import { ok, type Route, route } from './route.ts'
 
 const require = createRequire(import.meta.url)
@@ -80,7 +81,7 @@ function packaged(file: string, type: string): Asset {
 export const leadToReference: Middleware = async (ctx, next) => {
   if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
   ctx.vary('Accept')
-  if (ctx.accepts('json', 'html') !== 'html') return next()
+  if (!prefersHtml(ctx)) return next()
   ctx.status = 303
   ctx.set('Location', '/docs')
 }

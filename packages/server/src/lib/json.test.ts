@@ -17,6 +17,18 @@ test('a text whose numbers JavaScript keeps is passed on as it was parsed', () =
   expect(verbatim()).toEqual(value)
 })
 
+test('a text of too many values is not parsed, whether or not it is JSON', () => {
+  const parse = vi.spyOn(JSON, 'parse')
+  onTestFinished(() => parse.mockRestore())
+  for (const text of ['[[],'.repeat(60_000), `{"a":[${'0,'.repeat(100_001)}0]}`, `"\\"",${'{'.repeat(200_000)}`])
+    expect(() => parseJson(text)).toThrow(new JsonFault('The body has more than 100000 values'))
+  expect(parse).not.toHaveBeenCalled()
+  parse.mockRestore()
+  for (const text of ['"', '"\\', '{"a', '{"a":"\\"}', `${'0,'.repeat(200)}`]) expect(() => parseJson(text)).toThrow(SyntaxError)
+  const most = `{"a":[${'"\\",[{:",'.repeat(99_990)}0]}`
+  expect(parseJson(most).value).toEqual(JSON.parse(most))
+})
+
 test('a text is parsed once, and again only to pass it on', () => {
   const parse = vi.spyOn(JSON, 'parse')
   onTestFinished(() => parse.mockRestore())
@@ -63,7 +75,8 @@ test.each([
   ['{"a":1e999}', 'A number is out of range'],
   [`{"a":-${'9'.repeat(400)}}`, 'A number is out of range'],
   [`{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 'The body is nested deeper than 32 levels'],
-  [`{${Array.from({ length: 100_001 }, (_, index) => `"${index}":0`).join()}}`, 'The body has more than 100000 names'],
+  [`{${Array.from({ length: 100_001 }, (_, index) => `"${index}":0`).join()}}`, 'The body has more than 100000 values'],
+  [`{"a":[${'[],'.repeat(50_000)}0]}`, 'The body has more than 100000 values'],
 ])('%.20s is refused: %s', (text, message) => {
   expect(() => parseJson(text)).toThrow(new JsonFault(message))
 })

@@ -25,7 +25,8 @@ export interface ParsedJson {
 export class JsonFault extends Error {}
 
 const maxDepth = 32
-const maxNames = 100_000
+/** The largest list of permissions has a quarter of these, and no body of the usual size has as many. */
+const maxValues = 100_000
 const maxNameShown = 200
 const unsoundString = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 /** Only escapes can write a NUL or half a surrogate pair in valid UTF-8. */
@@ -35,13 +36,13 @@ const suspiciousDigits = /\d[.eE]|\d{16}|-0/
 
 /**
  * Parses a JSON text for validation, and on demand for passing it on. Throws a `SyntaxError`, and a `JsonFault` for a NUL or half a
- * surrogate pair, a number out of range, a name that an object has twice, and a text that is too deep or has too many names.
+ * surrogate pair, a number out of range, a name that an object has twice, and a text that is too deep or has too many values.
  */
 export function parseJson(text: string): ParsedJson {
+  // Small values are what a long text costs, so they are counted before they are made.
+  const written = countWrittenNames(text)
   const value: unknown = JSON.parse(text)
   const kept = countNames(value, 1)
-  const written = countWrittenNames(text)
-  if (written > maxNames) throw new JsonFault(`The body has more than ${maxNames} names`)
   if (written !== kept) throw new JsonFault(`${duplicateName(text).slice(0, maxNameShown)}: appears twice in one object`)
   if (suspiciousEscape.test(text)) assertSoundStrings(value)
   return { value, verbatim: () => (suspiciousDigits.test(text) ? withDigits(text) : value) }
@@ -86,12 +87,19 @@ function countNames(value: unknown, depth: number): number {
   return names
 }
 
-/** The names of members in a valid JSON text: the strings that a colon follows. */
+/**
+ * The names of members in a JSON text: the strings that a colon follows. Throws a `JsonFault` if it has more values than any body
+ * needs. A text that turns out not to be JSON is counted up to its fault, and somehow after it.
+ */
 function countWrittenNames(text: string): number {
   let names = 0
+  let values = 0
   for (let at = 0; at < text.length; at += 1) {
-    if (text[at] === '"') at = endOfString(text, at)
-    else if (text[at] === ':') names += 1
+    const mark = text[at]
+    if (mark === '"') at = endOfString(text, at)
+    else if (mark === ':') names += 1
+    else if (mark === ',' || mark === '[' || mark === '{') values += 1
+    if (values > maxValues) throw new JsonFault(`The body has more than ${maxValues} values`)
   }
   return names
 }
@@ -117,8 +125,17 @@ function duplicateName(text: string): string {
   return last
 }
 
+/** Where the string that begins at `start` ends: at its last quote, or at the end of a text that has none. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
+  let end = start
+  do end = text.indexOf('"', end + 1)
+  while (end !== -1 && isEscaped(text, end))
+  return end === -1 ? text.length : end
+}
+
+/** Whether an odd number of backslashes is before this place. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at
+  while (text[first - 1] === '\\') first -= 1
+  return (at - first) % 2 === 1
 }

@@ -38,7 +38,7 @@ export function devicePrefix(userId: string): string {
   return joined(kinds.device, userId, '')
 }
 
-/** Wrong passwords of a signed-in user who changes the password are counted per session. */
+/** Wrong passwords of a signed-in user who gives the password again are counted per session. */
 export function sessionKey(userId: string, sessionId: string): string {
   return sessionPrefix(userId) + sessionId
 }

@@ -11,7 +11,7 @@ import { readLocalSecret } from '../../onboarding/development.ts'
 import { type Onboarding, onboard, renderEnvironment } from '../../onboarding/onboard-steps.ts'
 import type { Result } from '../../output/output.ts'
 import { askFor, confirmYes } from '../../terminal/prompt.ts'
-import { readIfThere } from '../../terminal/write-file.ts'
+import { assertWritable, readIfThere } from '../../terminal/write-file.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
@@ -38,7 +38,8 @@ export const onboardApp = command({
   summary: 'Create an app and what its backend needs to start',
   description:
     'On a terminal, asks for everything that is not given. Without one, CODE and --name are required, and steps without an option ' +
-    'are skipped. An empty value skips a step without asking. Shows each step as a command. An existing file is replaced only ' +
+    'are skipped. An empty value skips a step without asking. If the service refuses an answer, asks for that one again and keeps ' +
+    'the others. Shows each step as a command. An existing file is replaced only ' +
     'after a yes, or with --yes. --dev works only with a service that runs on this machine and generated its own secret ' +
     '(npm start): it writes that secret and the token of a new service account to .env, creates dev@example.com, gives them ' +
     'access and logs them in. It continues with an existing app, and the default of --permission-scope is roles.',
@@ -70,7 +71,7 @@ async function resolveForDevelopment(tools: Tools, input: Input<typeof options>)
     settings: existing
       ? { name: existing.name }
       : { name: input.name || code, redirect, autoGrant, emailDomain, requireVerifiedEmail, permissionScope },
-    user: input.user ? { ref: input.user, id: await findUserId(tools.api, input.user) } : undefined,
+    user: input.user ? await findUser(tools, input.user) : undefined,
     envFile,
     permissionFile: input.permissionFile || undefined,
     framework: input.framework,
@@ -85,8 +86,8 @@ async function resolveForDevelopment(tools: Tools, input: Input<typeof options>)
 /** Gathers all input before anything is changed. */
 async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {
   assertComplete(tools, input)
-  const named = input.user ? { ref: input.user, id: await findUserId(tools.api, input.user) } : undefined
-  const code = input.code || (await askFor(tools, 'CODE', `${options.code.about}:`))
+  const named = input.user ? await findUser(tools, input.user) : undefined
+  const code = input.code || (await askCode(tools))
   const existing = await findApp(tools, code)
   if (existing) await agreeToGoOn(tools, code, input.ifExists)
   const settings = existing ? { name: existing.name } : await resolveSettings(tools, input)
@@ -97,28 +98,82 @@ async function resolveOnboarding(tools: Tools, input: Input<typeof options>): Pr
     existing,
     settings,
     user: named ?? (await askUser(tools, input.user)),
-    envFile: await askOrNone(tools, input.dotenv, 'File for the settings of its backend, such as .env (or none):'),
-    permissionFile: await askOrNone(
+    envFile: await askFile(tools, input.dotenv, 'File for the settings of its backend, such as .env (or none):'),
+    permissionFile: await askFile(
       tools,
       input.permissionFile,
       'File for a first list of its permissions, such as permissions.yaml (or none):',
     ),
     framework: input.framework ?? (await askFramework(tools)),
+    ...(tools.io.canAsk ? { correct: (refusal, wanted) => correct(tools, refusal, wanted) } : {}),
   }
 }
 
-/** Asks again for a user who does not exist: a typo must not cost the other answers. */
-async function askUser(tools: Tools, given: string | undefined): Promise<Onboarding['user']> {
+/** Asks again until the answer is accepted: a typo must not cost the other answers. */
+async function askUntil<T>({ io }: Tools, ask: () => Promise<T>): Promise<T> {
   for (;;) {
-    const ref = await askOrNone(tools, given, `${options.user.about} (or none):`)
-    if (ref === undefined) return undefined
     try {
-      return { ref, id: await findUserId(tools.api, ref) }
+      return await ask()
     } catch (thrown) {
-      if (!(thrown instanceof Failure) || !['notFound', 'invalid'].includes(thrown.ending)) throw thrown
-      tools.io.note([thrown.message, ...(thrown.hint ? [thrown.hint] : [])].join('; '))
+      if (!io.canAsk || !(thrown instanceof Failure) || !['notFound', 'invalid'].includes(thrown.ending)) throw thrown
+      noteFailure(io, thrown)
     }
   }
+}
+
+function noteFailure(io: Tools['io'], { message, hint }: Failure): void {
+  io.note([message, ...(hint ? [hint] : [])].join('; '))
+}
+
+function askCode(tools: Tools): Promise<string> {
+  return askUntil(tools, async () => parseAppRef(await askFor(tools, 'CODE', `${options.code.about}:`)))
+}
+
+function askUser(tools: Tools, given: string | undefined): Promise<Onboarding['user']> {
+  return askUntil(tools, async () => {
+    const ref = await askOrNone(tools, given, `${options.user.about} (or none):`)
+    return ref === undefined ? undefined : findUser(tools, ref)
+  })
+}
+
+/** Looks up an id too: the grant would refuse one that nobody has, but only once the app is there. */
+async function findUser({ api }: Tools, ref: string): Promise<NonNullable<Onboarding['user']>> {
+  const id = await findUserId(api, ref)
+  if (id === ref.toLowerCase()) await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId: id } } }))
+  return { ref, id }
+}
+
+function askFile(tools: Tools, given: string | undefined, question: string): Promise<string | undefined> {
+  if (given !== undefined) return askOrNone(tools, given, question)
+  return askUntil(tools, async () => {
+    const file = await askOrNone(tools, given, question)
+    if (file !== undefined) assertWritable(file)
+    return file
+  })
+}
+
+/** How each member that the service may refuse is asked for again. */
+const corrections: Record<string, (tools: Tools, wanted: Onboarding) => Promise<Onboarding>> = {
+  code: async (tools, wanted) => ({ ...wanted, code: await askCode(tools) }),
+  name: async (tools, wanted) => withSettings(wanted, { name: await tools.prompt.text(`${options.name.about}:`) }),
+  allowed_redirect_urls: async (tools, wanted) => withSettings(wanted, { redirect: await askRedirects(tools) }),
+  allowed_email_domains: async (tools, wanted) =>
+    withSettings(wanted, { emailDomain: await askList(tools, `${options.emailDomain.about} (or none):`) }),
+}
+
+function withSettings(wanted: Onboarding, settings: Partial<Onboarding['settings']>): Onboarding {
+  return { ...wanted, settings: { ...wanted.settings, ...settings } }
+}
+
+/** Asks again for the answers that the service refused, and for no others. */
+async function correct(tools: Tools, refusal: Failure, wanted: Onboarding): Promise<Onboarding> {
+  const refused = refusal.code === 'app_code_taken' ? ['code'] : [...new Set(refusal.members)]
+  if (refused.length === 0 || !refused.every((member) => Object.hasOwn(corrections, member))) throw refusal
+  // The hint on a taken code names flags for an app that is already there. Here the next answer is the way out.
+  tools.io.note(refusal.message)
+  let corrected = wanted
+  for (const member of refused) corrected = await corrections[member]!(tools, corrected)
+  return corrected
 }
 
 /** Without a terminal, throws one `usage` failure that names everything missing. */
@@ -155,11 +210,11 @@ async function resolveSettings(
 ): Promise<Onboarding['settings']> {
   const { io, prompt } = tools
   const given = name || (await askFor(tools, '--name', `${options.name.about}:`))
-  const typed = redirect ? undefined : await askOrNone(tools, undefined, 'Allowed redirect URLs (or none):')
+  const redirects = redirect ?? (await askRedirects(tools))
   const grantsItself = autoGrant ?? (io.canAsk ? await prompt.yesOrNo('Give access to every user who registers?') : undefined)
   return {
     name: given,
-    redirect: redirect ?? typed?.split(/[\s,]+/),
+    redirect: redirects,
     autoGrant: grantsItself,
     permissionScope: permissionScope ?? (await askPermissionScope(tools)),
     emailDomain,
@@ -193,6 +248,14 @@ async function suggestVerification({ io, prompt }: Tools, domains: readonly stri
     `anyone can register with an address of ${listed}; --require-verified-email lets in only users who have verified theirs`,
   )
   return undefined
+}
+
+function askRedirects(tools: Tools): Promise<string[] | undefined> {
+  return askList(tools, 'Allowed redirect URLs (or none):')
+}
+
+async function askList(tools: Tools, question: string): Promise<string[] | undefined> {
+  return (await askOrNone(tools, undefined, question))?.split(/[\s,]+/)
 }
 
 /** The given value, or the answer to a question on a terminal. Undefined for none. */

@@ -17,7 +17,7 @@ import { raiseAccessFloor, raiseTokenVersion } from '../../resources/revocations
 import { clearSecondFactorSince } from '../../resources/second-factors/remove-second-factor.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
-import { changeUser } from '../../resources/users/change-user.ts'
+import { changeAccount } from '../../resources/users/change-user.ts'
 import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
@@ -80,7 +80,7 @@ export async function confirmEmailChange(
   const { user_id: userId, app_id: appId, email } = found
   if (!(await holdsAccount(deps, { userId, appId }, holding, actor)))
     throw fieldError('password', 'required', 'is required, unless the request has a bearer of the account')
-  return changeUser(deps, userId, email, async (deps, before) => {
+  return changeAccount(deps, userId, email, async (deps, before) => {
     await spendMailToken(deps, found)
     if (before.status !== 'active') throw invalidToken()
     const changed = await replaceEmail(deps, before, email, actor)
@@ -119,7 +119,7 @@ async function allowChange(deps: Deps<Pool>, found: SpendableToken, newEmail: st
 export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Actor): Promise<Verified> {
   const found = await getMailToken(deps, token, 'undo_email_change')
   const { user_id: userId, app_id: appId, email } = found
-  return changeUser(deps, userId, email, async (deps, before) => {
+  return changeAccount(deps, userId, email, async (deps, before) => {
     await spendMailToken(deps, found)
     if (before.status !== 'active') throw invalidToken()
     await removeSquatters(deps, before, email, actor)

@@ -18,7 +18,7 @@ import { dropLoginTokens } from '../../resources/mail/drop-login-tokens.ts'
 import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { admit } from '../../resources/sessions/admit.ts'
 import { insertRefreshToken, issueTokens, newDeviceTokenOf } from '../../resources/sessions/open-session.ts'
-import { getUser, lockUser } from '../../resources/users/get-user.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { proveAgain } from '../sign-in/prove-again.ts'
 import type { ChangePasswordInput } from './schema.ts'
 
@@ -35,15 +35,15 @@ export async function changePassword(
   const { email, password_hash: oldHash } = await getUser(deps, caller.userId)
   const fault = passwordFault(input.new_password, email, deps.passwordBlocklist)
   if (fault) throw fieldError('new_password', fault.code, fault.message)
-  await proveAgain(deps, { caller, password: input.current_password, countsPerSession: true }, actor)
+  await proveAgain(deps, { caller, password: input.current_password }, actor)
   const newHash = await deps.passwords.hash(input.new_password, hashLineOf(actor))
 
   return transaction(deps, async (deps) => {
-    await lockUser(deps, caller.userId)
+    await lockUserRow(deps, caller.userId)
+    const session = await getLiveSession(deps, caller.sessionId)
     // Of two concurrent changes, the second proved a password that has been replaced.
     const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
     if (!isChanged) throw new ApiError('invalid_credentials')
-    const session = await getLiveSession(deps, caller.sessionId)
     const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
     // The refresh token that the client holds is replaced by the one in the answer.
     await RefreshToken.replaceUnused(deps.db, session.id, deps.clock())

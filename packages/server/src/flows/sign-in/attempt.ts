@@ -148,8 +148,8 @@ export function byKnownDevice(deps: Deps, { id, email }: PooledUser, device: str
 }
 
 /**
- * For a signed-in user who changes the password. Strangers cannot count against a session, so those who lock the password of the
- * address do not keep its user from changing it.
+ * For a signed-in user who gives the password again. Strangers cannot count against a session, so those who lock the password of
+ * the address do not bar its user.
  */
 export function bySession(deps: Deps, { id, email }: PooledUser, sessionId: string): WayIn {
   return { limitKey: limitKey(deps, email, 'session', sessionId), lockKeys: [sessionKey(id, sessionId)], clearedKeys: [] }

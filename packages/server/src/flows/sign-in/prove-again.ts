@@ -71,25 +71,19 @@ export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, ac
 
 /**
  * Asks a logged-in user for the credentials again, so that a stolen access token is not enough. Guesses are limited, counted and
- * answered like those at a password login through an app that sees the user's pools. With `countsPerSession` they count against
- * the session instead: neither do strangers who lock the password of the address bar its user, nor do guesses bar a login. Success
- * clears no failures: only a complete login does. Checks only the credentials that are given, and a code only if a second factor
- * is active. Throws `rate_limited`, `account_locked`, `invalid_credentials`, `invalid_two_factor_code`.
+ * answered like those at a login, but wrong passwords count against the session: neither do strangers who lock the password of
+ * the address bar its user, nor do guesses bar a login. Success clears no failures. Checks only the credentials that are given,
+ * and a code only if a second factor is active. Throws `rate_limited`, `account_locked`, `invalid_credentials`,
+ * `invalid_two_factor_code`.
  */
 export async function proveAgain(
   deps: Deps<Pool>,
-  {
-    caller,
-    password,
-    code,
-    countsPerSession = false,
-  }: { caller: UserCaller; password?: string | undefined; code?: string | undefined; countsPerSession?: boolean },
+  { caller, password, code }: { caller: UserCaller; password?: string | undefined; code?: string | undefined },
   actor: Actor,
 ): Promise<void> {
   await limitUser(deps, caller)
   const user = await getUser(deps, caller.userId)
-  const sessionId = countsPerSession ? caller.sessionId : undefined
-  await tryCredentials(deps, { user, appId: caller.appId, sessionId, password, code }, actor)
+  await tryCredentials(deps, { user, appId: caller.appId, sessionId: caller.sessionId, password, code }, actor)
 }
 
 interface TriedCredentials {
@@ -103,8 +97,8 @@ interface TriedCredentials {
 }
 
 /**
- * Like `proveAgain`, but without the limit per user, also for a caller who has no session. With a session, guesses count against
- * that alone.
+ * Like `proveAgain`, but without the limit per user, also for a caller who has no session: then wrong passwords count like those
+ * at a login through an app that sees the user's pools.
  */
 export async function tryCredentials(
   deps: Deps<Pool>,

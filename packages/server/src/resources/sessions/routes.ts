@@ -1,6 +1,6 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { listSessionsQuery, sessionPage, sessionParams, userParams, userSessionParams } from './schema.ts'
-import { endUserSession, listSessions, listUserSessions, logOutEverywhere } from './user-sessions.ts'
+import { endUserSession, listSessions, listUserSessions, logOutEverywhere, logOutSelf } from './user-sessions.ts'
 
 const tag = 'Account'
 
@@ -42,7 +42,7 @@ export const sessionRoutes: Route[] = [
     responses: { 204: null },
     errors: [],
     handle: async (deps, { caller, origin }) => {
-      await logOutEverywhere(deps, caller.userId, { caller, origin })
+      await logOutSelf(deps, { caller, origin })
       return noContent()
     },
   }),

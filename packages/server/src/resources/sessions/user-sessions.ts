@@ -1,15 +1,16 @@
 import type { z } from 'zod'
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { type Page, type PageRequest, pageOf } from '../../lib/keyset.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
+import { lockSelf } from './read-self.ts'
 import type { sessionRecord } from './schema.ts'
 
 /** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
@@ -61,7 +62,19 @@ export async function endUserSession(
 export async function logOutEverywhere(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
-    await recordEvent(deps, { event: 'logout.all', actor, userId })
-    await raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
+    await endSessions(deps, userId, actor)
   })
+}
+
+/** Like `logOutEverywhere`, for the caller's own sessions. Throws `token_revoked` if this one ended in the meantime. */
+export async function logOutSelf(deps: Deps<Pool>, actor: Actor & { caller: UserCaller }): Promise<void> {
+  await transaction(deps, async (deps) => {
+    await lockSelf(deps, actor.caller)
+    await endSessions(deps, actor.caller.userId, actor)
+  })
+}
+
+async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
+  await recordEvent(deps, { event: 'logout.all', actor, userId })
+  await raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
 }

@@ -2,7 +2,8 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { getUser, lockUser } from './get-user.ts'
+import { ApiError } from '../../errors.ts'
+import { getUser, lockUserRow } from './get-user.ts'
 import type { PooledUser } from './present.ts'
 
 /**
@@ -16,13 +17,26 @@ export async function changeUser<T>(
   newEmail: string | undefined,
   change: (deps: Deps<Tx>, user: PooledUser) => Promise<T>,
 ): Promise<T> {
+  return changeAccount(deps, userId, newEmail, (deps, user) => {
+    if (user.status === 'deleted') throw new ApiError('not_found', { detail: 'No user has this id' })
+    return change(deps, user)
+  })
+}
+
+/** Like `changeUser`, for the holder of a link: a deleted user is changed too, so `change` must look at the status. */
+export async function changeAccount<T>(
+  deps: Deps<Pool>,
+  userId: string,
+  newEmail: string | undefined,
+  change: (deps: Deps<Tx>, user: PooledUser) => Promise<T>,
+): Promise<T> {
   const { email } = await getUser(deps, userId)
   const emails = [...new Set([email, newEmail ?? email])].sort()
   const outcome = await transaction(deps, async (deps) => {
     for (const each of emails) await lockUntilCommit(deps.db, 'email', each)
-    await lockUser(deps, userId)
+    await lockUserRow(deps, userId)
     const user = await getUser(deps, userId)
     return user.email === email ? { result: await change(deps, user) } : undefined
   })
-  return outcome ? outcome.result : changeUser(deps, userId, newEmail, change)
+  return outcome ? outcome.result : changeAccount(deps, userId, newEmail, change)
 }
