@@ -8,6 +8,8 @@ import type { Membership } from '../../lib/records.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { insertGrant } from '../grants/provision-user.ts'
+import { closeAnswered } from '../grants/close-requests.ts'
+import { findGrantState } from '../grants/find-grant-state.ts'
 import { addMember } from '../organizations/add-member.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { listGivableCodes } from '../organizations/validate-member-roles.ts'
@@ -74,6 +76,9 @@ async function rolesLeft(deps: Deps, { role_codes, grants_app }: Invitation): Pr
  */
 async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<PooledUser> {
   const { app_id: appId, invited_by: grantedBy } = invitation
-  if (appId !== null) await insertGrant(deps, { userId: user.id, appId, via: 'invitation', grantedBy }, actor)
+  if (appId !== null) {
+    await insertGrant(deps, { userId: user.id, appId, via: 'invitation', grantedBy }, actor)
+    await closeAnswered(deps, { userIds: [user.id], decidedBy: grantedBy }, actor)
+  }
   return invitation.email === null ? user : verifyAddress(deps, user)
 }

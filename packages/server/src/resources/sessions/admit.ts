@@ -13,6 +13,7 @@ import { User } from '../../models/user.ts'
 import { autoGrants } from '../apps/check-policy.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
+import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState, type GrantState } from '../grants/find-grant-state.ts'
 import { type Overrides, provisionUser } from '../grants/provision-user.ts'
 import { lockUserRow } from '../users/get-user.ts'
@@ -127,6 +128,7 @@ async function resolveGrant(
     const { user, app, overrides } = request
     const joinOrganization = await joinsDefaultOrganization(deps, request)
     await provisionUser(deps, { userId: user.id, email: user.email, app, overrides, joinOrganization }, actor)
+    await closeAnswered(deps, { userIds: [user.id], decidedBy: null }, actor)
     return findGrantState(deps, user.id, app.id)
   })
 }
