@@ -37,7 +37,7 @@ export interface PasswordLogin {
  * Joins an organization for `register_or_login`. Runs in the login's transaction, after the credentials are checked and before
  * the gate.
  */
-export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<{ user: PooledUser; joined: boolean }>
+export type AcceptInvitation = (deps: Deps<Tx>, user: PooledUser) => Promise<{ user: PooledUser; opensSignUp: boolean }>
 
 /**
  * Logs in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find the

@@ -6,7 +6,7 @@ import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
-import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { acceptInvitation, opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
@@ -60,7 +60,7 @@ export async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: 
     if (user.min_token_version > verified.token_version) throw new ApiError('invalid_credentials')
     const accepted = await acceptInvitation(deps, token, user, actor)
     organization = accepted.membership
-    return accepted
+    return { user: accepted.user, opensSignUp: accepted.joined && (await opensSignUp(deps, accepted.invitation, app)) }
   }
   const asLogin = { ...input, app_code: app.code, organization_id: undefined }
   const tokens = await login(deps, asLogin, actor, invitation ? (deps, user) => accept(deps, user, invitation) : undefined)

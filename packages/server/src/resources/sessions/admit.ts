@@ -33,10 +33,10 @@ export interface SessionRequest {
   /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
   /**
-   * Set if the user accepted an invitation on the way in. The user then does not join the default organization as well. `joined` is
-   * false for a member of the organization, who leaves the invitation to another user.
+   * Set if the user accepted an invitation on the way in. The user then does not join the default organization as well.
+   * `opensSignUp` is false for a member of the organization, who leaves the invitation to another user.
    */
-  invitation?: { joined: boolean } | undefined
+  invitation?: { opensSignUp: boolean } | undefined
 }
 
 /** The result of the gate: everything a token is built from. */
@@ -135,7 +135,7 @@ async function resolveGrant(
 
 /** If the app asks for a verified address, the user may have registered through it in an earlier request. */
 async function isAutoGranted(deps: Deps, { user, app, invitation }: SessionRequest & { app: App }): Promise<boolean> {
-  const isInvited = invitation?.joined === true
+  const isInvited = invitation?.opensSignUp === true
   if (autoGrants(app, { email: user.email, isInvited })) return true
   if (isInvited || !app.require_verified_email || !autoGrants(app, { email: user.email, isInvited: true })) return false
   return AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id)
