@@ -371,6 +371,110 @@ describe('audit', () => {
     expect((await shown('grant.created')).undo).toMatch(/^authctl grant revoke /)
   })
 
+  test('show prints no command after a later change of the same thing, and names that change', async () => {
+    await addUser(await signedInOnce(), { email: 'changed@example.com', password })
+    const run = async (command: string, input?: string) => {
+      const { exit, stderr } = await authctl(split(command), input === undefined ? {} : { input })
+      expect({ command, exit, stderr: exit === 0 ? '' : stderr }).toEqual({ command, exit: 0, stderr: '' })
+    }
+    const newest = async (event: string) => parsed(await authctl(`audit list --event ${event} --limit 1 --json`))[0].id
+    const shown = async (id: string) => parsed(await authctl(`audit show ${id} --json`))
+    const grant = '--app changing --user changed@example.com'
+    const member = 'org member --org changed --user changed@example.com'
+    const role = 'user role changed@example.com --role super_admin'
+    const move = 'pool move --user changed@example.com --yes --to'
+    const read = '--permission changing:read'
+    await run('app create changing --name Changing')
+    await run('org create changed --name Changed')
+    await run('role create changer --name Changer')
+    const declared = {
+      permissions: [
+        { code: 'changing:read', name: 'Read' },
+        { code: 'changing:write', name: 'Write' },
+      ],
+    }
+    await run('permission register --service changing -f - --yes', JSON.stringify(declared))
+    for (const command of [`grant add ${grant} --expires 60d`, role, `${member} --role org_admin`]) await run(command)
+    await run(`role permit changer ${read}`)
+    // A change; what follows on the same thing; the event that is then named. An undo of the first would reverse the second.
+    const cases = [
+      ['grant.created', `grant add ${grant} --expires 30d`, `grant revoke ${grant} --yes`, 'grant.revoked'],
+      ['grant.created', `grant add ${grant}`, `grant add ${grant} --expires 30d`, 'grant.created'],
+      ['grant.revoked', `grant revoke ${grant} --yes`, `grant add ${grant} --expires 1d`, 'grant.created'],
+      ['role.unassigned', `${role} --remove --yes`, `${role}\n${role} --remove --yes`, 'role.unassigned'],
+      ['membership.updated', `${member} --role org_member`, `${member} --remove --yes`, 'membership.deleted'],
+      ['user.suspended', 'user suspend changed@example.com --yes', 'user activate changed@example.com', 'user.activated'],
+      ['user.namespace_changed', `${move} staff`, `${move} guests`, 'user.namespace_changed'],
+      [
+        'user.updated',
+        'user update changed@example.com --first-name Ada',
+        'user update changed@example.com --first-name Eve',
+        'user.updated',
+      ],
+      [
+        'app.updated',
+        'app update changing --sign-up closed --description D',
+        'app update changing --sign-up invitation',
+        'app.updated',
+      ],
+      [
+        'role_permissions.changed',
+        `role forbid changer ${read}`,
+        `role permit changer ${read}\nrole forbid changer ${read}`,
+        'role_permissions.changed',
+      ],
+    ] as const
+    for (const [event, first, then, named] of cases) {
+      await run(first)
+      const id = await newest(event)
+      expect({ first, ...(await shown(id)) }).toMatchObject({
+        first,
+        undo: expect.stringMatching(/^authctl /),
+        undo_refused: null,
+      })
+      for (const command of then.split('\n')) await run(command)
+      const later = await newest(named)
+      const refused = `This was changed later, so no command undoes it: ${named} at `
+      expect({ first, ...(await shown(id)) }).toMatchObject({ first, undo: null, undo_refused: expect.stringContaining(refused) })
+      expect((await authctl(`audit show ${id} -o table`)).stdout).toContain(`\n\n${refused}`)
+      expect((await shown(id)).undo_refused).toContain(later)
+      expect((await shown(later)).undo).toMatch(/^authctl /)
+    }
+  })
+
+  test('show still prints the command after a change of something else', async () => {
+    await addUser(await signedInOnce(), { email: 'separate@example.com', password })
+    const newest = async (event: string) => parsed(await authctl(`audit list --event ${event} --limit 1 --json`))[0].id
+    const undo = async (id: string) => parsed(await authctl(`audit show ${id} --json`)).undo
+    const about = '--user separate@example.com'
+    for (const app of ['separate', 'others']) await authctl(`app create ${app} --name ${app}`)
+    const pairs = [
+      ['grant.created', `grant add --app separate ${about}`, `grant add --app others ${about}`],
+      [
+        'role.assigned',
+        'user role separate@example.com --role super_admin',
+        'user role separate@example.com --role system_admin',
+      ],
+      [
+        'user.updated',
+        'user update separate@example.com --first-name Ada',
+        'user update separate@example.com --last-name Lovelace',
+      ],
+      ['app.updated', 'app update separate --description D', 'app update separate --sign-up closed'],
+    ] as const
+    for (const [event, first, second] of pairs) {
+      expect((await authctl(split(first))).exit).toBe(0)
+      const id = await newest(event)
+      expect((await authctl(split(second))).exit).toBe(0)
+      expect({ first, undo: await undo(id) }).toEqual({ first, undo: expect.stringMatching(/^authctl /) })
+    }
+    const suspended = 'user suspend separate@example.com --yes'
+    expect((await authctl(suspended)).exit).toBe(0)
+    const id = await newest('user.suspended')
+    expect((await authctl(`user delete separate@example.com --confirm separate@example.com`)).exit).toBe(0)
+    expect(parsed(await authctl(`audit show ${id} --json`)).undo_refused).toContain('user.deleted at ')
+  })
+
   test('who tells who gave a role, and how to take it away', async () => {
     const { id } = await addUser(await signedInOnce(), { email: 'promoted@example.com', password })
     await authctl('user role promoted@example.com --role super_admin --reason "on call"')

@@ -161,6 +161,29 @@ describe('a secret', () => {
     expect((await service.admin('GET', `/admin/apps/${app.code}`)).body.webhooks).toMatchObject([{ url, has_secret: true }])
   })
 
+  test('does not go to another name, which the answer warns of unless the secret is given or cleared', async () => {
+    const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
+    const renamed = { name: 'b', url }
+    const message = 'deliveries of b are not signed: the stored secret belongs to its old name, a'
+    const warnings = [{ code: 'webhook_secret_lost', webhook: 'b', message }]
+    const dry = await service.admin('PATCH', `/admin/apps/${app.code}?dry_run=true`, { body: { webhooks: [renamed] } })
+    expect(dry.body.warnings).toEqual(warnings)
+    for (const [webhook, hasSecret, warned] of [
+      [renamed, false, warnings],
+      [{ ...renamed, secret: other }, true, undefined],
+      [{ ...renamed, secret: null }, false, undefined],
+    ] as const) {
+      const { body } = await patch(app, [webhook])
+      expect([body.webhooks[0].has_secret, body.warnings]).toEqual([hasSecret, warned])
+      await patch(app, [{ ...app.webhooks[0], secret: whsec }])
+    }
+    // Nothing is lost if the signed webhook stays beside the new one.
+    for (const added of [renamed, { name: 'a', url: 'https://elsewhere.example' }]) {
+      const { body } = await patch(app, [{ name: 'a', url }, added])
+      expect([body.webhooks.map((webhook: Json) => webhook.has_secret), body.warnings]).toEqual([[true, false], undefined])
+    }
+  })
+
   test('of two webhooks of one name each keeps its own, however the list is sent back', async () => {
     const twins = [
       { name: 'a', url, secret: whsec },

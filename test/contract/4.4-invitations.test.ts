@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { countRows, countWrites, isInvitationSpent } from '../support/rows.ts'
+import { countRows, countWrites, isInvitationSpent, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, type Json, someEmail } from '../support/service.ts'
 
 const service = serviceFixture()
@@ -37,6 +38,40 @@ test('an invitation opens an app that takes registrations by invitation only; on
   })
   expect(await countWrites(service)).toEqual(before)
   expect((await service.register(someEmail(), app.code, { invite_code: token })).status).toBe(201)
+})
+
+test("an org_admin's invitation opens such an app only while the sender may enter it", async () => {
+  const app = await buildApp(service, { sign_up: 'invitation' })
+  const elsewhere = await buildApp(service, { auto_grant_on_signup: true })
+  const founder = await buildUser(service, elsewhere)
+  await markVerified(service, founder.user.id)
+  const { id: organizationId } = await buildOrganization(service)
+  await addMember(service, organizationId, founder.user.id, ['org_admin'])
+  const invite = async () =>
+    (
+      await service.call('POST', `/organizations/${organizationId}/invitations`, {
+        token: founder.access_token,
+        body: { role_codes: ['org_member'], app_code: app.code },
+      })
+    ).body.token
+  const grant = `/admin/users/${founder.user.id}/apps/${app.code}`
+  const token = await invite()
+  const before = await countWrites(service)
+  expectError(await service.register(someEmail(), app.code, { invite_token: token }), 'sign_up_closed')
+  // This is then a login, as without an invitation.
+  const mode = { mode: 'register_or_login', invite_token: token }
+  expectError(await service.register(someEmail(), app.code, mode), 'invalid_credentials')
+  expect(await countWrites(service)).toEqual(before)
+  // The invitation still makes a member of a user whom another app registers.
+  expect((await service.register(someEmail(), elsewhere.code, { invite_token: await invite() })).status).toBe(201)
+
+  await service.admin('POST', grant)
+  expect((await service.register(someEmail(), app.code, { invite_token: await invite() })).status).toBe(201)
+  await service.admin('DELETE', grant)
+  expectError(await service.register(someEmail(), app.code, { invite_token: token }), 'sign_up_closed')
+  await service.admin('POST', grant)
+  await service.admin('PATCH', `/admin/users/${founder.user.id}`, { body: { status: 'suspended' } })
+  expectError(await service.register(someEmail(), app.code, { invite_token: token }), 'sign_up_closed')
 })
 
 test('an invitation mailed to that very address verifies it, in any spelling', async () => {

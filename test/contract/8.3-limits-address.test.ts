@@ -280,6 +280,30 @@ describe('a bearer', () => {
     expect(await counts('/auth/sso/token', { code: 'nothing', ...verifier })).toEqual([400, 1])
   })
 
+  test('of a service account still exempts by a token after strangers have sent made-up ones through its backend', async () => {
+    const world = await build('3/60')
+    const { service, app } = world
+    const other = await buildApp(service, { auto_grant_on_signup: true })
+    const [own, foreign] = [await buildUser(service, app), await buildUser(service, other)]
+    const mailToken = await insertMailToken(service, own.user, app)
+    const { token } = await serviceAccount(world)
+    const send = (path: string, body: Json, bearer: string | undefined = token) =>
+      service.call('POST', path, { token: bearer, body })
+    for (let i = 0; i < 3; i += 1)
+      expectError(await send('/auth/refresh', { refresh_token: `grt_${i}` }), 'invalid_refresh_token')
+    // More guesses are refused, and so is a token of another app.
+    for (const refresh_token of ['grt_more', foreign.refresh_token])
+      expectError(await send('/auth/refresh', { refresh_token }), 'rate_limited')
+    expectError(await send('/auth/magic-link/consume', { token: 'gmt_nothing' }), 'rate_limited')
+    const { status, body } = await send('/auth/refresh', { refresh_token: own.refresh_token })
+    expect(status).toBe(200)
+    expect((await send('/auth/email/verify', { token: mailToken })).status).toBe(200)
+    // Without the service account, the address is what it is.
+    expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } }), 'rate_limited')
+    expect((await send('/auth/logout', { refresh_token: body.refresh_token })).status).toBe(204)
+    expect((await addressesIn(service))['ip:127.0.0.1']).toBeGreaterThanOrEqual(3)
+  })
+
   test('of a service account exempts neither from the account limit nor from the lockout', async () => {
     for (const [settings, code] of [
       [{ AUTH_RATE_LIMIT_ACCOUNT: '3/300' }, 'rate_limited'],

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
-import { assignRole, closeAccount } from '../support/factories.ts'
+import { assignRole, buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, buildMailingService } from '../support/mailbox.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
@@ -90,6 +90,51 @@ test('one is open for an app at most: asking again gives that one, and a grant b
   expect((await requestsOf(user, `&app=${app.code}`)).map(({ status }) => status)).toEqual(['approved'])
   expect((await requestsOf(user, `&app=${other.code}`)).map(({ status }) => status)).toEqual(['open'])
   await mailbox.take(user.email, /You have access/)
+})
+
+test.each<[string, (user: Json, asked: Json) => Promise<unknown>]>([
+  [
+    'an import',
+    ({ email }, { code }) =>
+      service.admin('POST', '/admin/users/import', {
+        body: JSON.stringify({ email, apps: [code] }),
+        headers: { 'content-type': 'application/x-ndjson' },
+      }),
+  ],
+  [
+    'an accepted invitation',
+    async ({ email }, { code }) => {
+      const { id: organizationId } = await buildOrganization(service)
+      const body = { token: await buildInvitation(service, { organizationId, appCode: code }) }
+      const { access_token: token } = (await service.login(email, open.code)).body
+      return service.call('POST', '/auth/invitations/accept', { token, body })
+    },
+  ],
+  [
+    'another app that links it',
+    async ({ email }, { code }) =>
+      service.login(email, (await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [code] })).code),
+  ],
+  [
+    'the first login after it grants access automatically',
+    async ({ email }, { code }) => {
+      await service.admin('PATCH', `/admin/apps/${code}`, { body: { auto_grant_on_signup: true } })
+      return service.login(email, code)
+    },
+  ],
+])('is closed by a grant through %s, without a mail', async (_, grant) => {
+  const user = await waitingUser(open)
+  const [asked, other] = [await buildApp(service), await buildApp(service)]
+  for (const { code } of [asked, other]) expect((await ask(user, { app_code: code })).status).toBe(201)
+  expect(await grant(user, asked)).toMatchObject({ status: 200 })
+  expect((await service.login(user.email, asked.code)).status).toBe(200)
+  const [request] = await requestsOf(user, `&app=${asked.code}`)
+  expect(request).toMatchObject({ status: 'approved', reason: null, decided_at: expect.any(String) })
+  expect((await requestsOf(user, `&app=${other.code}`)).map(({ status }) => status)).toEqual(['open'])
+  const [event] = await auditEvents(service, { user_id: user.id, event: 'grant.request_approved' })
+  expect(event).toMatchObject({ app_id: asked.id })
+  await allSent(service)
+  expect(mailbox.mailsTo(user.email).filter(({ subject }) => /access/.test(subject))).toEqual([])
 })
 
 test('of many calls at once one opens a request, and of many decisions one wins', async () => {

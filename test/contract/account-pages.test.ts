@@ -172,7 +172,7 @@ describe('/verify-email', () => {
       expectDeadLink(reply)
   })
 
-  test('a reader who does not know the password gets a mail with which to set one, and the account is the reader’s alone', async () => {
+  test('a reader who does not know the password gets a mail with which to set one, and the stranger’s tokens end', async () => {
     const { user, mail, access_token } = await build()
     expect(read(await show('/verify-email', mail.token)).text).toContain('I don’t know this password')
     const asked = await send('/verify-email', { token: mail.token, forgot: 'yes' })
@@ -184,6 +184,22 @@ describe('/verify-email', () => {
     expectError(await service.call('GET', '/auth/me', { token: access_token }), 'token_revoked')
     expectError(await service.login(user.email, app.code), 'invalid_credentials')
     expectDeadLink(await send('/verify-email', { token: mail.token, forgot: 'yes' }))
+  })
+
+  test('the reader learns how to get past a second factor that a stranger set up: a reset keeps it, a magic link removes it', async () => {
+    const { user, mail, access_token } = await build()
+    await enableTwoFactor(service, access_token)
+    const { text } = read(await show('/verify-email', mail.token))
+    expect(text).not.toContain('yours alone')
+    expect(text).toContain('If a sign-in then asks for a code that you did not set up, use a sign-in link by e-mail instead')
+    await send('/verify-email', { token: mail.token, forgot: 'yes' })
+    const { token } = await mailbox.take(user.email, /^Set a new password/)
+    await send('/reset-password', { token, password: NEW_PASSWORD, password_again: NEW_PASSWORD })
+    expect((await service.login(user.email, app.code, { password: NEW_PASSWORD })).body).toEqual({ requires_2fa: true })
+    await service.call('POST', '/auth/magic-link', { body: { email: user.email, app_code: app.code } })
+    const { token: magic } = await mailbox.take(user.email, /^Sign in to/)
+    expect((await service.call('POST', '/auth/magic-link/consume', { body: { token: magic } })).status).toBe(200)
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ two_factor: false })
   })
 
   test('asks for no password where the account has none', async () => {

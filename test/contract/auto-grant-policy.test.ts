@@ -100,6 +100,24 @@ describe('a user who registered through another app of the pool', () => {
     expectError(await enter(await registerElsewhere(app)), 'invalid_invitation')
   })
 
+  test("does not enter by the invitation of an org_admin who may not enter the app, such as one's own", async () => {
+    const app = await buildApp(service, {
+      auto_grant_on_signup: true,
+      auto_grant_follows_policy: true,
+      sign_up: 'invitation',
+      registration_namespace: somePool(),
+    })
+    const organization = await buildOrganization(service)
+    const token = await buildInvitation(service, { organizationId: organization.id, by: 'org_admin' })
+    const user = await registerElsewhere(app)
+    const enter = () => service.register(user.email, app.code, { mode: 'register_or_login', invite_token: token })
+    expectError(await enter(), 'app_access_denied')
+    expect(await appsOf(user)).toEqual([])
+    const { items } = (await service.admin('GET', `/admin/organizations/${organization.id}/invitations`)).body
+    await service.admin('POST', `/admin/users/${items[0].invited_by}/apps/${app.code}`)
+    expect((await enter()).body).toMatchObject({ access: 'granted', organization: { id: organization.id } })
+  })
+
   test('enters at the first verified login if an invitation registered them here, and not otherwise', async () => {
     const app = await buildApp(service, {
       auto_grant_on_signup: true,

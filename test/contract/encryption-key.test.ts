@@ -56,3 +56,27 @@ test('serve and the commands that write refuse a key of another database, and na
   await expect(start(old)).rejects.toThrow(wrong)
   await (await start(fresh)).stop()
 })
+
+test('the first server that starts on an empty database decides its key, and no other key starts there', async () => {
+  const { url } = await someDatabase()
+  const start = (current = key()) => startInstance({ DATABASE_URL: url, AUTH_ENCRYPTION_KEY: current }, () => undefined)
+  // One process runs the servers, and only Postgres lets several of them write at once.
+  const keys = testDatabase() === 'postgres' ? Array.from({ length: 6 }, key) : [key()]
+  const starts = await Promise.allSettled(keys.map(start))
+  const started = starts.filter((each) => each.status === 'fulfilled')
+  const refused = starts.filter((each) => each.status === 'rejected').map(({ reason }) => String(reason))
+  for (const reason of refused) expect(reason).toMatch(/AUTH_ENCRYPTION_KEY is not the key of this database/)
+  expect(started.length).toBe(1)
+  for (const server of started) await server.value.stop()
+  await expect(start()).rejects.toThrow(/^AUTH_ENCRYPTION_KEY is not the key of this database/)
+})
+
+test('a command that writes decides the key of an empty database too', async () => {
+  const { url } = await someDatabase()
+  const create = ['create-admin', '--email', 'a@example.com', '--password-stdin']
+  const created = await runGatehouse(create, { DATABASE_URL: url, AUTH_ENCRYPTION_KEY: key() }, 'a fine password')
+  expect(created).toMatchObject({ code: 0 })
+  await expect(startInstance({ DATABASE_URL: url, AUTH_ENCRYPTION_KEY: key() }, () => undefined)).rejects.toThrow(
+    /^AUTH_ENCRYPTION_KEY is not the key of this database/,
+  )
+})

@@ -1,4 +1,4 @@
-import { isPostgres } from './db/handle.ts'
+import { isPostgres, type Pool } from './db/handle.ts'
 import type { Deps } from './deps.ts'
 import { hasKeyOfAudit } from './resources/audit/has-key-of-audit.ts'
 
@@ -13,9 +13,9 @@ export function assertMigratable(deps: Deps, pending: readonly string[]): void {
 
 /**
  * Throws StartError if AUTH_ENCRYPTION_KEY is that of another database. With it, nobody could read what is sealed here, or verify
- * the audit events that are written from now on. The tables must be up to date.
+ * the audit events that are written from now on. A new database takes the key. The tables must be up to date.
  */
-export async function assertKeyFits(deps: Deps): Promise<void> {
+export async function assertKeyFits(deps: Deps<Pool>): Promise<void> {
   if (await hasKeyOfAudit(deps)) return
   const [, previous] = deps.config.encryptionKeys
   const isWrong = previous

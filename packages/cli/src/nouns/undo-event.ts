@@ -7,7 +7,10 @@ import type { AuditEvent } from './audit-events.ts'
 /** The words after `authctl` that undo a change, or the reason why no command does. */
 export type Undo = { words: string[] } | { refusal: string }
 
-/** Undefined if no single command undoes the change. `now` in milliseconds. */
+/**
+ * What undoes a change as long as nothing changed the same thing since. Undefined if no single command does. `now` in
+ * milliseconds.
+ */
 export function undoOf(event: Pick<AuditEvent, 'event' | 'user_id' | 'app_id' | 'details'>, now: number): Undo | undefined {
   const { user_id: user, app_id: app, details } = event
   const before = recordIn(details, 'before')
@@ -139,17 +142,17 @@ function undoOfApp(app: string, before: Record<string, unknown> | undefined): st
   return status === 'inactive' ? ['app', 'deactivate', app, '--yes'] : undefined
 }
 
-function recordIn(of: Record<string, unknown> | null | undefined, member: string): Record<string, unknown> | undefined {
+export function recordIn(of: Record<string, unknown> | null | undefined, member: string): Record<string, unknown> | undefined {
   const value = of?.[member]
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
 }
 
-function textIn(of: Record<string, unknown> | null | undefined, member: string): string | undefined {
+export function textIn(of: Record<string, unknown> | null | undefined, member: string): string | undefined {
   const value = of?.[member]
   return typeof value === 'string' ? value : undefined
 }
 
-function listIn(of: Record<string, unknown> | undefined, member: string): string[] {
+export function listIn(of: Record<string, unknown> | undefined, member: string): string[] {
   const value: unknown = of?.[member]
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }

@@ -35,7 +35,8 @@ const noFurtherLimit: LimitByBody = async () => undefined
  * Limits a call by address. A call with the token of a service account with `limits:exempt` is not counted if it is about one of
  * the account's apps. The body names the app, so for such an account, and only then, the decision waits for the body. If the body
  * holds a token instead, the attempt counts at once, because it may be a guess, and is given back if one of these apps has the
- * token. Of a route that counts failures only, nothing is counted here.
+ * token. It is then not refused either: strangers can use up the address of a backend with made-up tokens. Of a route that counts
+ * failures only, nothing is counted here.
  */
 export async function limitCall(
   deps: Deps<Pool>,
@@ -58,14 +59,20 @@ export async function limitCall(
       return undefined
     }
   }
-  const attempts = await take()
   const field = authority && fieldOf(route, tokenFields)
-  if (!field) return noFurtherLimit
+  if (!field) {
+    await take()
+    return noFurtherLimit
+  }
+  const [taken] = await Promise.allSettled([take()])
   return async (body) => {
     const app = await options.findAppOfToken(deps, field, String(body[field]))
-    if (!authority.isExemptFromLimits(app)) return undefined
-    await options.giveBackAttempts(deps, attempts)
-    return app
+    if (authority.isExemptFromLimits(app)) {
+      if (taken.status === 'fulfilled') await options.giveBackAttempts(deps, taken.value)
+      return app
+    }
+    if (taken.status === 'rejected') throw taken.reason
+    return undefined
   }
 }
 

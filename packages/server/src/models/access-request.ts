@@ -73,6 +73,24 @@ export class AccessRequest extends BaseModel {
       .returning(['id', 'user_id', 'app_id'])
   }
 
+  /** Closes as approved the open requests of these users for apps that they may enter now, and returns them. */
+  static async closeGranted(
+    db: Tx,
+    userIds: readonly string[],
+    { decided_by, decided_at }: { decided_by: string | null; decided_at: number },
+  ): Promise<Pick<AccessRequest, 'id' | 'user_id' | 'app_id'>[]> {
+    const grant = db('user_apps as g')
+      .whereRaw('g.user_id = access_requests.user_id and g.app_id = access_requests.app_id')
+      .where('g.status', 'active')
+      .where((any) => any.whereNull('g.expires_at').orWhere('g.expires_at', '>', decided_at))
+    return rowsOf(AccessRequest, db)
+      .where({ status: 'open' })
+      .whereIn('user_id', [...userIds])
+      .whereExists(grant)
+      .update({ status: 'approved', reason: null, decided_by, decided_at })
+      .returning(['id', 'user_id', 'app_id'])
+  }
+
   /** Newest first, each with its app and its user. */
   static async list(
     db: Db,

@@ -1,8 +1,9 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { type Input, positional } from '../../command-line/options.ts'
-import { shownActor } from '../../nouns/audit-events.ts'
-import { undoOf } from '../../nouns/undo-event.ts'
+import { type AuditEvent, shownActor } from '../../nouns/audit-events.ts'
+import { refusalByLaterChange } from '../../nouns/later-change.ts'
+import { type Undo, undoOf } from '../../nouns/undo-event.ts'
 import type { Result } from '../../output/output.ts'
 import { toCommandLine } from '../../text/shell-words.ts'
 import { isUuid } from '../../text/uuid.ts'
@@ -14,7 +15,9 @@ const options = { id: positional('ID', 'Id of the event, as audit list shows it'
 export const showAudit = command({
   path: 'audit show',
   summary: 'Show an event in full, and the command that undoes the change',
-  description: 'Shows users, apps and service accounts by name if they still exist. Not every change can be undone.',
+  description:
+    'Shows users, apps and service accounts by name if they still exist. Not every change can be undone. If something changed the ' +
+    'same thing later, the newest such event is named and no command is printed.',
   examples: [
     'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --json',
@@ -32,7 +35,7 @@ export async function runShowAudit({ api, now }: Tools, { id }: Input<typeof opt
     })
   }
   const event = await bodyOf(api.GET('/api/v1/admin/audit/{id}', { params: { path: { id } } }))
-  const undoing = undoOf(event, now())
+  const undoing = await stillSafe(api, event, undoOf(event, now()))
   const undo = undoing && 'words' in undoing ? `authctl ${toCommandLine(undoing.words)}` : null
   const refusal = undoing && 'refusal' in undoing ? undoing.refusal : null
   const { details, actor: _, names, user_id, app_id, ...told } = event
@@ -42,4 +45,11 @@ export async function runShowAudit({ api, now }: Tools, { id }: Input<typeof opt
     value: { ...event, undo, undo_refused: refusal },
     parts: [{ record }, ...(undo ? ['', 'To undo it:', `  ${undo}`] : []), ...(refusal ? ['', refusal] : [])],
   }
+}
+
+/** An undo of something that changed later could reverse the later change. */
+async function stillSafe(api: Tools['api'], event: AuditEvent, undo: Undo | undefined): Promise<Undo | undefined> {
+  if (!undo || 'refusal' in undo) return undo
+  const refusal = await refusalByLaterChange(api, event)
+  return refusal === undefined ? undo : { refusal }
 }

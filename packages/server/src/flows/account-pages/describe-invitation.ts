@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { App } from '../../models/app.ts'
+import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import { getOpenInvitation } from '../../resources/invitations/get-open-invitation.ts'
 
 /** What a page shows to the holder of an invitation link. */
@@ -13,12 +14,14 @@ export interface InvitationOffer {
 
 /** Reads an invitation without accepting it. Throws `invalid_invitation`. */
 export async function describeInvitation(deps: Deps, token: string): Promise<InvitationOffer> {
-  const { organization, app, email } = await getOpenInvitation(deps, token)
+  const invitation = await getOpenInvitation(deps, token)
+  const { organization, app, email } = invitation
   const through = app ?? (await findDefaultApp(deps))
+  const opens = through && takesPasswords(through) && (await opensSignUp(deps, invitation, through))
   return {
     organization: { name: organization.name, code: organization.slug },
     email,
-    app: through && takesPasswords(through) ? { name: through.name, code: through.code } : null,
+    app: opens ? { name: through.name, code: through.code } : null,
   }
 }
 

@@ -86,8 +86,8 @@ export function deletedView({ app }: MailLink): PageView {
   return { status: 200, title: 'Your account is deleted', place: nameOf(app), body }
 }
 
-/** For a reader whose address someone else has registered: with a reset, the account is the reader's alone. */
-const forgotPart = html`<p>If you did not choose a password, someone else entered your address. Set a password of your own, and the account is yours alone.</p>
+/** For a reader whose address someone else has registered. A reset removes what that person set up, but not a second factor. */
+const forgotPart = html`<p>If you did not choose a password, someone else entered your address. Set a password of your own: that ends what they set up. If a sign-in then asks for a code that you did not set up, use a sign-in link by e-mail instead.</p>
 <button type="submit" name="forgot" value="yes" formnovalidate>I don’t know this password</button>
 `
 

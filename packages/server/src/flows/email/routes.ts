@@ -70,7 +70,8 @@ export const emailRoutes: Route[] = [
     description:
       'Requires the `password` of the account or a bearer of one of its sessions. Sessions continue. The old address, if it was ' +
       'proven, gets a mail with a link that undoes the change for 72 hours. The token of a mail that asks an account without a ' +
-      'password to allow a change needs neither: it changes nothing yet, and the mail to the new address is sent.',
+      'password to allow a change needs neither: it changes nothing yet, and the mail to the new address is sent. Links of both ' +
+      'kinds lead to `/confirm-email`; in the answer, `user.email` shows whether the address changed.',
     auth: 'public',
     body: confirmChangeBody,
     responses: { 200: verifiedUser },

@@ -11,7 +11,7 @@ import type { App } from '../../models/app.ts'
 import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
-import { acceptInvitation, getAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import { foundOrganization } from '../../resources/organizations/insert-organization.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
@@ -36,13 +36,11 @@ export async function register(
 ): Promise<RegistrationAnswer> {
   const app = await resolveApp(deps, input) // step 1
   const invitation = invitationOf(input)
-  const isInvited = invitation !== undefined
+  const isInvited = invitation !== undefined && (await isInvitedTo(deps, app, invitation, input))
   // If the app does not take this sign-up, this is only a login. Neither its answer nor its timing reveals who is registered.
   if (input.mode === 'register_or_login' && !takesSignUps(app, { isInvited })) return logInInstead(deps, input, app, actor)
-  const founds = input.organization_name !== undefined && !isInvited
+  const founds = input.organization_name !== undefined && invitation === undefined
   checkPolicy(app, { email: input.email, method: 'password', isInvited, founds }) // step 2
-  // Only the invitation allows this sign-up, so it must be valid before any user is searched for.
-  if (isInvited && app.sign_up === 'invitation') await getAcceptableInvitation(deps, invitation, input)
 
   // steps 3 and 4, first without the lock: if the user already exists, no hash is needed
   const existing = await findCollision(deps, input.email, app)
@@ -61,6 +59,13 @@ export async function register(
     return { answer: await createRegistration(deps, { input, app, passwordHash, received }, actor) } // step 5
   })
   return outcome.rival ? answerCollision(deps, input, app, outcome.rival, actor) : outcome.answer
+}
+
+/** If only the invitation allows this sign-up, it must be valid before any user is searched for. Throws `invalid_invitation`. */
+async function isInvitedTo(deps: Deps, app: App, token: string, { email }: RegisterInput): Promise<boolean> {
+  // An invitation that nothing depends on is read when it is accepted.
+  if (app.sign_up !== 'invitation') return true
+  return opensSignUp(deps, await getAcceptableInvitation(deps, token, { email }), app)
 }
 
 async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {

@@ -11,7 +11,7 @@ import type { App } from '../../models/app.ts'
 import { User } from '../../models/user.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { type Acceptance, acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
+import { type Acceptance, acceptInvitation, opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import { assertVerifiedFor } from '../../resources/sessions/admit.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { type FoundUser, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
@@ -65,12 +65,15 @@ export async function logInWith(
     const upgradedHash = await upgradeHash(deps, input.password, user, line)
 
     return transaction(deps, async (deps) => {
-      const invitation = input.invitation === undefined ? undefined : await accept(deps, input.invitation, user, actor)
+      const accepted = input.invitation === undefined ? undefined : await accept(deps, input.invitation, user, actor)
+      const invitation = accepted && {
+        opensSignUp: accepted.joined && app !== null && (await opensSignUp(deps, accepted.invitation, app)),
+      }
       const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
-      const entering = { user: invitation?.user ?? user, app, organizationId: input.organization_id, invitation }
+      const entering = { user: accepted?.user ?? user, app, organizationId: input.organization_id, invitation }
       const tokens = await enter(deps, { proof, ...entering, overrides, counted }, actor)
       if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
-      return { tokens, organization: invitation?.membership ?? null }
+      return { tokens, organization: accepted?.membership ?? null }
     })
   })
 }

@@ -32,7 +32,12 @@ function takesDomain({ allowed_email_domains: domains }: Pick<App, 'allowed_emai
 export function checkPolicy(app: Policy, input: { email: string; method: string; isInvited: boolean; founds?: boolean }): void {
   if (!takesSignUps(app, input)) {
     const isForInvited = app.sign_up === 'invitation'
-    throw new ApiError('sign_up_closed', isForInvited ? { detail: 'This app takes registrations by invitation only' } : {})
+    throw new ApiError(
+      'sign_up_closed',
+      isForInvited
+        ? { detail: 'This app takes registrations only by the invitation of an admin, or of somebody who may enter it' }
+        : {},
+    )
   }
   if (!takesDomain(app, input.email)) throw new ApiError('email_domain_not_allowed')
   assertMethodAllowed(app, input.method)

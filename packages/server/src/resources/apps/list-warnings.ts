@@ -39,17 +39,21 @@ export async function listWarnings(
   ]
 }
 
-/** Of webhooks with another URL that leave out their secret: the stored one belongs to the old URL. */
+/** Of webhooks with another name or URL that leave out their secret: the stored one belongs to the old name and URL. */
 function warnOfLostSecrets(
   before: readonly StoredWebhook[],
   input: NonNullable<AppInput['webhooks']>,
 ): z.output<typeof lostSecretWarning>[] {
   const known = new Set(before.map(webhookKey))
-  const signed = new Set(before.filter(({ secret_box }) => secret_box !== null).map(({ name }) => name))
+  const kept = new Set(input.map(webhookKey))
+  const lost = before.filter((webhook) => webhook.secret_box !== null && !kept.has(webhookKey(webhook)))
   return input
-    .filter((webhook) => webhook.secret === undefined && signed.has(webhook.name) && !known.has(webhookKey(webhook)))
-    .map(({ name }) => {
-      const message = `deliveries of ${name} to its new URL are not signed: the stored secret belongs to the old URL`
-      return { code: 'webhook_secret_lost', webhook: name, message }
+    .filter((webhook) => webhook.secret === undefined && !known.has(webhookKey(webhook)))
+    .flatMap(({ name, url }) => {
+      const renamed = lost.find((webhook) => webhook.url === url)
+      const message = lost.some((webhook) => webhook.name === name)
+        ? `deliveries of ${name} to its new URL are not signed: the stored secret belongs to the old URL`
+        : renamed && `deliveries of ${name} are not signed: the stored secret belongs to its old name, ${renamed.name}`
+      return message === undefined ? [] : [{ code: 'webhook_secret_lost' as const, webhook: name, message }]
     })
 }

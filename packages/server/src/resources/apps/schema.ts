@@ -177,7 +177,7 @@ const collisionWarning = z.object({
 
 export const lostSecretWarning = z.object({
   code: z.literal('webhook_secret_lost'),
-  webhook: z.string().meta({ description: 'Name of the webhook' }),
+  webhook: z.string().meta({ description: 'Name of the webhook, whose new name or URL the stored secret does not belong to' }),
   message: z.string(),
 })
 

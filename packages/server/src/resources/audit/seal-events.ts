@@ -47,7 +47,7 @@ export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = (
 
 async function sealBatch(deps: Deps<Tx>, after: string | undefined): Promise<Batch> {
   const now = deps.clock()
-  const chain = await lockChain(deps, now)
+  const chain = await lockChain(deps)
   // Counted once, in the first batch.
   const refusedBeginnings = (await signBeginning(deps)) || after !== undefined ? 0 : 1
   const rows = await AuditEvent.listUnsealedForUpdate(deps.db, { countedBefore: now - countingMs, after, limit: batchSize })
@@ -83,9 +83,10 @@ function sealable(
 }
 
 /** Locks and returns the end of the chain. Begins the chain if there is none, and stores the current key if it is new. */
-async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
+async function lockChain(deps: Deps<Tx>): Promise<Chain> {
   const { auditProofs, db } = deps
-  const chain = (await AuditChain.findForUpdate(db)) ?? (await beginChain(deps, now))
+  const chain = (await AuditChain.findForUpdate(db)) ?? (await beginChain(deps))
+  if (!chain) throw new Error('the end of the audit chain is gone; run audit verify for details')
   const keys = keysOfChain(deps, chain)
   const verdict = auditProofs.checkSignature(chain.signature, headFacts(chain))
   if (verdict === 'unknown key') throw new Error('the end of the audit chain is signed with a key that is not configured')
@@ -95,12 +96,14 @@ async function lockChain(deps: Deps<Tx>, now: number): Promise<Chain> {
   return chain
 }
 
-async function beginChain({ auditProofs, db }: Deps<Tx>, now: number): Promise<Chain> {
+/** Begins the chain with the current key, unless another server has done so. Undefined if its end is gone. */
+export async function beginChain({ auditProofs, db, clock }: Deps<Tx>): Promise<Chain | undefined> {
   const hasSealed = await AuditEvent.hasSealed(db)
   // Another server may have begun the chain and sealed events since the chain was looked for.
   const begunMeanwhile = await AuditChain.findForUpdate(db)
   if (begunMeanwhile) return begunMeanwhile
-  if (hasSealed) throw new Error('the end of the audit chain is gone; run audit verify for details')
+  if (hasSealed) return undefined
+  const now = clock()
   const adoptsUntil = (await AuditEvent.hasUnproven(db)) ? now + adoptionMs : now
   const begun = { position: 0, seal: '', began_at: now, adopts_until: adoptsUntil, keys: '{}', sealed_at: now, signature: '' }
   await AuditChain.begin(db, { ...begun, signature: auditProofs.sign(headFacts(begun)) })

@@ -36,11 +36,33 @@ export async function closeRequests(deps: Deps<Tx>, { app, users, status, reason
 export async function denyRequestsOf(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   const decision = { status: 'denied', reason: null, decided_by: actorIdOf(actor), decided_at: deps.clock() } as const
   const denied = await AccessRequest.closeOpen(deps.db, { userIds: [userId] }, decision)
+  await recordClosed(deps, 'grant.request_denied', denied, actor)
+  return denied.length
+}
+
+/**
+ * Closes, as approved, the open requests of users for apps that they may enter now by other ways than an admin's grant: an import,
+ * an invitation, a linked app, an automatic grant. Nobody answered the requests, so nobody gets a mail.
+ */
+export async function closeAnswered(
+  deps: Deps<Tx>,
+  { userIds, decidedBy }: { userIds: readonly string[]; decidedBy: string | null },
+  actor: Actor,
+): Promise<void> {
+  const decision = { decided_by: decidedBy, decided_at: deps.clock() }
+  await recordClosed(deps, 'grant.request_approved', await AccessRequest.closeGranted(deps.db, userIds, decision), actor)
+}
+
+async function recordClosed(
+  deps: Deps<Tx>,
+  event: 'grant.request_approved' | 'grant.request_denied',
+  closed: readonly Pick<AccessRequest, 'id' | 'user_id' | 'app_id'>[],
+  actor: Actor,
+): Promise<void> {
   await recordEvents(
     deps,
-    denied.map(({ id, app_id: appId }) => {
-      return { event: 'grant.request_denied', actor, userId, appId, details: { request_id: id, reason: null } }
+    closed.map(({ id, user_id: userId, app_id: appId }) => {
+      return { event, actor, userId, appId, details: { request_id: id, reason: null } }
     }),
   )
-  return denied.length
 }

@@ -5,12 +5,16 @@ import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Membership } from '../../lib/records.ts'
+import type { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { closeAnswered } from '../grants/close-requests.ts'
+import { findGrantState } from '../grants/find-grant-state.ts'
 import { insertGrant } from '../grants/provision-user.ts'
 import { addMember } from '../organizations/add-member.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { listGivableCodes } from '../organizations/validate-member-roles.ts'
+import { getUser } from '../users/get-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { verifyAddress } from '../users/verify-address.ts'
@@ -26,6 +30,7 @@ export interface Acceptance {
   joined: boolean
   /** The app that the invitation granted. */
   grantedAppId: string | null
+  invitation: Invitation
 }
 
 /**
@@ -53,7 +58,22 @@ export async function acceptInvitation(deps: Deps<Tx>, token: string, user: Pool
   const givesMore = joined && invitation.grants_app
   const accepted = givesMore ? await giveWhatAdminsGive(deps, invitation, user, actor) : user
   const membership = only(await listMemberships(deps, user.id, organizationId))
-  return { membership, user: accepted, joined, grantedAppId: givesMore ? invitation.app_id : null }
+  return { membership, user: accepted, joined, grantedAppId: givesMore ? invitation.app_id : null, invitation }
+}
+
+/**
+ * Whether an invitation lets its holder sign up at an app. Anybody can found an organization and invite, so at an app that takes
+ * sign-ups by invitation only, that of an org_admin counts only while its sender may enter the app.
+ */
+export async function opensSignUp(
+  deps: Deps,
+  { grants_app, invited_by }: Pick<Invitation, 'grants_app' | 'invited_by'>,
+  app: Pick<App, 'id' | 'sign_up'>,
+): Promise<boolean> {
+  if (grants_app || app.sign_up !== 'invitation') return true
+  if (invited_by === null) return false
+  const { status } = await getUser(deps, invited_by)
+  return status === 'active' && (await findGrantState(deps, invited_by, app.id)).isActive
 }
 
 /** The invitation, if the holder of the address may accept it. Throws `invalid_invitation`. */
@@ -77,6 +97,9 @@ async function rolesLeft(deps: Deps, { role_codes, grants_app }: Invitation): Pr
  */
 async function giveWhatAdminsGive(deps: Deps<Tx>, invitation: Invitation, user: PooledUser, actor: Actor): Promise<PooledUser> {
   const { app_id: appId, invited_by: grantedBy } = invitation
-  if (appId !== null) await insertGrant(deps, { userId: user.id, appId, via: 'invitation', grantedBy }, actor)
+  if (appId !== null) {
+    await insertGrant(deps, { userId: user.id, appId, via: 'invitation', grantedBy }, actor)
+    await closeAnswered(deps, { userIds: [user.id], decidedBy: grantedBy }, actor)
+  }
   return invitation.email === null ? user : verifyAddress(deps, user)
 }

@@ -15,6 +15,7 @@ import { User } from '../../models/user.ts'
 import { autoGrants } from '../apps/check-policy.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
+import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState, type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 import { type Overrides, provisionUser } from '../grants/provision-user.ts'
 import { lockUserRow } from '../users/get-user.ts'
@@ -34,10 +35,10 @@ export interface SessionRequest {
   /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
   /**
-   * Set if the user accepted an invitation on the way in. The user then does not join the default organization as well. `joined` is
-   * false for a member of the organization, who leaves the invitation to another user.
+   * Set if the user accepted an invitation on the way in. The user then does not join the default organization as well.
+   * `opensSignUp` is false for a member of the organization, who leaves the invitation to another user.
    */
-  invitation?: { joined: boolean } | undefined
+  invitation?: { opensSignUp: boolean } | undefined
 }
 
 /** A request of a user who signs in, with the proof that opens the session. */
@@ -157,13 +158,14 @@ async function resolveGrant(
     const { user, app, overrides } = request
     const joinOrganization = await joinsDefaultOrganization(deps, request)
     await provisionUser(deps, { userId: user.id, email: user.email, app, overrides, joinOrganization }, actor)
+    await closeAnswered(deps, { userIds: [user.id], decidedBy: null }, actor)
     return findGrantState(deps, user.id, app.id)
   })
 }
 
 /** If the app asks for a verified address, the user may have registered through it in an earlier request. */
 async function isAutoGranted(deps: Deps, { user, app, invitation }: SessionRequest & { app: App }): Promise<boolean> {
-  const isInvited = invitation?.joined === true
+  const isInvited = invitation?.opensSignUp === true
   if (autoGrants(app, { email: user.email, isInvited })) return true
   if (isInvited || !app.require_verified_email || !autoGrants(app, { email: user.email, isInvited: true })) return false
   return AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id)

@@ -9,6 +9,7 @@ import { UserNamespace, type UserNamespaceRow } from '../../models/user-namespac
 import { UserRole, type UserRoleRow } from '../../models/user-role.ts'
 import { type AccountClaim, claimAccounts } from '../account-claims/claim-accounts.ts'
 import { type NewAuditEvent, recordEvents } from '../audit/record-event.ts'
+import { closeAnswered } from '../grants/close-requests.ts'
 import { assignedRoles } from '../users/assigned-roles.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 import type { ImportedUser } from './schema.ts'
@@ -52,6 +53,8 @@ export async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor):
   await UserNamespace.insertBulk(deps.db, tagged)
   await UserRole.insertBulk(deps.db, assigned)
   await UserApp.insertBulk(deps.db, granted)
+  const userIds = [...new Set(granted.map(({ user_id }) => user_id))]
+  await closeAnswered(deps, { userIds, decidedBy: actorIdOf(actor) }, actor)
   await recordEvents(deps, events)
 }
 
