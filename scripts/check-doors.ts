@@ -1,7 +1,7 @@
 // Checks that what one file of the server decides or reads is not decided or read elsewhere:
 // - The role of admins: `lib/authority.ts` decides what its holders may do. The literal is left to the roles, to the seed, and to
 //   routes, which declare the kind of caller that they take.
-// - The query: `http/url-encoded.ts` bounds it. Koa's own parser takes time that grows with the square of its length.
+// - The query: `http/read-request.ts` bounds it. Koa's own parser takes time that grows with the square of its length.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ const rules = [
   {
     form: /\bctx\.(?:request\.)?(?:query(?:string)?|search|URL)\b/,
     mayHave: /^$/,
-    fault: 'lets Koa parse the query; call readQuery of http/url-encoded.ts',
+    fault: 'lets Koa parse the query; call readQuery of http/read-request.ts',
   },
 ]
 
