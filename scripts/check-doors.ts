@@ -1,8 +1,8 @@
 // Checks that what one file of the server decides or reads is not decided or read elsewhere:
 // - The role of admins: `lib/authority.ts` decides what its holders may do. The literal is left to the roles, to the seed, and to
 //   routes, which declare the kind of caller that they take.
-// - The query: `http/url-encoded.ts` bounds it. Koa's own parser takes time that grows with the square of its length.
-// - The `Accept` header: `http/prefers-html.ts` bounds it, for the same reason.
+// - The query and the `Accept` header: `http/read-request.ts` bounds them. Koa's own parsers take time that grows with the square
+//   of their length.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,12 +17,12 @@ const rules = [
   {
     form: /\bctx\.(?:request\.)?(?:query(?:string)?|search|URL)\b/,
     mayHave: /^$/,
-    fault: 'lets Koa parse the query; call readQuery of http/url-encoded.ts',
+    fault: 'lets Koa parse the query; call readQuery of http/read-request.ts',
   },
   {
     form: /\bctx\.(?:request\.)?accepts\w*\(/,
-    mayHave: /^http\/prefers-html\.ts$/,
-    fault: 'lets Koa parse a header of any length; call prefersHtml of http/prefers-html.ts',
+    mayHave: /^http\/read-request\.ts$/,
+    fault: 'lets Koa parse a header of any length; call prefersHtml of http/read-request.ts',
   },
 ]
 

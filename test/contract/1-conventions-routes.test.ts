@@ -306,7 +306,7 @@ describe('bodies', () => {
     const types = [
       'text/plain',
       'text/json',
-      ...(route.formBody ? [] : ['application/x-www-form-urlencoded']),
+      ...(route.speaks === 'oauth' ? [] : ['application/x-www-form-urlencoded']),
       'multipart/form-data; boundary=x',
       'application/json; charset=utf-16',
       'application/json; charset="iso-8859-1"',

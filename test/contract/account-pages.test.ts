@@ -586,8 +586,9 @@ describe('limits', () => {
   test('without a database a page says so, and nothing of why', async () => {
     const broken = await buildService()
     await broken.deps.db.destroy()
-    for (const path of paths) {
-      const reply = await show(path, 'x', broken)
+    for (const reply of await Promise.all(
+      paths.flatMap((path) => [show(path, 'x', broken), send(path, { token: 'x' }, broken)]),
+    )) {
       expectPage(reply, 503, 'The service cannot do this right now')
       expect(reply.headers.get('retry-after')).toBe('2')
       expect(read(reply).text).toContain(reply.headers.get('x-request-id'))

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
+import { isOpenToBrowsers } from '../../packages/server/src/http/route.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
@@ -90,6 +92,11 @@ describe('from any origin', () => {
     ]
     for (const reply of replies) expect(reply.headers.get('access-control-allow-credentials')).toBeNull()
   })
+})
+
+test('by their declarations, the routes of /auth and /organizations are open to browsers, and no other', () => {
+  const ofApps = listRoutes().filter(({ path }) => /^\/(auth|organizations)\//.test(path))
+  expect([...listRoutes(), ...listRootRoutes()].filter(isOpenToBrowsers)).toEqual(ofApps)
 })
 
 test('nothing else has CORS, preflights neither', async () => {

@@ -1,7 +1,6 @@
 // Bounds on what a caller may send: the parts of a query and of a form are counted before they are parsed.
 import { describe, expect, test } from 'vitest'
-import { listRoutes } from '../../packages/server/src/app.ts'
-import { accountPages } from '../../packages/server/src/flows/account-pages/routes.ts'
+import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { rawCall } from '../support/raw-http.ts'
@@ -13,8 +12,12 @@ const service = serviceFixture()
 /** Every path that answers, with its method; parameters are filled with a word. */
 const paths = [
   ...listRoutes().map(({ method, path }): [string, string] => [method, `/api/v1${path.replace(/\{\w+\}/g, 'x')}`]),
-  ...['/docs', '/docs/init.js', ...accountPages.map(({ path }) => path)].map((path): [string, string] => ['GET', path]),
+  ...listRootRoutes().map(({ method, path }): [string, string] => [method, path.replace('{file}', 'init.js')]),
 ]
+
+const pages = listRootRoutes()
+  .filter(({ method, speaks }) => method === 'POST' && speaks === 'page')
+  .map(({ path }) => path)
 
 function expectFault(reply: Reply, code: string, message: string): void {
   expect(reply.status).toBe(400)
@@ -54,7 +57,7 @@ describe('a form', () => {
   const post = (path: string, body: string): Promise<Reply> =>
     rawCall(service.url, 'POST', path, { headers: { 'content-type': formType }, chunks: [body] })
 
-  test.each(accountPages.map(({ path }) => path))('%s takes at most 50 fields', async (path) => {
+  test.each(pages)('%s takes at most 50 fields', async (path) => {
     expect((await post(path, `token=x&${fields(50)}`)).body).toContain('This form cannot be read')
   })
 

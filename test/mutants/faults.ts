@@ -304,14 +304,14 @@ const failover: PlantedFault[] = [
 const watched: PlantedFault[] = [
   {
     title: 'the lines of a request do not name its trace',
-    file: server('http/request-log.ts'),
+    file: server('http/observe.ts'),
     search: '...(trace && { trace_id: trace.traceId, span_id: trace.spanId })',
     replace: '',
     tests: contract('trace-context'),
   },
   {
     title: 'the lines of a request name the trace as its span',
-    file: server('http/request-log.ts'),
+    file: server('http/observe.ts'),
     search: 'span_id: trace.spanId',
     replace: 'span_id: trace.traceId',
     tests: contract('trace-context'),
@@ -1062,8 +1062,8 @@ const prune: PlantedFault[] = [
   },
   {
     title: 'a dry run is the call itself',
-    file: server('http/router.ts'),
-    search: "const isRehearsed = isDryRun && route.dryRun === 'rehearsed'",
+    file: server('http/answer.ts'),
+    search: "const isRehearsed = isDryRun(request.query) && route.dryRun === 'rehearsed'",
     replace: 'const isRehearsed = false',
     tests: contract('dry-run'),
   },

@@ -32,6 +32,7 @@ const unaudited: ReadonlySet<string> = new Set([
   'POST /auth/email/resend',
   'POST /auth/password/forgot',
   'POST /auth/magic-link',
+  'POST /magic-link',
 ])
 
 /** The notes of all projects that are checked together. Global, since vitest loads this file again for each project. */

@@ -18,16 +18,12 @@ import { loginRoutes, magicLinkRoutes } from './flows/sign-in/routes.ts'
 import { ssoRoutes } from './flows/sso/routes.ts'
 import { tokenTraceRoutes } from './flows/token-trace/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
+import { errorHandler, type ReplyObserver } from './http/answer.ts'
 import { apiReferenceRoutes, leadToReference } from './http/api-reference.ts'
-import { cors } from './http/cors.ts'
-import { countReplies } from './http/count-replies.ts'
-import { errorHandler } from './http/error-handler.ts'
+import { countReplies, requestLog } from './http/observe.ts'
 import { buildOpenApi, openApiRoute } from './http/openapi.ts'
-import { servePages } from './http/pages.ts'
-import { requestLog } from './http/request-log.ts'
 import type { Route } from './http/route.ts'
-import { createRouting, type ReplyObserver } from './http/router.ts'
-import { singleAuthorization } from './http/single-authorization.ts'
+import { createRouting } from './http/router.ts'
 import { appRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
 import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
@@ -109,9 +105,9 @@ export function listRoutes(): Route[] {
   ]
 }
 
-/** Routes at the root of the service, outside the API. */
+/** Routes at the root of the service, outside the API: pages, and what operators and developers read. */
 export function listRootRoutes(): Route[] {
-  return [metricsRoute, ...apiReferenceRoutes]
+  return [metricsRoute, ...apiReferenceRoutes, ...accountPages]
 }
 
 /** The OpenAPI document of the service. docs/openapi.json is generated from it. */
@@ -128,17 +124,13 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
     { prefix: '', routes: listRootRoutes().filter((route) => route !== metricsRoute || servesMetrics) },
   ]
   const limits = { takeByAddress, assertRoomForAddress, giveBackAttempts, findAppOfToken }
-  const callers = { authenticate: authenticateCaller, authenticateConsumer, ...limits }
-  const routing = createRouting(deps, mounts, { ...callers, rehearse: rehearsal, onReply: options.onReply })
+  const callers = { authenticate: authenticateCaller, authenticateConsumer }
   const app = new Koa()
   app.use(requestLog(deps))
   app.use(countReplies(deps))
-  app.use(cors(deps, routing.methodsOf))
   app.use(errorHandler(deps))
-  app.use(singleAuthorization)
   app.use(leadToReference)
-  app.use(servePages(deps, accountPages, callers))
-  app.use(routing.middleware)
+  app.use(createRouting(deps, mounts, { ...callers, ...limits, rehearse: rehearsal, onReply: options.onReply }))
   // These errors were thrown outside the error handler, for example by a broken socket. No client could read an answer.
   app.on('error', (error: unknown, ctx?: Koa.Context) =>
     deps.logger.warn({ ...ctx?.state.lineFields, err: error }, 'response failed'),

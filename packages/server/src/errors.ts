@@ -148,7 +148,7 @@ export interface ApiErrorOptions {
   cause?: unknown
 }
 
-/** An error that the caller sees as a status and a code. Only `http/error-handler.ts` turns it into an HTTP response. */
+/** An error that the caller sees as a status and a code. Only `http/answer.ts` turns it into an HTTP response. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number

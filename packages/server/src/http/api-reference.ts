@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
-import { prefersHtml } from './prefers-html.ts'
+import { prefersHtml } from './read-request.ts'
 import { ok, type Route, route } from './route.ts'
 
 const require = createRequire(import.meta.url)

@@ -9,7 +9,7 @@ import {
 import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf, wordOf } from '../errors.ts'
 import { keysOf } from '../lib/keys-of.ts'
 import { version } from '../lib/version.ts'
-import { impliedErrors, ok, type Route, route, takesClientSecrets } from './route.ts'
+import { impliedErrors, ok, type Route, route } from './route.ts'
 
 const fieldErrorRecord = z.object({
   path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
@@ -112,7 +112,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         }
       : {}),
     ...(route.body
-      ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route.body, route.formBody) } }
+      ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route.body, route.speaks === 'oauth') } }
       : {}),
     ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
@@ -122,7 +122,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
 /** The empty requirement stands for a `client_secret` in the body. */
 function securityOf(route: Route): Record<string, string[]>[] {
   if (route.auth === 'public') return []
-  return takesClientSecrets(route) ? [{ bearer: [] }, { basic: [] }, {}] : [{ bearer: [] }]
+  return route.speaks === 'oauth' ? [{ bearer: [] }, { basic: [] }, {}] : [{ bearer: [] }]
 }
 
 const sentBackNote =
@@ -137,7 +137,7 @@ function bodyNote({ bodyLimitBytes }: Route) {
   return bodyLimitBytes === undefined ? {} : { description: `At most ${bodyLimitBytes / 1024 / 1024} MiB` }
 }
 
-function bodyContent(schema: z.ZodType, takesForms = false) {
+function bodyContent(schema: z.ZodType, takesForms: boolean) {
   return { 'application/json': { schema }, ...(takesForms ? { 'application/x-www-form-urlencoded': { schema } } : {}) }
 }
 

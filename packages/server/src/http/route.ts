@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
@@ -7,8 +6,8 @@ import type { ServiceScope } from '../lib/authority.ts'
 import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 import { dryRun } from '../lib/fields.ts'
 import type { SentBack } from '../lib/sent-back.ts'
-import { auditReason } from './audit-reason.ts'
-import type { Lines } from './request-lines.ts'
+import { auditReason, type Lines } from './read-request.ts'
+import type { Reply } from './speak/json.ts'
 
 /**
  * Who may call.
@@ -63,16 +62,6 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
 /** Looks up who a bearer token stands for; handed in by `app.ts`. Throws the `token_*` errors. */
 export type AuthenticateCaller = (deps: Deps, bearer: string) => Promise<Caller>
 
-export interface Reply {
-  status: number
-  body?: unknown
-  headers?: Record<string, string>
-  /** Seconds; sent as `Retry-After`. */
-  retryAfter?: number
-  /** Sent instead of a body, as the data arrives. */
-  stream?: Readable
-}
-
 /** One endpoint, declared once: the router, the validation, the reply check of the tests and the OpenAPI document read this. */
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -81,7 +70,25 @@ export interface Route {
   tag: string
   summary: string
   description?: string
+  /**
+   * How it shows answers and errors, and reads bodies. `json`: as JSON (the default). `oauth`: JSON for standard OAuth clients, which
+   * may send a form, and the token of a service account in HTTP Basic or as `client_secret` in the body. `page`: HTML and forms.
+   */
+  speaks?: 'json' | 'oauth' | 'page'
+  /** What the reader of a page can do about a link that does not work. */
+  advice?: string
   auth: RouteAuth
+  /**
+   * Whether pages of other origins may call it (AUTH_CORS_ORIGINS). By default those routes that an app calls for its user: for
+   * users, and POSTs that anybody may send.
+   */
+  cors?: boolean
+  /**
+   * What AUTH_RATE_LIMIT_IP counts by address. `calls`: each, the default of a POST that anybody may send. `failures`: a call that
+   * fails, for one that costs little and that one address makes for many people. `strangers`: a call that fails before the caller
+   * has shown who it is, the default of `oauth`.
+   */
+  limit?: 'calls' | 'failures' | 'strangers'
   /** Replaces the usual lookup of the caller, to read what the route needs along with it. */
   authenticate?: AuthenticateCaller
   /** The scope that a service account needs. It is asked for before the body is read. */
@@ -89,8 +96,6 @@ export interface Route {
   params?: z.ZodObject | undefined
   query?: z.ZodObject | undefined
   body?: z.ZodType | undefined
-  /** The body may be `application/x-www-form-urlencoded` too. */
-  formBody?: boolean
   /** The schema of one line, if the route takes newline-delimited JSON instead of a body. */
   lines?: z.ZodType | undefined
   /** The record that the body changes. Clients can send it back whole: members that the body cannot set go to `sentBack`. */
@@ -116,8 +121,6 @@ export interface Route {
   navigation?: boolean
   /** A call without an `app_code` in its body is about the app of AUTH_DEFAULT_APP_CODE. */
   takesDefaultApp?: boolean
-  /** For a call that costs little and that one address makes for many people: AUTH_RATE_LIMIT_IP counts it only if it fails. */
-  countsFailuresOnly?: boolean
   /** Works without the database, so it never answers `unavailable`. */
   offline?: boolean
   handle(deps: Deps<Pool>, request: RouteRequest<RouteAuth, unknown, unknown, unknown>): Promise<Reply>
@@ -174,8 +177,8 @@ export function route<
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
 }
 
-function isAdminWrite({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
-  return method !== 'GET' && path.startsWith('/admin/')
+function isAdminWrite({ method, auth }: Pick<Route, 'method' | 'auth'>): boolean {
+  return method !== 'GET' && (auth === 'system_admin' || auth === 'service')
 }
 
 const nothing = z.strictObject({})
@@ -205,14 +208,14 @@ export function noContent(): Reply {
   return { status: 204 }
 }
 
-/** Whether standard OAuth clients may call the route. They send the token of a service account in HTTP Basic or in the body. */
-export function takesClientSecrets({ auth }: Pick<Route, 'auth'>): boolean {
-  return auth === 'consumer_or_service_account' || auth === 'service_account'
+/** What AUTH_RATE_LIMIT_IP counts of a route. Undefined if nothing. */
+export function limitOf({ limit, speaks, method, auth }: Pick<Route, 'limit' | 'speaks' | 'method' | 'auth'>): Route['limit'] {
+  return limit ?? (speaks === 'oauth' ? 'strangers' : method === 'POST' && auth === 'public' ? 'calls' : undefined)
 }
 
-/** Whether AUTH_RATE_LIMIT_IP counts the calls of a route: POSTs under `/auth/` that need no bearer. */
-export function isLimitedByAddress(route: Pick<Route, 'method' | 'path' | 'auth'>): boolean {
-  return route.method === 'POST' && route.auth === 'public' && route.path.startsWith('/auth/')
+/** Whether pages of other origins may call a route. */
+export function isOpenToBrowsers({ cors, speaks, method, auth }: Route): boolean {
+  return cors ?? (speaks !== 'page' && (auth === 'user' || (auth === 'public' && method === 'POST')))
 }
 
 /** The codes that any route of this kind may answer with, besides its own. */
@@ -225,7 +228,7 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
   if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
   if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
-  if (isLimitedByAddress(declared) || takesClientSecrets(declared)) codes.push('rate_limited')
+  if (limitOf(declared)) codes.push('rate_limited')
   if (declared.scope) codes.push('scope_required')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
   return codes

@@ -26,3 +26,18 @@ function markupOf(part: HtmlPart): string {
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']|[^\n\x20-\x7e]/gu, (character) => `&#${character.codePointAt(0)};`)
 }
+
+/** A page to show to a person. */
+export interface PageView {
+  status: number
+  /** The only heading, and the title in the browser. */
+  title: string
+  /** The app or organization that the page is about. */
+  place?: string | undefined
+  /** Everything below the heading. */
+  body: Html
+  /** The URL that the answer to its form may redirect to, if it is outside this service. */
+  leadsTo?: string | null | undefined
+  /** Seconds; sent as `Retry-After`. */
+  retryAfter?: number | undefined
+}

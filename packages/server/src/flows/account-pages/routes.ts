@@ -1,14 +1,18 @@
-import { type WebPage, webPage } from '../../http/page.ts'
+import { z } from 'zod'
+import { type Route, route } from '../../http/route.ts'
+import { leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
-import { choosePassword } from './choose-password.ts'
-import { confirmChange, confirmEmail } from './confirm-email.ts'
-import { deleteByLink } from './delete-by-link.ts'
-import { describeInvitation } from './describe-invitation.ts'
-import { describeMailLink } from './describe-mail-link.ts'
-import { disownByLink } from './disown-by-link.ts'
-import { enterByInvitation } from './enter-by-invitation.ts'
-import { handOverLogin } from './hand-over-login.ts'
-import { enteredView, invitationView } from './invitation-views.ts'
+import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
+import {
+  choosePassword,
+  confirmChange,
+  confirmDeletion,
+  confirmEmail,
+  describeMailLink,
+  disownEmail,
+  undoEmailChange,
+  withLoginToken,
+} from './mail-link.ts'
 import {
   changeAllowedView,
   changeView,
@@ -26,172 +30,173 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { refusalOf } from './refusal.ts'
+import { type FormRefusal, type PageToken, refusalOf } from './page-parts.ts'
 import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
-import { undoByLink } from './undo-by-link.ts'
 
-/** The pages that mail links lead to if an app has no frontend (docs/account-mail.md#pages-of-the-service). */
-export const accountPages: WebPage[] = [
-  verifyEmailPage(),
-  disownEmailPage(),
-  confirmChangePage(),
-  undoChangePage(),
-  deleteAccountPage(),
-  resetPasswordPage(),
-  magicLinkPage(),
-  acceptInvitationPage(),
-]
-
-function verifyEmailPage(): WebPage {
-  const path = '/verify-email'
-  return webPage({
-    path,
-    advice:
-      'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.',
-    show: async (deps, { token }) => verifyView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
-    form: confirmForm,
-    async submit(deps, { form, origin }) {
-      const link = await describeMailLink(deps, form.token, 'verify_email')
-      try {
-        const outcome = await confirmEmail(deps, { link, form }, { caller: undefined, origin })
-        return outcome === 'confirmed' ? verifiedView(link) : resetMailedView(link)
-      } catch (error) {
-        return verifyView({ path, token: form.token }, link, refusalOf(error))
-      }
-    },
-  })
-}
+type Deps = Parameters<Route['handle']>[0]
+type Origin = Parameters<Route['handle']>[1]['origin']
+type View = Parameters<typeof showPage>[0]
 
 /**
- * For both links of a change of the address. The holder of an account without a password allows the change at the present
- * address, and confirms the new one in the app, since this page has no session that could show whose account it is.
+ * A page behind the link of a mail: GET shows a form, which posts to the same path. GET changes nothing, because programs that scan
+ * mail follow links. There is no session and no cookie: the token in the form is the only authority, so a forged post from another
+ * site gains nothing.
  */
-function confirmChangePage(): WebPage {
-  const path = '/confirm-email'
-  const purposes = ['change_email', 'allow_email_change'] as const
-  return webPage({
-    path,
-    advice: 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.',
-    show: async (deps, { token }) => changeView({ path, token }, await describeMailLink(deps, token, ...purposes)),
+interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'path' | 'errors'> {
+  advice: string
+  /** Reads what the link is about, without spending the token. Throws `invalid_token`, `invalid_invitation`. */
+  read(deps: Deps, token: string): Promise<S>
+  show(place: PageToken, subject: S, refusal?: FormRefusal, sent?: F): View
+  /** Its fields; input that does not match was not sent by the form. */
+  form: z.ZodType<F>
+  /** Whether `submit` may return a URL. */
+  leadsOn?: true
+  /** Returns what to show, or the URL to go on to. What it throws is shown in the form if the reader can correct it. */
+  submit(deps: Deps, subject: S, form: F, actor: { caller: undefined; origin: Origin }): Promise<View | string>
+}
+
+function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[] {
+  const { path, advice, errors, read, show, form, leadsOn, submit } = page
+  const common = { path, advice, tag: 'Pages', speaks: 'page', auth: 'public' } as const
+  return [
+    route({
+      ...common,
+      method: 'GET',
+      summary: 'Show what the link of a mail is for',
+      query: tokenForm,
+      responses: { 200: z.string() },
+      errors: errors.filter((code) => code === 'invalid_token' || code === 'invalid_invitation'),
+      handle: async (deps, { query: { token } }) => showPage(show({ path, token }, await read(deps, token))),
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      summary: 'Do what the link of a mail is for',
+      body: form,
+      responses: leadsOn ? { 200: z.string(), 303: null } : { 200: z.string() },
+      errors,
+      async handle(deps, { body, origin }) {
+        const subject = await read(deps, body.token)
+        try {
+          const next = await submit(deps, subject, body, { caller: undefined, origin })
+          return typeof next === 'string' ? leadTo(next) : showPage(next)
+        } catch (error) {
+          const refusal = refusalOf(error)
+          return { ...showPage(show({ path, token: body.token }, subject, refusal, body)), errorCode: refusal.code }
+        }
+      },
+    }),
+  ]
+}
+
+/** The pages that mail links lead to if an app has no frontend (docs/account-mail.md#pages-of-the-service). */
+export const accountPages: Route[] = [
+  ...linkPage({
+    path: '/verify-email',
+    advice:
+      'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.',
+    read: (deps, token) => describeMailLink(deps, token, 'verify_email'),
+    show: verifyView,
     form: confirmForm,
-    async submit(deps, { form, origin }) {
-      const place = { path, token: form.token }
-      const link = await describeMailLink(deps, form.token, ...purposes)
-      if (link.newEmail === null && !link.asksPassword) return changeView(place, link)
-      try {
-        await confirmChange(deps, { link, form }, { caller: undefined, origin })
-        return link.newEmail === null ? verifiedView(link) : changeAllowedView(link, link.newEmail)
-      } catch (error) {
-        return changeView(place, link, refusalOf(error))
-      }
-    },
-  })
-}
-
-function deleteAccountPage(): WebPage {
-  const path = '/delete-account'
-  return webPage({
-    path,
-    advice: 'If you already deleted the account, you are done. If not, ask again where you are signed in.',
-    show: async (deps, { token }) => deletionView({ path, token }, await describeMailLink(deps, token, 'delete_account')),
-    form: tokenForm,
-    async submit(deps, { form: { token }, origin }) {
-      const link = await describeMailLink(deps, token, 'delete_account')
-      try {
-        await deleteByLink(deps, token, { caller: undefined, origin })
-        return deletedView(link)
-      } catch (error) {
-        return deletionView({ path, token }, link, refusalOf(error))
-      }
-    },
-  })
-}
-
-function disownEmailPage(): WebPage {
-  const path = '/disown-email'
-  return webPage({
-    path,
+    errors: ['invalid_credentials', 'invalid_token', 'invalid_two_factor_code', 'two_factor_required'],
+    submit: async (deps, link, form, actor) =>
+      (await confirmEmail(deps, link, form, actor)) === 'confirmed' ? verifiedView(link) : resetMailedView(link),
+  }),
+  ...linkPage({
+    path: '/disown-email',
     advice: 'If you already answered this mail, or requested a newer one, there is nothing to do here.',
-    show: async (deps, { token }) => disownView({ path, token }, await describeMailLink(deps, token, 'verify_email')),
+    read: (deps, token) => describeMailLink(deps, token, 'verify_email'),
+    show: disownView,
     form: tokenForm,
-    async submit(deps, { form, origin }) {
-      return disownedView(await disownByLink(deps, form.token, { caller: undefined, origin }))
+    errors: ['invalid_token'],
+    async submit(deps, link, { token }, actor) {
+      await disownEmail(deps, token, actor)
+      return disownedView(link)
     },
-  })
-}
-
-function undoChangePage(): WebPage {
-  const path = '/undo-email-change'
-  return webPage({
-    path,
+  }),
+  // For both links of a change of the address. The holder of an account without a password allows the change at the present
+  // address, and confirms the new one in the app, since this page has no session that could show whose account it is.
+  ...linkPage({
+    path: '/confirm-email',
+    advice: 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.',
+    read: (deps, token) => describeMailLink(deps, token, 'change_email', 'allow_email_change'),
+    show: changeView,
+    form: confirmForm,
+    errors: ['invalid_credentials', 'invalid_token'],
+    async submit(deps, link, form, actor) {
+      if (link.newEmail === null && !link.asksPassword) return changeView({ path: '/confirm-email', token: form.token }, link)
+      await confirmChange(deps, link, form, actor)
+      return link.newEmail === null ? verifiedView(link) : changeAllowedView(link, link.newEmail)
+    },
+  }),
+  ...linkPage({
+    path: '/undo-email-change',
     advice: 'If you already took the change back, you are done. If not, contact the people who run the service.',
-    show: async (deps, { token }) => undoView({ path, token }, await describeMailLink(deps, token, 'undo_email_change')),
+    read: (deps, token) => describeMailLink(deps, token, 'undo_email_change'),
+    show: undoView,
     form: tokenForm,
-    async submit(deps, { form, origin }) {
-      const link = await describeMailLink(deps, form.token, 'undo_email_change')
-      try {
-        await undoByLink(deps, form.token, { caller: undefined, origin })
-        return undoneView(link)
-      } catch (error) {
-        return undoView({ path, token: form.token }, link, refusalOf(error))
-      }
+    errors: ['invalid_token'],
+    async submit(deps, link, { token }, actor) {
+      await undoEmailChange(deps, token, actor)
+      return undoneView(link)
     },
-  })
-}
-
-function resetPasswordPage(): WebPage {
-  const path = '/reset-password'
-  return webPage({
-    path,
+  }),
+  ...linkPage({
+    path: '/delete-account',
+    advice: 'If you already deleted the account, you are done. If not, ask again where you are signed in.',
+    read: (deps, token) => describeMailLink(deps, token, 'delete_account'),
+    show: deletionView,
+    form: tokenForm,
+    errors: ['invalid_token'],
+    async submit(deps, link, { token }, actor) {
+      await confirmDeletion(deps, token, actor)
+      return deletedView(link)
+    },
+  }),
+  ...linkPage({
+    path: '/reset-password',
     advice: 'If you still need a new password, request another mail with "forgot password", and open its link.',
-    show: async (deps, { token }) => resetView({ path, token }, await describeMailLink(deps, token, 'reset_password')),
+    read: (deps, token) => describeMailLink(deps, token, 'reset_password'),
+    show: resetView,
     form: newPasswordForm,
-    async submit(deps, { form, origin }) {
-      const link = await describeMailLink(deps, form.token, 'reset_password')
-      try {
-        await choosePassword(deps, form, { caller: undefined, origin })
-        return passwordSetView(link)
-      } catch (error) {
-        return resetView({ path, token: form.token }, link, refusalOf(error))
-      }
+    errors: ['invalid_token'],
+    async submit(deps, link, form, actor) {
+      await choosePassword(deps, form, actor)
+      return passwordSetView(link)
     },
-  })
-}
-
-function magicLinkPage(): WebPage {
-  const path = '/magic-link'
-  return webPage({
-    path,
+  }),
+  ...linkPage({
+    path: '/magic-link',
     advice: 'To sign in, request another mail where you want to sign in, and open its link within 15 minutes.',
-    show: async (deps, { token }) => magicLinkView({ path, token }, await describeMailLink(deps, token, 'magic_link')),
+    read: (deps, token) => describeMailLink(deps, token, 'magic_link'),
+    show: magicLinkView,
     form: tokenForm,
-    async submit(deps, { form: { token } }) {
-      const { link, redirectTo } = await handOverLogin(deps, token)
-      return redirectTo === null ? loginCodeView({ path, token }, link) : { redirectTo }
-    },
-  })
-}
-
-function acceptInvitationPage(): WebPage {
-  const path = '/accept-invitation'
-  return webPage({
-    path,
+    errors: ['invalid_token'],
+    leadsOn: true,
+    submit: async (_, link, { token }) =>
+      link.redirectUrl === null ? loginCodeView({ path: '/magic-link', token }, link) : withLoginToken(link.redirectUrl, token),
+  }),
+  ...linkPage({
+    path: '/accept-invitation',
     advice: 'If you already accepted the invitation, you are done. If not, ask the person who invited you for another one.',
-    show: async (deps, { token }) => invitationView({ path, token }, await describeInvitation(deps, token)),
+    read: describeInvitation,
+    show: invitationView,
     form: invitationForm,
-    async submit(deps, { form, origin }) {
+    errors: [
+      'account_locked',
+      'account_suspended',
+      'app_access_denied',
+      'email_domain_not_allowed',
+      'invalid_credentials',
+      'invalid_invitation',
+      'invalid_two_factor_code',
+      'two_factor_required',
+    ],
+    async submit(deps, offer, form, actor) {
       const { token } = form
-      const offer = await describeInvitation(deps, token)
-      if (offer.app === null) return invitationView({ path, token }, offer)
-      try {
-        const answers = validate(invitationAnswers, { ...form, email: offer.email ?? form.email })
-        return enteredView(
-          offer,
-          await enterByInvitation(deps, { token, app: offer.app, answers }, { caller: undefined, origin }),
-        )
-      } catch (error) {
-        return invitationView({ path, token }, offer, { form, refusal: refusalOf(error) })
-      }
+      if (offer.app === null) return invitationView({ path: '/accept-invitation', token }, offer)
+      const answers = validate(invitationAnswers, { ...form, email: offer.email ?? form.email })
+      return enteredView(offer, await enterByInvitation(deps, { token, app: offer.app, answers }, actor))
     },
-  })
-}
+  }),
+]

@@ -13,11 +13,12 @@ export const introspectionRoutes: Route[] = [
       'account with the scope `tokens:introspect` authenticates with its token (as bearer, as password of HTTP Basic, or as ' +
       '`client_secret` in the body), and can check tokens of its `app_codes`. The answer for any other token is ' +
       '`{"active": false}`.',
+    speaks: 'oauth',
     auth: 'consumer_or_service_account',
+    cors: true,
     scope: 'tokens:introspect',
     noStore: true,
     body: introspectBody,
-    formBody: true,
     responses: { 200: introspection },
     errors: ['app_inactive'],
     handle: async (deps, { caller, body }) => ok(await introspect(deps, body.token, caller)),

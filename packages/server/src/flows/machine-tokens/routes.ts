@@ -13,11 +13,12 @@ export const machineTokenRoutes: Route[] = [
       'authenticates with its token: as bearer, as password of HTTP Basic, or as `client_secret` in the body. The app must ' +
       'have enabled `machine_tokens`. The machine token lives as long as an access token of a user. It has `kind: "service"` ' +
       'and no session, and gives no access to this service. There is no refresh token: request another token before it expires.',
+    speaks: 'oauth',
     auth: 'service_account',
+    cors: true,
     scope: 'tokens:issue',
     noStore: true,
     body: machineTokenBody,
-    formBody: true,
     responses: { 200: machineToken },
     errors: ['machine_tokens_disabled', 'app_inactive'],
     handle: async (deps, { caller, bearer, body, origin }) =>

@@ -11,7 +11,7 @@ export const refreshRoutes: Route[] = [
     tag,
     summary: 'Exchange a refresh token for new tokens',
     auth: 'public',
-    countsFailuresOnly: true,
+    limit: 'failures',
     noStore: true,
     body: refreshBody,
     responses: { 200: tokenAnswer },

@@ -1,4 +1,5 @@
-import { ok, type Reply, type Route, route } from '../../http/route.ts'
+import { ok, type Route, route } from '../../http/route.ts'
+import type { Reply } from '../../http/speak/json.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback } from './answer-callback.ts'
 import { startLink, startSso } from './begin-at-provider.ts'
@@ -22,6 +23,7 @@ export const ssoRoutes: Route[] = [
       'Redirects to the provider. An invalid request is not redirected but answered directly, with a page if the caller is a ' +
       'browser. Counts against AUTH_RATE_LIMIT_IP separately from other calls.',
     auth: 'public',
+    cors: true,
     noStore: true,
     navigation: true,
     params: ssoParams,
@@ -48,6 +50,7 @@ export const ssoRoutes: Route[] = [
       '`access_denied`, `temporarily_unavailable` or `server_error`. Other errors, such as for an answer that arrives a second ' +
       'time, are not redirected but answered directly, with a page if the caller is a browser.',
     auth: 'public',
+    cors: true,
     noStore: true,
     navigation: true,
     params: ssoParams,

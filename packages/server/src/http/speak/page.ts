@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { Html, html } from '../lib/html.ts'
-import type { PageView } from '../lib/page-view.ts'
+import { type ApiError, errorCodes } from '../../errors.ts'
+import { Html, html, type PageView } from '../../lib/html.ts'
+import type { Reply } from './json.ts'
 
 // Text contrasts with its background at 4.5:1 or more, in both color schemes; borders of fields at 3:1.
 const style = `
@@ -41,8 +42,19 @@ button:hover, .button:hover { text-decoration: underline; }
 
 const styleHash = createHash('sha256').update(style).digest('base64')
 
+/** A page as the answer to a request. */
+export function showPage(view: PageView): Reply {
+  const headers = { ...pageHeaders(view.leadsTo), 'Content-Type': 'text/html; charset=utf-8' }
+  return { status: view.status, headers, body: renderPage(view), retryAfter: view.retryAfter }
+}
+
+/** Sends a browser elsewhere after its form was read. */
+export function leadTo(url: string): Reply {
+  return { status: 303, headers: { ...pageHeaders(url), Location: url } }
+}
+
 /** Renders the whole document of a page: one column, no scripts, nothing loaded from elsewhere. */
-export function renderPage({ title, place, body }: PageView): string {
+function renderPage({ title, place, body }: PageView): string {
   const name = place ? `${title} - ${place}` : title
   const { markup } = html`<!doctype html>
 <html lang="en">
@@ -64,16 +76,11 @@ ${body}
   return markup
 }
 
-/** The last line of an error page. */
-export function renderHelp(requestId: string): Html {
-  return html`<p class="hint">If it happens again, tell the people who run this service the number of this request: ${requestId}</p>`
-}
-
 /**
  * The headers of a page. Its URL holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
  * response to its form redirects: browsers apply `form-action` to that too.
  */
-export function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
+function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
   const targets = leadsTo ? `'self' ${sourceOf(leadsTo)}` : "'self'"
   return {
     'Cache-Control': 'no-store',
@@ -87,4 +94,32 @@ export function pageHeaders(leadsTo: string | null | undefined): Record<string, 
 function sourceOf(url: string): string {
   const { protocol, origin } = new URL(url)
   return /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(origin) ? origin : protocol
+}
+
+/** The last line of an error page. */
+function renderHelp(requestId: string): Html {
+  return html`<p class="hint">If it happens again, tell the people who run this service the number of this request: ${requestId}</p>`
+}
+
+/** An error of a page: one page for all links that do not work, and others that say what to do. */
+export function errorOfPage(
+  { method, advice }: { method: string; advice?: string },
+  { code, status, retryAfter }: ApiError,
+  requestId: string,
+): Reply {
+  const isOfForm = status < 500 && retryAfter === undefined
+  const isOfLink = code === 'invalid_token' || code === 'invalid_invitation' || (isOfForm && method === 'GET')
+  const title = isOfLink ? 'This link does not work' : isOfForm ? 'This form cannot be read' : errorCodes[code].title
+  const help = isOfForm ? 'Open the link of the mail again.' : 'Wait a little, go back, and try again.'
+  const why = 'It may have been used already, be too old, or have been replaced by a newer one.'
+  const body = isOfLink ? html`<p>${why}</p>\n<p>${advice}</p>` : html`<p>${help}</p>\n${renderHelp(requestId)}`
+  return { ...showPage({ status, title, body, retryAfter }), errorCode: code }
+}
+
+/** An error of a route that speaks JSON, for a browser that opened its URL. */
+export function errorForBrowser({ code, status, errors, detail, retryAfter }: ApiError, requestId: string): Reply {
+  const faults = errors?.map(({ path, message }) => `${path}: ${message}`)
+  const advice = faults ?? [detail ?? 'Go back to where you came from, and try again']
+  const body = html`${advice.map((line) => html`<p>${line}.</p>\n`)}${renderHelp(requestId)}`
+  return { ...showPage({ status, title: errorCodes[code].title, body, retryAfter }), errorCode: code }
 }

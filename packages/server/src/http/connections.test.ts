@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { gracefulClose } from './graceful-close.ts'
+import { gracefulClose } from './connections.ts'
 
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 

@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware, Next } from 'koa'
+import type { Metrics } from '../adapters/metrics.ts'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
 import { LazyLogger } from '../lib/lazy-logger.ts'
 import { readTraceparent } from '../lib/trace-context.ts'
+import type { Route } from './route.ts'
 
 declare module 'koa' {
   interface DefaultState {
     origin: RequestOrigin
     lineFields: LineFields
+    /** The route that answers, with its whole path as declared. Unset if there is none. */
+    answering?: { route: Route; pattern: string }
+    /** The code of the error response, if it is one. */
+    errorCode?: string | undefined
   }
 }
 
@@ -69,4 +75,35 @@ export function requestLog(deps: Deps): Middleware {
 function lineFields(requestId: string, traceparent: string): LineFields {
   const trace = readTraceparent(traceparent)
   return { request_id: requestId, ...(trace && { trace_id: trace.traceId, span_id: trace.spanId }) }
+}
+
+/** The doors, each with the counter for it. */
+const doors: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
+  'POST /api/v1/auth/login': login('password'),
+  'POST /api/v1/auth/magic-link/consume': login('magic_link'),
+  'POST /api/v1/auth/sso/token': login('sso'),
+  'POST /api/v1/auth/register': ({ registrations }, status, errorCode) =>
+    registrations.inc({ outcome: errorCode ?? (status === 201 ? 'created' : 'existing') }),
+  'POST /api/v1/auth/refresh': ({ refreshes }, _, errorCode) => refreshes.inc({ outcome: errorCode ?? 'success' }),
+}
+
+function login(method: 'password' | 'magic_link' | 'sso') {
+  return ({ logins }: Metrics, _: number, errorCode: string | undefined) =>
+    logins.inc({ method, outcome: errorCode ?? 'success' })
+}
+
+/** Counts every response by route, and the doors by outcome. Without a route, both labels are `none`, whatever was requested. */
+export function countReplies({ metrics }: Deps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const started = performance.now()
+    try {
+      await next()
+    } finally {
+      const method = ctx.state.answering?.route.method ?? 'none'
+      const route = ctx.state.answering?.pattern ?? 'none'
+      metrics.requests.inc({ method, route, status: `${Math.floor(ctx.status / 100)}xx` })
+      metrics.requestSeconds.observe({ method, route }, (performance.now() - started) / 1_000)
+      doors[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)
+    }
+  }
 }

@@ -1,0 +1,152 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { html, type PageView } from '../../lib/html.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import { App } from '../../models/app.ts'
+import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
+import { getOpenInvitation } from '../../resources/invitations/get-open-invitation.ts'
+import { logout } from '../refresh/refresh.ts'
+import { register } from '../registration/register.ts'
+import {
+  alert,
+  codeField,
+  type FormRefusal,
+  field,
+  form,
+  generalFault,
+  headOf,
+  nameOf,
+  type PageToken,
+  secondFactorField,
+  shown,
+  withFaultOfCode,
+} from './page-parts.ts'
+import type { InvitationAnswers, InvitationForm } from './schema.ts'
+
+/** What a page shows to the holder of an invitation link. */
+export interface InvitationOffer {
+  organization: { name: string; code: string }
+  /** The only address that may accept it. Null if anybody may. */
+  email: string | null
+  /** The app through which the reader can register with a password. Null if no app allows that. */
+  app: { name: string; code: string } | null
+}
+
+/** Reads an invitation without accepting it. Throws `invalid_invitation`. */
+export async function describeInvitation(deps: Deps, token: string): Promise<InvitationOffer> {
+  const invitation = await getOpenInvitation(deps, token)
+  const { organization, app, email } = invitation
+  const through = app ?? (await findDefaultApp(deps))
+  const opens = through && takesPasswords(through) && (await opensSignUp(deps, invitation, through))
+  return {
+    organization: { name: organization.name, code: organization.slug },
+    email,
+    app: opens ? { name: through.name, code: through.code } : null,
+  }
+}
+
+async function findDefaultApp(deps: Deps): Promise<App | undefined> {
+  const { defaultAppCode: code } = deps.config
+  return code === undefined ? undefined : App.find(deps.db, { code })
+}
+
+function takesPasswords({ status, sign_up: signUp, allowed_auth_methods: methods }: App): boolean {
+  return status === 'active' && signUp !== 'closed' && (methods.length === 0 || methods.includes('password'))
+}
+
+interface InvitationOutcome {
+  created: boolean
+  /** Whether the user may enter the app. A new account may have to wait. */
+  access: 'granted' | 'pending' | 'unverified'
+}
+
+/**
+ * Accepts an invitation with an existing or a new account. This is `register_or_login` with the invitation, with all its limits.
+ * The page cannot keep tokens, so the session is ended at once. Throws what such a registration throws.
+ */
+export async function enterByInvitation(
+  deps: Deps<Pool>,
+  { token, app, answers }: { token: string; app: NonNullable<InvitationOffer['app']>; answers: InvitationAnswers },
+  actor: Actor,
+): Promise<InvitationOutcome> {
+  const { email, password, first_name, last_name, two_factor_code } = answers
+  const named = {
+    email,
+    password,
+    first_name,
+    last_name,
+    app_code: app.code,
+    mode: 'register_or_login',
+    invite_token: token,
+  } as const
+  const unused = {
+    device_token: undefined,
+    invite_code: undefined,
+    organization_name: undefined,
+    role_code: undefined,
+    linked_app_codes: undefined,
+  }
+  // Webhooks receive only the fields that the form asked for.
+  const answer = await register(deps, { ...named, ...unused, two_factor_code }, () => named, actor)
+  if (answer.refresh_token !== undefined) await logout(deps, answer.refresh_token, actor)
+  return { created: answer.created, access: answer.access }
+}
+
+/**
+ * The form for an existing or a new account, with what was sent if it is shown again. Passwords and codes are not shown. If no app
+ * can take the reader that way, shows a code to enter elsewhere.
+ */
+export function invitationView(
+  place: PageToken,
+  { organization, app, email: fixed }: InvitationOffer,
+  refusal?: FormRefusal,
+  sent?: InvitationForm,
+): PageView {
+  const inviting = nameOf(organization)
+  if (app === null) return invitationCodeView(place.token, inviting)
+  const through = nameOf(app)
+  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
+  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' } as const
+  const hint = `The password you use for ${through}. If you have no account yet, choose one of at least ${MIN_PASSWORD_CHARACTERS} characters.`
+  const name = { type: 'text', isOptional: true } as const
+  const firstName = { name: 'first_name', label: 'First name', autocomplete: 'given-name', value: sent?.first_name ?? '' }
+  const lastName = { name: 'last_name', label: 'Last name', autocomplete: 'family-name', value: sent?.last_name ?? '' }
+  return {
+    ...headOf(refusal, `You are invited to ${inviting}`),
+    place: inviting,
+    body: html`<p>Accept with your account for ${shown(through)}. If you have none, one is created for you.</p>
+${form(
+  place,
+  'Accept the invitation',
+  alert(generalFault(refusal, through)),
+  field({ ...email, value: fixed ?? sent?.email ?? '', isFixed: fixed !== null }, refusal),
+  field({ ...password, hint }, refusal && withFaultOfCode(refusal)),
+  secondFactorField(refusal),
+  field({ ...name, ...firstName }, refusal),
+  field({ ...name, ...lastName }, refusal),
+)}`,
+  }
+}
+
+export function enteredView({ organization, app }: InvitationOffer, { created, access }: InvitationOutcome): PageView {
+  const place = nameOf(organization)
+  const through = app && shown(nameOf(app))
+  const account = created && html`Your account is ready. `
+  const next = {
+    granted: html`You can sign in to ${through} now.`,
+    pending: html`You do not have access to ${through} yet. Ask the person who invited you.`,
+    unverified: html`Open the link that was mailed to you. Then you can sign in to ${through}.`,
+  }[access]
+  return { status: 200, title: `You are a member of ${place}`, place, body: html`<p>${account}${next}</p>` }
+}
+
+function invitationCodeView(token: string, place: string): PageView {
+  return {
+    status: 200,
+    title: `You are invited to ${place}`,
+    place,
+    body: html`<p>Sign in or register where ${shown(place)} asked you to, and enter this invitation code there.</p>
+${codeField('Invitation code', token)}<p>If you do not know where that is, ask the person who invited you.</p>`,
+  }
+}

@@ -1,0 +1,149 @@
+import type { Context, Middleware, Next } from 'koa'
+import { z } from 'zod'
+import type { Pool } from '../db/handle.ts'
+import type { Deps } from '../deps.ts'
+import { ApiError, fieldError } from '../errors.ts'
+import { shownOnceMark } from '../lib/fields.ts'
+import { isRecord } from '../lib/is-record.ts'
+import { partSentBack } from '../lib/sent-back.ts'
+import { auditReasonOf, type ParsedBody, prefersHtml, readBody, readLines, readQuery, soundQuery, type UrlEncoded } from './read-request.ts'
+import { limitOf, type Route, type RouteAuth, type RouteRequest } from './route.ts'
+import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
+import { errorForBrowser, errorOfPage } from './speak/page.ts'
+import { validate } from './validate.ts'
+import { type CallerOptions, countRefusal, type KnownCaller, whoCalls } from './who-calls.ts'
+
+export interface AnswerOptions extends CallerOptions {
+  rehearse: Rehearse
+  onReply: ReplyObserver | undefined
+}
+
+/** Runs `fn` in a transaction that is rolled back, with stand-ins for what reaches outside; handed in by `app.ts`. */
+type Rehearse = (deps: Deps<Pool>, fn: (deps: Deps<Pool>) => Promise<Reply>) => Promise<Reply>
+
+/** Gets every response with its route. The tests hand one in that compares the response with the declaration. */
+export type ReplyObserver = (route: Route, reply: ObservedReply) => void
+
+/** A reply, or the status and code of an error. */
+export interface ObservedReply extends Pick<Reply, 'status' | 'body'> {
+  requestId: string
+  code: Reply['errorCode']
+}
+
+type AnyRequest = RouteRequest<RouteAuth, unknown, unknown, unknown>
+
+/** Answers a request: who calls, what they sent, do it, say it. */
+export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, options: AnswerOptions): Promise<void> {
+  if (route.noStore) ctx.set('Cache-Control', 'no-store')
+  const { ip, requestId } = ctx.state.origin
+  const limit = limitOf(route)
+  let countsIfRefused = limit === 'failures' || limit === 'strangers'
+  try {
+    const query = queryOf(route, ctx)
+    const known = await whoCalls(deps, route, ctx, options)
+    countsIfRefused &&= limit === 'failures'
+    const request = await whatTheySent(route, ctx, known, query)
+    countsIfRefused &&= request.origin.exemptApp === undefined
+    const reply = await doIt(deps, route, request, options)
+    say(ctx, reply)
+    options.onReply?.(route, { requestId, status: reply.status, body: reply.body, code: reply.errorCode })
+  } catch (thrown) {
+    const error = countsIfRefused ? await countRefusal(deps, thrown, ip, options) : thrown
+    const { status, code } = toApiError(error)
+    options.onReply?.(route, { requestId, status, code })
+    throw error
+  }
+}
+
+/** The query as it was sent. Throws `validation_failed` if it is too long, or asks for a dry run where there is none. */
+function queryOf(route: Route, ctx: Context): UrlEncoded {
+  const query = readQuery(ctx)
+  if ((route.dryRun ?? 'refused') === 'refused' && 'dry_run' in query)
+    throw fieldError('dry_run', 'unknown_field', 'is allowed only on writes under /admin')
+  return query
+}
+
+const noQuery = z.strictObject({})
+const noBody: ParsedBody = { value: {}, verbatim: () => ({}) }
+
+/** Reads and validates what the caller sent. Of the body, nothing is read before it is known who calls. */
+async function whatTheySent(route: Route, ctx: Context, known: KnownCaller, sentQuery: UrlEncoded): Promise<AnyRequest> {
+  const { caller, bearer, limitByBody } = known
+  const params = parseParams(route, ctx.params)
+  const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
+  const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
+  if (isDryRun(query)) ctx.set('X-Dry-Run', 'true')
+  const auditReason = route.dryRun && auditReasonOf(ctx)
+  const sent = known.sent ?? (route.body ? await readBody(ctx, route) : noBody)
+  route.assertMaySend?.(caller, sent.value)
+  const { given, sentBack } = partsOf(route, sent.value)
+  const body = route.body ? validate(route.body, given) : {}
+  if (route.speaks === 'oauth' && !known.sent && sent.value.client_secret !== undefined)
+    throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
+  const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
+  const headers = route.headers ? validate(route.headers, ctx.headers) : {}
+  const lines = route.lines ? await readLines(ctx, route.lines, route.bodyLimitBytes) : []
+  const origin = { ...ctx.state.origin, exemptApp, auditReason }
+  return { caller, bearer, params, query, body, headers, lines, sentBack, rawBody: sent.verbatim, origin }
+}
+
+/** A malformed id names nothing, so it is answered like an unknown one. */
+function parseParams(route: Route, params: unknown): unknown {
+  if (!route.params) return {}
+  const parsed = route.params.safeParse(params)
+  if (!parsed.success) throw new ApiError('not_found')
+  return parsed.data
+}
+
+function partsOf({ body, record }: Route, sent: Record<string, unknown>): ReturnType<typeof partSentBack> {
+  if (!record || !(body instanceof z.ZodObject)) return { given: sent, sentBack: {} }
+  return partSentBack(sent, { members: Object.keys(record.shape), settable: Object.keys(body.shape) })
+}
+
+function isDryRun(query: unknown): boolean {
+  return isRecord(query) && query.dry_run === 'true'
+}
+
+/** Does what was asked, or rehearses it. */
+async function doIt(deps: Deps<Pool>, route: Route, request: AnyRequest, { rehearse }: AnswerOptions): Promise<Reply> {
+  const isRehearsed = isDryRun(request.query) && route.dryRun === 'rehearsed'
+  if (!isRehearsed) return route.handle(deps, request)
+  return rehearse(deps, async (deps) => {
+    const plan = await route.plan?.(deps, request)
+    if (plan) return plan
+    const reply = await route.handle(deps, request)
+    return { ...reply, body: withoutSecrets(route.responses[reply.status], reply.body) }
+  })
+}
+
+/** Replaces secrets with null: what they would open was rolled back. */
+function withoutSecrets(schema: z.ZodType | null | undefined, body: unknown): unknown {
+  if (!(schema instanceof z.ZodObject) || !isRecord(body)) return body
+  const isSecret = (name: string) => schema.shape[name]?.meta()?.[shownOnceMark] === true
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, isSecret(name) ? null : value]))
+}
+
+/** The one place where errors become HTTP responses, as the route speaks. Internal causes go to the log only. */
+export function errorHandler(deps: Deps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    try {
+      await next()
+    } catch (thrown) {
+      const error = toApiError(thrown)
+      // A 503 without a cause is a decision of the service, such as to open no stream while it stops. The line of the request has it.
+      if (error.status >= 500 && error.cause !== undefined) {
+        deps.logger.error({ ...ctx.state.lineFields, code: error.code, err: error.cause }, 'request failed')
+      }
+      say(ctx, errorReply(ctx, error))
+    }
+  }
+}
+
+function errorReply(ctx: Context, error: ApiError): Reply {
+  const { requestId } = ctx.state.origin
+  const route = ctx.state.answering?.route
+  if (route?.speaks === 'page') return errorOfPage(route, error, requestId)
+  if (route?.navigation) ctx.vary('Accept')
+  const isForBrowser = route?.navigation && prefersHtml(ctx)
+  return isForBrowser ? errorForBrowser(error, requestId) : errorAsJson(error, requestId)
+}
