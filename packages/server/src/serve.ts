@@ -8,6 +8,7 @@ import { createSystemAdmin, hasSystemAdmin } from './flows/bootstrap/create-syst
 import { grantAdminApps } from './flows/bootstrap/grant-admin-apps.ts'
 import { answerClientErrors } from './http/client-error.ts'
 import { gracefulClose } from './http/graceful-close.ts'
+import { inTurn } from './http/in-turn.ts'
 import { createServer } from './http/node-http.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
@@ -46,7 +47,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   deps.passwords.warmUp()
   await prepareDatabase(deps)
   deps.metrics.watchProcess()
-  const server = createServer(serverOptions, createHttpApp(deps).callback())
+  const server = createServer(serverOptions, inTurn(createHttpApp(deps).callback()))
   answerClientErrors(server)
   const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000
