@@ -1,10 +1,12 @@
 // PATCH /auth/me: what users can change in their own account.
 import { describe, expect, test } from 'vitest'
+import { atOnce } from '../support/chance.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { addMember, buildOrganization } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { freezeClock } from '../support/frozen-clock.ts'
 import { auditEvents } from '../support/rows.ts'
-import { buildUser } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json } from '../support/service.ts'
 
 const service = serviceFixture()
 const app = appFixture(service)
@@ -103,6 +105,24 @@ describe('a user changes the own names', () => {
     ])
     expectError(await patch(access_token, '{'), 'invalid_json')
     expect((await me(access_token)).body.user).toEqual({ ...user, first_name: 'x'.repeat(200) })
+  })
+
+  test('at most 60 times a minute, so that nobody fills the audit', async () => {
+    const service = freezeClock(await buildService())
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const [one, other] = [await buildUser(service, app), await buildUser(service, app)]
+    const rename = (by: Json, first_name: string) =>
+      service.call('PATCH', '/auth/me', { token: by.access_token, body: { first_name } })
+    const replies = await atOnce(80, (index) => rename(one, `name ${index}`))
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(60)
+    for (const reply of replies) if (reply.status !== 200) expectError(reply, 'rate_limited')
+    const refused = await rename(one, 'last')
+    expectError(refused, 'rate_limited')
+    expect(refused.headers.get('retry-after')).toBe('60')
+    expect(await auditEvents(service, { user_id: one.user.id, event: 'user.updated' })).toHaveLength(60)
+    expect((await rename(other, 'Ada')).status).toBe(200)
+    service.advance(60)
+    expect((await rename(one, 'Ada')).body.user.first_name).toBe('Ada')
   })
 
   test('only with a living token of a user', async () => {

@@ -1,9 +1,11 @@
 // A backup, what happens after it, and the restore: what was ended meanwhile stays ended, and consumers that
 // stayed connected see what the service sees. SQLite is restored by the commands. On Postgres, an older state
 // replaces the database under a running server.
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { createAuth } from '@gatehouse/sdk'
@@ -371,6 +374,38 @@ describe.runIf(onSqlite)('backup', () => {
     expect([names().filter((name) => name !== 'elsewhere'), statSync(file).ino]).toEqual(before)
     expect((await server.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
     expect((await runGatehouse(['backup', join(folder, 'good.db')], settings)).code).toBe(0)
+  })
+
+  test('is a file, and takes the place of none but a file: no device, pipe, socket, folder or link to one', async () => {
+    const settings = { DATABASE_URL: (await someDatabase()).url, ...bootstrapAdmin }
+    await startInstance(settings)
+    const folder = someFolder()
+    const server = createServer().listen(join(folder, 'socket'))
+    onTestFinished(() => void server.close())
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    mkdirSync(join(folder, 'folder'))
+    symlinkSync('pipe', join(folder, 'link'))
+    // A device cannot be made without rights, and replacing a real one would break the machine.
+    const before = readdirSync(folder).sort()
+    for (const target of before.map((name) => join(folder, name))) {
+      const { code, stderr } = await runGatehouse(['backup', target, '--force'], settings)
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `gatehouse: ${target} is not a file\n` })
+    }
+    // Nor does a restore read from one, or replace one.
+    const backup = join(someFolder(), 'backup.db')
+    expect((await runGatehouse(['backup', backup], settings)).code).toBe(0)
+    const [pipe, socket] = [join(folder, 'pipe'), join(folder, 'socket')]
+    for (const [source, database, named] of [
+      [socket, settings.DATABASE_URL, socket],
+      [backup, `sqlite:${pipe}`, pipe],
+    ] as const) {
+      const { code, stderr } = await runGatehouse(['restore', source, '--force'], { ...settings, DATABASE_URL: database })
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `gatehouse: ${named} is not a file\n` })
+    }
+    expect(readdirSync(folder).sort()).toEqual(before)
+    expect(lstatSync(join(folder, 'pipe')).isFIFO()).toBe(true)
+    expect(lstatSync(join(folder, 'socket')).isSocket()).toBe(true)
+    expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true)
   })
 
   test('writes a database in use into a file of mode 0600, and replaces none but with --force', async () => {

@@ -8,7 +8,7 @@ import { systemActor } from '../../packages/server/src/resources/audit/record-ev
 import { expectError } from '../support/expect-reply.ts'
 import { buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
-import type { Mail } from '../support/mailbox.ts'
+import { allSent, type Mail } from '../support/mailbox.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { ADMIN_EMAIL, anyLine, buildApp, buildUser, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
@@ -411,6 +411,34 @@ test('a login finds the proven account of two who share an address, whichever po
   const both = await buildApp(service, { registration_namespace: first, read_namespaces: [second], auto_grant_on_signup: true })
   const login = await service.login(email, both.code, { password: IMPORTED })
   expect([login.status, login.body.user?.id]).toEqual([200, owner.id])
+})
+
+test('whoever registers an address cannot have its owner mailed again and again', async () => {
+  const notices = (email: string) => mailbox.mailsTo(email).filter(({ subject }) => !/^Confirm/.test(subject))
+  const email = someEmail()
+  for (let i = 0; i < 6; i += 1) {
+    const token = (await service.register(email, app.code)).body.access_token
+    expect((await service.call('DELETE', '/auth/me', { token, body: { password: PASSWORD } })).status).toBe(204)
+  }
+  await allSent(service)
+  expect(notices(email).map(({ subject }) => subject)).toEqual(Array(3).fill('Your account was deleted'))
+
+  // Nor by changes of one account, until the account is proven.
+  const { user, access_token } = await buildUser(service, app)
+  let [token, password] = [access_token, PASSWORD]
+  const change = async () => {
+    const body = { current_password: password, new_password: `${PASSWORD} ${randomUUID()}` }
+    const reply = await service.call('POST', '/auth/password/change', { token, body })
+    ;[token, password] = [reply.body.access_token, body.new_password]
+  }
+  for (let i = 0; i < 5; i += 1) await change()
+  await enableTwoFactor(service, token)
+  await allSent(service)
+  expect(notices(user.email)).toHaveLength(3 + 1)
+  await markVerified(service, user.id)
+  for (let i = 0; i < 5; i += 1) await change()
+  await allSent(service)
+  expect(notices(user.email)).toHaveLength(3 + 1 + 5)
 })
 
 test('a founder invites once the own address is proven, and not after a click alone', async () => {

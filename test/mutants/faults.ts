@@ -670,7 +670,7 @@ const registration: PlantedFault[] = [
   {
     title: 'an invitation that stays unused admits to an app whose grant follows its policy',
     file: server('resources/sessions/admit.ts'),
-    search: 'invitation?.joined === true',
+    search: 'invitation?.opensSignUp === true',
     replace: 'invitation !== undefined',
     tests: contract('auto-grant-policy'),
   },

@@ -15,6 +15,7 @@ import type { Pool } from '../../packages/server/src/db/handle.ts'
 import { closeDeps, createDeps, type Deps } from '../../packages/server/src/deps.ts'
 import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
 import type { ObservedReply, ReplyObserver } from '../../packages/server/src/http/answer.ts'
+import { inTurn } from '../../packages/server/src/http/connections.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import type { Route } from '../../packages/server/src/http/route.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
@@ -98,7 +99,7 @@ export async function buildService(
     compareWithDeclaration(faults, route, reply)
     notes.add(route, reply)
   }
-  const server = createServer(serverOptions, createHttpApp(deps, { onReply }).callback())
+  const server = createServer(serverOptions, inTurn(createHttpApp(deps, { onReply }).callback()))
   // By default a server closes an idle connection after five seconds. On a busy machine,
   // the next request could already be on its way.
   server.keepAliveTimeout = 0

@@ -6,7 +6,7 @@ import { migrateDatabase } from './db/migrate.ts'
 import { closeDeps, type Deps, withPatientConnection } from './deps.ts'
 import { createSystemAdmin, hasSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
 import { grantAdminApps } from './flows/bootstrap/grant-admin-apps.ts'
-import { answerClientErrors, createServer, gracefulClose } from './http/connections.ts'
+import { answerClientErrors, createServer, gracefulClose, inTurn } from './http/connections.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { isAdministrable } from './resources/users/assert-administrable.ts'
@@ -44,7 +44,7 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   deps.passwords.warmUp()
   await prepareDatabase(deps)
   deps.metrics.watchProcess()
-  const server = createServer(serverOptions, createHttpApp(deps).callback())
+  const server = createServer(serverOptions, inTurn(createHttpApp(deps).callback()))
   answerClientErrors(server)
   const close = gracefulClose(server, graceMs)
   server.headersTimeout = 10_000

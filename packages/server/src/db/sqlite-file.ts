@@ -30,6 +30,7 @@ export function sqliteFileOf(databaseUrl: string): string | undefined {
  */
 export async function backUpFile(source: string, target: string, { force }: { force: boolean }): Promise<void> {
   if (!existsSync(source)) throw new SqliteFileError(`there is no database at ${source}`)
+  assertFile(target)
   assertBesideDatabase(source, target)
   const logs = logSuffixes.map((suffix) => target + suffix)
   const taken = [target, ...logs].find((file) => existsSync(file))
@@ -63,6 +64,15 @@ function assertBesideDatabase(source: string, target: string): void {
         throw new SqliteFileError(`${replaced} is ${file}, a file of the database; back up to another file`)
 }
 
+/**
+ * Throws SqliteFileError for a device, a pipe or a folder: a rename would put a file in its place, and a copy of it may have no
+ * end. A file that does not exist passes.
+ */
+function assertFile(name: string): void {
+  const found = statSync(name, { throwIfNoEntry: false })
+  if (found && !found.isFile()) throw new SqliteFileError(`${name} is not a file`)
+}
+
 /** Compares inodes, so that links and other paths count as the same. A file that does not exist is known by its folder and name. */
 function isSameFile(one: string, other: string): boolean {
   const [a, b] = [one, other].map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }))
@@ -85,6 +95,7 @@ export async function restoreFile(
   { force, prepare }: { force: boolean; prepare: (staging: string) => Promise<void> },
 ): Promise<string | undefined> {
   if (!existsSync(backup)) throw new SqliteFileError(`there is no backup at ${backup}`)
+  for (const name of [backup, target]) assertFile(name)
   if (!force && existsSync(target))
     throw new SqliteFileError(`${target} exists; --force replaces it, and keeps it under another name`)
   await assertUnused(target)

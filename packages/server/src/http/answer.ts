@@ -6,7 +6,16 @@ import { ApiError, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
-import { auditReasonOf, type ParsedBody, prefersHtml, readBody, readLines, readQuery, soundQuery, type UrlEncoded } from './read-request.ts'
+import {
+  auditReasonOf,
+  type ParsedBody,
+  prefersHtml,
+  readBody,
+  readLines,
+  readQuery,
+  soundQuery,
+  type UrlEncoded,
+} from './read-request.ts'
 import { limitOf, type Route, type RouteAuth, type RouteRequest } from './route.ts'
 import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
 import { errorForBrowser, errorOfPage } from './speak/page.ts'

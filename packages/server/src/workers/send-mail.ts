@@ -1,14 +1,17 @@
 import { MailError } from '../adapters/mailer.ts'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
+import { isUnproven } from '../lib/account-record.ts'
+import { noticePurposes } from '../mail/templates.ts'
 import { App } from '../models/app.ts'
 import type { OutboxRow } from '../models/outbox-message.ts'
 import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { findRecipient, prepareMail } from '../resources/mail/prepare-mail.ts'
 import { takeInvitationSlot, takeMailSlot } from '../resources/mail/take-mail-slot.ts'
-import { isTokenPurpose, linkPaths } from '../resources/mail/token-purpose.ts'
+import { isTokenPurpose } from '../resources/mail/token-purpose.ts'
 import type { AttemptOutcome, FailedAttempt } from '../resources/outbox/complete-attempt.ts'
 import { type Attempt, giveBackAttempt } from '../resources/rate-limits/take-attempt.ts'
+import { getUser } from '../resources/users/get-user.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
@@ -28,10 +31,10 @@ const nothingToSend: AttemptOutcome = { result: 'delivered' }
 async function sendMail(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOutcome> {
   const write = await prepareMail(deps, message)
   if (!write) return nothingToSend
-  const isLimited = message.name in linkPaths
-  const slot = isLimited ? await takeSlotFor(deps, message) : undefined
-  if (isLimited && !slot) {
-    if (isTokenPurpose(message.name)) return nothingToSend
+  const takeSlot = await limitOf(deps, message)
+  const slot = await takeSlot?.()
+  if (takeSlot && !slot) {
+    if (message.name !== 'invitation') return nothingToSend
     return { result: 'failed', isFinal: true, error: 'three invitations were sent to this address in 24 hours' }
   }
   try {
@@ -47,8 +50,21 @@ async function sendMail(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOu
   }
 }
 
-function takeSlotFor(deps: Deps<Pool>, { name, destination }: OutboxRow): Promise<Attempt | undefined> {
-  return isTokenPurpose(name) ? takeMailSlot(deps, 'sent', name, destination) : takeInvitationSlot(deps, destination)
+/**
+ * Returns how to take a slot for a mail that a stranger can have sent to an address, or undefined for any other. A stranger who
+ * registered an address can change the account, or register it and delete it, again and again, so its notices are limited until
+ * the account is proven. What the owner of an account must learn is not.
+ */
+async function limitOf(
+  deps: Deps<Pool>,
+  { name, destination, user_id: userId }: OutboxRow,
+): Promise<(() => Promise<Attempt | undefined>) | undefined> {
+  if (name === 'invitation') return () => takeInvitationSlot(deps, destination)
+  const isNotice = noticePurposes.some((purpose) => purpose === name)
+  const isLimited = isNotice
+    ? userId !== null && isUnproven(await getUser(deps, userId))
+    : isTokenPurpose(name) && name !== 'undo_email_change'
+  return isLimited ? () => takeMailSlot(deps, 'sent', name, destination) : undefined
 }
 
 /** Records a mail that was given up, so that an operator finds it in the audit. */

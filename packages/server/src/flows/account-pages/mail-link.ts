@@ -13,9 +13,9 @@ import { verifyEmail } from '../email/verify-email.ts'
 import { resetPassword } from '../password/reset-password.ts'
 import type { ConfirmForm, NewPasswordForm } from './schema.ts'
 
+export { undoEmailChange } from '../email/change-email.ts'
 // These pages do what the API does.
 export { disownEmail } from '../email/verify-email.ts'
-export { undoEmailChange } from '../email/change-email.ts'
 export { confirmDeletion } from '../profile/self.ts'
 
 const minuteMs = 60_000

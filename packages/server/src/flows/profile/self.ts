@@ -12,6 +12,7 @@ import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
+import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { authenticateCaller, callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
 import { lockSelf, membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
@@ -49,10 +50,13 @@ export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Prof
   }
 }
 
+/** How often a user may change the names: each change is audited for good. */
+const profileWrites = { count: 60, seconds: 60 }
+
 /**
  * Changes the names of the caller's account, and returns what `describeSelf` returns. Reads the session again under the lock of
- * the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `token_revoked`, and what
- * `refuseChanged` throws.
+ * the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `rate_limited`,
+ * `token_revoked`, and what `refuseChanged` throws.
  */
 export async function updateSelf(
   deps: Deps<Pool>,
@@ -60,6 +64,7 @@ export async function updateSelf(
   sentBack: SentBack,
   actor: { caller: UserCaller; origin: RequestOrigin },
 ): Promise<Profile> {
+  await takeAttempt(deps, `profile-writes:${actor.caller.userId}`, profileWrites)
   return transaction(deps, async (deps) => {
     const before = await lockSelf(deps, actor.caller)
     if (Object.keys(sentBack).length > 0) {
