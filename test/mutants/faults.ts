@@ -704,7 +704,7 @@ const registration: PlantedFault[] = [
   },
   {
     title: 'each blank line of an import is made a text',
-    file: server('http/request-lines.ts'),
+    file: server('http/read-request.ts'),
     search: 'if (byte === newline) {',
     replace: 'if (byte === newline && !blank.test(bytes.subarray(start, at).toString())) {',
     tests: contract('input-sizes'),
