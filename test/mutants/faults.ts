@@ -472,14 +472,14 @@ const login: PlantedFault[] = [
   },
   {
     title: 'access is asked for with an address that nobody has verified',
-    file: server('resources/grants/open-request.ts'),
+    file: server('resources/grants/requests.ts'),
     search: 'if (!hasProvenAddress(user))',
     replace: 'if (user.email === null)',
     tests: contract('access-requests'),
   },
   {
     title: 'a request for access that has been decided is decided again',
-    file: server('resources/grants/decide-request.ts'),
+    file: server('resources/grants/requests.ts'),
     search: "status !== 'open'",
     replace: 'status === undefined',
     tests: contract('access-requests'),

@@ -16,9 +16,8 @@ import { findLinkedUser } from '../../resources/identities/identities.ts'
 import { isGooglePreset } from '../../resources/sso-providers/change-provider.ts'
 import { assertServesApp, findEnabledProvider, findKeptProvider } from '../../resources/sso-providers/get-provider.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { listGlobalRoles } from '../../resources/users/list-global-roles.ts'
+import { BASE_ROLE, listGlobalRoles } from '../../resources/users/global-roles.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { BASE_ROLE } from '../../resources/users/resolve-global-roles.ts'
 
 /** How long a user may take at the provider. */
 export const answerWithinMs = 10 * 60 * 1_000

@@ -12,9 +12,8 @@ import { dropMailTokens } from '../mail/drop-login-tokens.ts'
 import { lockOrganizationsOf, removeMemberships } from '../organizations/remove-memberships.ts'
 import { raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { clearSecondFactor } from '../second-factors/remove-second-factor.ts'
-import { listGlobalRoles } from '../users/list-global-roles.ts'
+import { BASE_ROLE, listGlobalRoles } from '../users/global-roles.ts'
 import type { ClaimableAccount, PooledUser } from '../users/present.ts'
-import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 
 /** An account to claim, and the values that replace what it loses. */
 export interface AccountClaim {

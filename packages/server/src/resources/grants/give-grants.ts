@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import type { Tx } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
@@ -7,13 +8,17 @@ import { type Actor, actorIdOf } from '../../lib/caller.ts'
 import { grantStateAt } from '../../lib/grant-state.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
+import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
+import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { raiseAccessFloor } from '../revocations/end-tokens.ts'
-import { assertAdministrableWithout } from '../users/assert-administrable.ts'
+import { assertAdministrableWithout, lockAdministrationOf } from '../users/assert-administrable.ts'
+import { findUsersByRef } from '../users/find-users-by-ref.ts'
+import { getUser, lockUser } from '../users/get-user.ts'
 import { closeRequests } from './close-requests.ts'
 import { type GrantRow, presentGrant } from './present.ts'
-import type { GrantInput, givenGrant } from './schema.ts'
+import type { bulkGrantBody, bulkGrantItem, GrantInput, givenGrant } from './schema.ts'
 
 /** The shortest grant. A login takes some time: if the grant were shorter, its tokens would be dead when they arrive. */
 const shortestMs = 5_000
@@ -100,4 +105,60 @@ async function grantsByUser(deps: Deps, app: { id: string }, users: readonly { i
 
 function idsOf(users: readonly { id: string }[]): string[] {
   return users.map(({ id }) => id)
+}
+
+/** Grants one user access to an app. Throws `not_found`, `validation_failed`. */
+export async function giveGrant(
+  deps: Deps<Tx>,
+  { userId, appRef, ...input }: { userId: string; appRef: string } & GrantInput,
+  actor: Actor,
+): Promise<GrantOutcome> {
+  const { id } = await lockUser(deps, userId)
+  if (input.expires_at != null) await lockAdministrationOf(deps, id)
+  const app = await getKeptApp(deps, appRef)
+  const [given] = await giveGrants(deps, { users: [await getUser(deps, id)], app, ...input }, actor)
+  return given!
+}
+
+/** Grants a user access to an app. Throws `not_found`, `validation_failed`. */
+export async function putGrant(
+  deps: Deps<Pool>,
+  input: { userId: string; appRef: string } & GrantInput,
+  actor: Actor,
+): Promise<GrantOutcome> {
+  return transaction(deps, (deps) => giveGrant(deps, input, actor))
+}
+
+type Item = z.output<typeof bulkGrantItem>
+
+/**
+ * Grants many users access to an app, in one transaction. A name that matches no single user becomes a failed item in the answer
+ * and does not stop the others. The items are in the order of the names; a user who is named twice is `unchanged` the second
+ * time. Throws `not_found` for the app, and `validation_failed`.
+ */
+export async function putGrants(
+  deps: Deps<Pool>,
+  { appRef, users: names, ...input }: { appRef: string } & z.output<typeof bulkGrantBody>,
+  actor: Actor,
+): Promise<Item[]> {
+  return transaction(deps, async (deps) => {
+    const found = await findUsersByRef(deps, names)
+    const ids = [...found.values()].flatMap((user) => ('id' in user ? [user.id] : []))
+    // Lock all users before the app and before the first change, in one fixed order, so that concurrent calls cannot deadlock.
+    await User.lockAll(deps.db, ids)
+    if (input.expires_at != null) await lockAdministrationOf(deps, ...ids)
+    const app = await getKeptApp(deps, appRef)
+    // Read the users again under the lock: one may have been deleted meanwhile.
+    const users = await User.listByIds(deps.db, ids)
+    const given = await giveGrants(deps, { users, app, ...input }, actor)
+    const answers = new Map(users.map(({ id }, index) => [id, given[index]!]))
+    return names.map((user): Item => {
+      const named = found.get(user)!
+      if (!('id' in named)) return { user, outcome: 'failed', ...named }
+      const answer = answers.get(named.id)
+      if (!answer) return { user, outcome: 'failed', code: 'user_not_found', message: `no user matches ${user}` }
+      answers.set(named.id, { ...answer, outcome: 'unchanged' })
+      return { user, ...answer }
+    })
+  })
 }

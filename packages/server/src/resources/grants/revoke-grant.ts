@@ -1,16 +1,16 @@
 import type { z } from 'zod'
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { getApp } from '../apps/get-app.ts'
+import { recordEvents } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { assertAdministrableWithout, lockAdministrationOf } from '../users/assert-administrable.ts'
 import { lockUser } from '../users/get-user.ts'
-import { presentGrant } from './present.ts'
-import { recordRevocations } from './record-revocations.ts'
+import { type GrantRow, presentGrant } from './present.ts'
 import type { grantRecord } from './schema.ts'
 
 /**
@@ -33,4 +33,26 @@ export async function revokeGrant(
     await raiseTokenVersion(deps, { userId: user.id, appId: app.id, reason: 'grant_revoked' })
     return presentGrant(revoked, app.code, deps.clock())
   })
+}
+
+/** Audits grants that have just been revoked, with what was taken: its end tells whether it may be given back. */
+export async function recordRevocations(
+  deps: Deps<Tx>,
+  revoked: readonly { grant: GrantRow; appCode: string }[],
+  actor: Actor,
+): Promise<void> {
+  const now = deps.clock()
+  await recordEvents(
+    deps,
+    revoked.map(({ grant, appCode }) => ({
+      event: 'grant.revoked',
+      actor,
+      userId: grant.user_id,
+      appId: grant.app_id,
+      details: {
+        before: presentGrant({ ...grant, status: 'active', revoked_at: null }, appCode, now),
+        after: presentGrant(grant, appCode, now),
+      },
+    })),
+  )
 }

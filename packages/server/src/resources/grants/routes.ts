@@ -1,11 +1,8 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { approveRequest } from './approve-request.ts'
-import { denyRequest } from './deny-request.ts'
+import { putGrant, putGrants } from './give-grants.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
-import { listRequests } from './list-requests.ts'
 import { presentRequest } from './present.ts'
-import { putGrant } from './put-grant.ts'
-import { putGrants } from './put-grants.ts'
+import { approveRequest, denyRequest, listRequests } from './requests.ts'
 import { revokeGrant } from './revoke-grant.ts'
 import {
   accessRequestPage,

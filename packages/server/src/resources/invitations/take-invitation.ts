@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import type { UserCaller } from '../../lib/caller.ts'
-import { limitUser } from '../rate-limits/limit-user.ts'
 import { type Attempt, takeAttempts } from '../rate-limits/take-attempt.ts'
+import { limitUser } from '../rate-limits/take-by-address.ts'
 import { getUser } from '../users/get-user.ts'
 
 /**

@@ -1,10 +1,11 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import type { UserCaller } from '../../lib/caller.ts'
 import { addressKey, networkOf } from '../../lib/client-address.ts'
 import type { Attempt, AttemptLimit } from '../../lib/rate-limit.ts'
 import { RateLimit } from '../../models/rate-limit.ts'
-import { takeAttempts } from './take-attempt.ts'
+import { takeAttempt, takeAttempts } from './take-attempt.ts'
 
 /**
  * Providers give a customer a /64 or a whole /48, which holds 65,536 of them. All of a /48 together may try this many times as
@@ -34,4 +35,9 @@ function keysOf({ config }: Deps, counted: CountedByAddress, ip: string): [strin
   const site = networkOf(ip, 48)
   const own: [string, AttemptLimit | null] = [`${counted}:${addressKey(ip)}`, limit]
   return site === ip ? [own] : [own, [`${counted}:${site}`, limit && { ...limit, count: limit.count * siteFactor }]]
+}
+
+/** Limits calls that hash a password or send mail, so that a stolen token cannot cause many of them. Throws `rate_limited`. */
+export async function limitUser(deps: Deps<Pool>, caller: Pick<UserCaller, 'userId'>): Promise<void> {
+  await takeAttempt(deps, `user:${caller.userId}`, deps.config.userLimit)
 }

@@ -1,15 +1,17 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { fieldError } from '../../errors.ts'
+import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/end-tokens.ts'
+import { assertAdministrable } from '../users/assert-administrable.ts'
 import { assertProven } from '../users/assert-proven.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import type { HeldRole } from './list-user-roles.ts'
+import type { HeldRole } from './get-role.ts'
 
 /** Roles that open everything. An unproven account never gets one, because a stranger may have registered it. */
 const platformRoles = ['system_admin', 'super_admin']
@@ -46,4 +48,26 @@ async function getGlobalRole(deps: Deps<Tx>, code: string): Promise<Role> {
   if (!role) throw fieldError('role_code', 'invalid_value', 'unknown role')
   if (role.scope !== 'global') throw fieldError('role_code', 'invalid_value', 'must be a global role')
   return role
+}
+
+/**
+ * Takes a global role from a user. Access tokens that carry it die, and the next refresh brings one without it. Throws
+ * `not_found`, also if the user does not hold the role, and `last_system_admin`.
+ */
+export async function unassignRole(deps: Deps<Pool>, input: { userId: string; roleCode: string }, actor: Actor): Promise<void> {
+  const { userId, roleCode } = input
+  await transaction(deps, async (deps) => {
+    await lockUser(deps, userId)
+    const isRemoved = await UserRole.delete(deps.db, { user_id: userId, role_code: roleCode })
+    if (!isRemoved) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
+    if (roleCode === 'system_admin') await assertAdministrable(deps)
+    await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })
+    await raiseAccessFloor(deps, userId)
+  })
+}
+
+/** Organizations cannot give global roles. Throws `validation_failed`. */
+export function assertAssignable(scope: Role['scope'], assignableBy: Role['assignable_by']): void {
+  if (scope === 'global' && assignableBy === 'org_admin')
+    throw fieldError('assignable_by', 'invalid_value', 'must be system_admin for a global role')
 }

@@ -9,8 +9,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { type TokenSizeWarning, tokenSizeMember, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { resolvePermissionIds } from '../permissions/resolve-permission-ids.ts'
-import { getRoleForChange } from './get-role.ts'
-import { type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './list-role-permissions.ts'
+import { getRoleForChange, type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './get-role.ts'
 
 /** The permissions that a role holds now, and warnings for the caller. */
 export interface ChangedPermissions {

@@ -1,11 +1,7 @@
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
-import { assignRole } from './assign-role.ts'
-import { createRole } from './create-role.ts'
-import { deleteRole } from './delete-role.ts'
-import { getRole } from './get-role.ts'
-import { listRolePermissions } from './list-role-permissions.ts'
-import { listRoles } from './list-roles.ts'
-import { listUserRoles } from './list-user-roles.ts'
+import { assignRole, unassignRole } from './assign-role.ts'
+import { createRole, deleteRole, updateRole } from './change-role.ts'
+import { getRole, listRolePermissions, listRoles, listUserRoles } from './get-role.ts'
 import { presentGivenRole, presentRole, presentUserRole } from './present.ts'
 import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './replace-role-permissions.ts'
 import {
@@ -25,8 +21,6 @@ import {
   userRoleList,
   userRoleParams,
 } from './schema.ts'
-import { unassignRole } from './unassign-role.ts'
-import { updateRole } from './update-role.ts'
 
 const tag = 'Roles'
 /** Enough for 5,000 codes of any length. */

@@ -19,10 +19,10 @@ import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState, type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 import { type Overrides, provisionUser } from '../grants/provision-user.ts'
 import { lockUserRow } from '../users/get-user.ts'
+import { BASE_ROLE } from '../users/global-roles.ts'
 import type { NewAccount } from '../users/insert-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
-import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 import { type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
 
 /** A user who has proven who they are and asks for tokens. */

@@ -10,8 +10,8 @@ import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
+import { BASE_ROLE } from '../users/global-roles.ts'
 import type { ClaimableAccount } from '../users/present.ts'
-import { BASE_ROLE } from '../users/resolve-global-roles.ts'
 import type { ImportedUser } from './schema.ts'
 
 /** The outcome of a line; an object is an error. */

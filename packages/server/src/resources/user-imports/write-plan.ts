@@ -10,7 +10,7 @@ import { UserRole, type UserRoleRow } from '../../models/user-role.ts'
 import { type AccountClaim, claimAccounts } from '../account-claims/claim-accounts.ts'
 import { type NewAuditEvent, recordEvents } from '../audit/record-event.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
-import { assignedRoles } from '../users/assigned-roles.ts'
+import { assignedRoles } from '../users/global-roles.ts'
 import type { ImportPlan, PlannedUser } from './import-plan.ts'
 import type { ImportedUser } from './schema.ts'
 

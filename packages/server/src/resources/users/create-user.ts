@@ -7,11 +7,10 @@ import type { Actor } from '../../lib/caller.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { assertEmailFree } from './assert-email-free.ts'
-import { assignedRoles } from './assigned-roles.ts'
 import { describeUser } from './describe-user.ts'
+import { assignedRoles, resolveGlobalRoles } from './global-roles.ts'
 import { hashNewPassword } from './hash-new-password.ts'
 import { insertUser } from './insert-user.ts'
-import { resolveGlobalRoles } from './resolve-global-roles.ts'
 import type { CreateUserInput, userDetail } from './schema.ts'
 
 /**

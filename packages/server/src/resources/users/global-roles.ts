@@ -1,7 +1,10 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { type FieldError, validationFailed } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
 import { Role } from '../../models/role.ts'
+import { UserRole } from '../../models/user-role.ts'
+import type { NewAuditEvent } from '../audit/record-event.ts'
 
 /** The role that every user holds. */
 export const BASE_ROLE = 'base_user'
@@ -20,4 +23,16 @@ export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[
   })
   if (errors.length > 0) throw validationFailed(errors)
   return [...new Set([BASE_ROLE, ...codes])]
+}
+
+/** The codes of a user's global roles, by name. */
+export async function listGlobalRoles(deps: Deps, userId: string): Promise<string[]> {
+  return UserRole.listCodes(deps.db, userId)
+}
+
+/** The audit events of the roles that a user is made with or gains. `base_user` has no event, because every user holds it. */
+export function assignedRoles(userId: string, roles: Iterable<string>, actor: Actor): NewAuditEvent[] {
+  return [...roles]
+    .filter((role) => role !== BASE_ROLE)
+    .map((role_code) => ({ event: 'role.assigned', actor, userId, details: { role_code } }))
 }

@@ -5,18 +5,23 @@ import { ApiError } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { newId } from '../../lib/uuid.ts'
 import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
 import type { App } from '../../models/app.ts'
 import { User } from '../../models/user.ts'
 import { autoGrants } from '../apps/check-policy.ts'
+import { getApp } from '../apps/get-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addMail } from '../mail/add-mail.ts'
 import type { RequestPayload } from '../mail/token-purpose.ts'
-import { getUser, lockUserRow } from '../users/get-user.ts'
+import { lockAdministrationOf } from '../users/assert-administrable.ts'
+import { getUser, lockUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import { getRequest } from './decide-request.ts'
+import { closeRequests } from './close-requests.ts'
 import { findGrantState } from './find-grant-state.ts'
+import { giveGrant } from './give-grants.ts'
+import type { GrantInput } from './schema.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -89,4 +94,70 @@ async function tellAdmins(deps: Deps<Tx>, request: { id: string; app_id: string 
   const admins = await User.listActiveHolders(deps.db, SYSTEM_ADMIN)
   for (const { id, email } of admins.slice(0, MOST_TOLD))
     await addMail(deps, { name: 'access_requested', app_id: request.app_id, user_id: id, destination: email }, payload)
+}
+
+/** The access requests, newest first. Throws `not_found` if the app does not exist. */
+export async function listRequests(
+  deps: Deps,
+  {
+    status,
+    app,
+    user_id,
+  }: { status?: AccessRequest['status'] | undefined; app?: string | undefined; user_id?: string | undefined },
+  request: PageRequest,
+): Promise<Page<FullRequest>> {
+  const appId = app === undefined ? undefined : (await getApp(deps, app)).id
+  const filter = { ...(status && { status }), ...(appId && { app_id: appId }), ...(user_id && { user_id }) }
+  return AccessRequest.list(deps.db, filter, request)
+}
+
+/**
+ * Decides an open request. If several admins decide at once, one decision wins. `carryOut` must close the request. Throws
+ * `not_found`, `access_request_decided`, and what `carryOut` throws.
+ */
+export async function decideRequest(
+  deps: Deps<Pool>,
+  id: string,
+  carryOut: (deps: Deps<Tx>, request: FullRequest) => Promise<void>,
+): Promise<FullRequest> {
+  return transaction(deps, async (deps) => {
+    const request = await getRequest(deps, id)
+    // Lock the user before the request, in the same order as giving a grant.
+    await lockUser(deps, request.user_id)
+    await lockAdministrationOf(deps, request.user_id)
+    const status = await AccessRequest.findStatusForUpdate(deps.db, id)
+    if (status !== 'open') throw new ApiError('access_request_decided')
+    await carryOut(deps, request)
+    return getRequest(deps, id)
+  })
+}
+
+/** Throws `not_found`. */
+export async function getRequest(deps: Deps, id: string): Promise<FullRequest> {
+  const request = await AccessRequest.find(deps.db, { id })
+  if (!request) throw new ApiError('not_found', { detail: 'No access request has this id' })
+  return request
+}
+
+/**
+ * Grants the user of a request access to the app, by the rules of any other grant. Throws what `decideRequest` throws, and
+ * `validation_failed`.
+ */
+export async function approveRequest(deps: Deps<Pool>, id: string, input: GrantInput, actor: Actor): Promise<FullRequest> {
+  return decideRequest(deps, id, async (deps, { user_id, app_id }) => {
+    // Giving the grant also closes the open request.
+    await giveGrant(deps, { userId: user_id, appRef: app_id, ...input }, actor)
+  })
+}
+
+/** Denies a request. The user sees the reason. Throws what `decideRequest` throws. */
+export async function denyRequest(
+  deps: Deps<Pool>,
+  id: string,
+  { reason = null }: { reason?: string | null | undefined },
+  actor: Actor,
+): Promise<FullRequest> {
+  return decideRequest(deps, id, (deps, { user, app }) =>
+    closeRequests(deps, { app, users: [user], status: 'denied', reason }, actor),
+  )
 }
