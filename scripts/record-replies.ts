@@ -9,11 +9,10 @@
 // `--keep FOLDER` keeps the records without masks, and `npm run record -- FILE --from FOLDER` writes FILE from them again, so that
 // you need not run the tests to change a mask.
 import { hash } from 'node:crypto'
-import { createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { startVitest } from 'vitest/node'
 import { compileCache } from '../test/support/compile-cache.ts'
@@ -72,10 +71,12 @@ async function record(words: readonly string[], folder: string): Promise<void> {
   await vitest.close()
 }
 
-async function write(file: string, folder: string): Promise<void> {
+function write(file: string, folder: string): void {
   const recording: Recording = new Map()
+  // `readline` would also end a line at U+2028, which a body may contain.
   for (const name of readdirSync(folder))
-    for await (const text of createInterface(createReadStream(join(folder, name)))) {
+    for (const text of readFileSync(join(folder, name), 'utf8').split('\n')) {
+      if (text === '') continue
       const recorded: Recorded = JSON.parse(text)
       const lines = recording.get(recorded.test) ?? new Map<string, number>()
       recording.set(recorded.test, lines)
@@ -137,10 +138,10 @@ if (file === undefined || (values.compare && words.length === 0)) {
   console.error(`${differing} lines differ`)
   if (differing > 0) process.exitCode = 1
 } else if (values.from !== undefined) {
-  await write(file, values.from)
+  write(file, values.from)
 } else {
   const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'gatehouse-record-'))
   await record(words, folder)
-  await write(file, folder)
+  write(file, folder)
   if (values.keep === undefined) rmSync(folder, { recursive: true, force: true })
 }

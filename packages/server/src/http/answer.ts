@@ -6,6 +6,7 @@ import { ApiError, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
+import { countRefusal, limitOf } from './limits.ts'
 import {
   auditReasonOf,
   type ParsedBody,
@@ -16,11 +17,11 @@ import {
   soundQuery,
   type UrlEncoded,
 } from './read-request.ts'
-import { limitOf, type Route, type RouteAuth, type RouteRequest } from './route.ts'
+import type { Route, RouteAuth, RouteRequest } from './route.ts'
 import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
 import { errorForBrowser, errorOfPage } from './speak/page.ts'
 import { validate } from './validate.ts'
-import { type CallerOptions, countRefusal, type KnownCaller, whoCalls } from './who-calls.ts'
+import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
 
 export interface AnswerOptions extends CallerOptions {
   rehearse: Rehearse

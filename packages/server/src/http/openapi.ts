@@ -9,7 +9,8 @@ import {
 import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf, wordOf } from '../errors.ts'
 import { keysOf } from '../lib/keys-of.ts'
 import { version } from '../lib/version.ts'
-import { impliedErrors, ok, type Route, route } from './route.ts'
+import { limitOf } from './limits.ts'
+import { ok, type Route, route } from './route.ts'
 
 const fieldErrorRecord = z.object({
   path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
@@ -201,4 +202,20 @@ function bodyOf(codes: readonly ErrorCode[]): z.ZodType {
   if (own.length === 0) return errorRecord
   const [only] = own
   return only && codes.length === 1 ? only : z.union([errorRecord, ...own])
+}
+
+/** The codes that any route of this kind may answer with, besides its own. */
+export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
+  // Every route may answer `validation_failed`, because those that cannot be rehearsed refuse `dry_run`.
+  const codes: ErrorCode[] = ['validation_failed', ...(declared.offline ? [] : (['unavailable'] as const))]
+  if (declared.params) codes.push('not_found')
+  if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
+  if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
+  // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
+  if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
+  if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
+  if (limitOf(declared)) codes.push('rate_limited')
+  if (declared.scope) codes.push('scope_required')
+  if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
+  return codes
 }

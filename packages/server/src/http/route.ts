@@ -207,29 +207,3 @@ export function accepted(): Reply {
 export function noContent(): Reply {
   return { status: 204 }
 }
-
-/** What AUTH_RATE_LIMIT_IP counts of a route. Undefined if nothing. */
-export function limitOf({ limit, speaks, method, auth }: Pick<Route, 'limit' | 'speaks' | 'method' | 'auth'>): Route['limit'] {
-  return limit ?? (speaks === 'oauth' ? 'strangers' : method === 'POST' && auth === 'public' ? 'calls' : undefined)
-}
-
-/** Whether pages of other origins may call a route. */
-export function isOpenToBrowsers({ cors, speaks, method, auth }: Route): boolean {
-  return cors ?? (speaks !== 'page' && (auth === 'user' || (auth === 'public' && method === 'POST')))
-}
-
-/** The codes that any route of this kind may answer with, besides its own. */
-export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
-  // Every route may answer `validation_failed`, because those that cannot be rehearsed refuse `dry_run`.
-  const codes: ErrorCode[] = ['validation_failed', ...(declared.offline ? [] : (['unavailable'] as const))]
-  if (declared.params) codes.push('not_found')
-  if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
-  if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
-  // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
-  if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
-  if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
-  if (limitOf(declared)) codes.push('rate_limited')
-  if (declared.scope) codes.push('scope_required')
-  if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')
-  return codes
-}

@@ -6,8 +6,9 @@ import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
 import { isSoundText } from '../lib/json.ts'
 import { type AnswerOptions, answer } from './answer.ts'
+import { createCors, isOpenToBrowsers } from './cors.ts'
 import { naming } from './observe.ts'
-import { isOpenToBrowsers, type Route } from './route.ts'
+import type { Route } from './route.ts'
 
 // Loads the CommonJS build. The other build imports `node:http`; `http/connections.ts` says what that costs.
 const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
@@ -61,8 +62,8 @@ function placesOf(mounts: readonly Mount[]): Place[] {
       const pattern = prefix + route.path
       const place = places.get(pattern) ?? { pattern, routes: new Map(), isOpen: false }
       places.set(pattern, place)
-      place.routes.set(route.method, route)
       if (route.method === 'GET' && !route.navigation) place.routes.set('HEAD', route)
+      place.routes.set(route.method, route)
       place.isOpen ||= isOpenToBrowsers(route)
     }
   }
@@ -90,29 +91,4 @@ function refuseSecondAuthorization(ctx: Context): void {
   // `rawHeaders` alternates names and values. `headers` keeps one of two, and `headersDistinct` would copy every header.
   const sent = ctx.req.rawHeaders.filter((text, index) => index % 2 === 0 && isAuthorization.test(text))
   if (sent.length > 1) throw fieldError('authorization', 'invalid_value', 'must be sent once')
-}
-
-const preflightSeconds = 600
-const anyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-
-/**
- * CORS for browsers: `*` unless AUTH_CORS_ORIGINS narrows it. The service uses no cookies, so it allows no credentials. Answers a
- * preflight with the methods of its path, and puts the headers on every other answer, errors too.
- */
-function createCors({ config }: Deps): (ctx: Context, methods: string[] | undefined) => 'answered' | undefined {
-  const origins = config.corsOrigins
-  const anyOrigin = origins.includes('*')
-  return (ctx, methods = anyMethod) => {
-    const origin = ctx.get('Origin')
-    if (!anyOrigin) ctx.vary('Origin')
-    if (!anyOrigin && !origins.includes(origin)) return undefined
-    ctx.set('Access-Control-Allow-Origin', anyOrigin ? '*' : origin)
-    ctx.set('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate')
-    if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return undefined
-    ctx.set('Access-Control-Allow-Methods', methods.join(', '))
-    ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id')
-    ctx.set('Access-Control-Max-Age', String(preflightSeconds))
-    ctx.status = 204
-    return 'answered'
-  }
 }

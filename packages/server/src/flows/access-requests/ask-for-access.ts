@@ -11,7 +11,7 @@ import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { withAttempt } from '../sign-in/attempt.ts'
 import { type PasswordLogin, passwordAttempt, verifyPassword } from '../sign-in/login.ts'
-import { checkSecondFactor } from '../sign-in/proof.ts'
+import { checkSecondFactor } from '../sign-in/second-factor.ts'
 import type { ownAccessRequest } from './schema.ts'
 
 /**

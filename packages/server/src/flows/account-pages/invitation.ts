@@ -5,7 +5,7 @@ import { html, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { App } from '../../models/app.ts'
 import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
-import { getOpenInvitation } from '../../resources/invitations/get-open-invitation.ts'
+import { getOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { logout } from '../refresh/refresh.ts'
 import { register } from '../registration/register.ts'
 import {

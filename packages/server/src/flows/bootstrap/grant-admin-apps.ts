@@ -11,7 +11,7 @@ import { UserApp } from '../../models/user-app.ts'
 import { UserRole } from '../../models/user-role.ts'
 import { systemActor } from '../../resources/audit/record-event.ts'
 import { giveGrants } from '../../resources/grants/give-grants.ts'
-import { isAdministrable } from '../../resources/users/assert-administrable.ts'
+import { isAdministrable } from '../../resources/users/last-system-admin.ts'
 import { userOf } from '../../resources/users/present.ts'
 
 /**

@@ -13,11 +13,10 @@ import { lockOrganizationsOf, removeMemberships } from '../../resources/organiza
 import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { removeServiceAccount } from '../../resources/service-accounts/delete-service-account.ts'
 import { listKnownTo } from '../../resources/service-accounts/list-known-to.ts'
-import { changeUser } from '../../resources/users/change-user.ts'
 import { listGlobalRoles } from '../../resources/users/global-roles.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
-import { applyChanges } from '../../resources/users/update-user.ts'
+import { applyChanges, changeUser } from '../../resources/users/update-user.ts'
 import type { OffboardUserInput, offboarding } from './schema.ts'
 
 type Offboarding = z.output<typeof offboarding>

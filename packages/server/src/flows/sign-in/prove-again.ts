@@ -16,7 +16,7 @@ import { getUser } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { byPassword, bySession, withAttempt } from './attempt.ts'
 import { verifyPassword } from './login.ts'
-import { checkSecondFactor } from './proof.ts'
+import { checkSecondFactor } from './second-factor.ts'
 
 /** The error codes that routes declare if they call `requireFreshProof`. */
 export const proofErrors = [

@@ -15,7 +15,6 @@ import { lockSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { recording, recordingLoginFailure } from '../sign-in/attempt.ts'
 import {
   type Exchange,
-  findMatchedUser,
   getAnsweredLogin,
   getProviderOf,
   invalidCode,
@@ -23,6 +22,7 @@ import {
   lockSubject,
   spendCode,
 } from './exchange.ts'
+import { findMatchedUser } from './find-matched-user.ts'
 import { logInMatchedUser } from './log-in-matched-user.ts'
 import { registerNewUser } from './register-new-user.ts'
 import type { ExchangeInput } from './schema.ts'

@@ -15,7 +15,8 @@ import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts
 import { enter } from '../sign-in/enter.ts'
 import { firstFactor, passSecondFactor, proofOfClaimed } from '../sign-in/proof.ts'
 import type { Exchange } from './exchange.ts'
-import { findMatchedUser, keepProviderOf, lockSubject, type MatchedUser, spendCode } from './exchange.ts'
+import { keepProviderOf, lockSubject, spendCode } from './exchange.ts'
+import { findMatchedUser, type MatchedUser } from './find-matched-user.ts'
 
 /**
  * Logs in a user whom a provider vouches for, and links the two if they are not linked yet. Linking by e-mail verifies the

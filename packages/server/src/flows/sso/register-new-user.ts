@@ -10,7 +10,8 @@ import { recordingLoginFailure } from '../sign-in/attempt.ts'
 import { createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
 import { enter } from '../sign-in/enter.ts'
 import type { Exchange } from './exchange.ts'
-import { findMatchedUser, isTrustedAddress, keepProviderOf, lockSubject, spendCode } from './exchange.ts'
+import { keepProviderOf, lockSubject, spendCode } from './exchange.ts'
+import { findMatchedUser, isTrustedAddress } from './find-matched-user.ts'
 
 /**
  * Registers a user whom a provider vouches for, like any registration but without a password. If the app does not grant on

@@ -13,8 +13,8 @@ import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-a
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
 import { lockSelf } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
-import { seedContext } from '../sign-in/proof.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
+import { seedContext } from '../sign-in/second-factor.ts'
 import type { ActivateInput, DisableInput, RecoveryCodesAnswer, SetUpAnswer, SetUpInput } from './schema.ts'
 
 /**

@@ -9,7 +9,7 @@ import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { endAccessOfApp } from '../revocations/end-tokens.ts'
-import { assertAdministrable, lockAdministration } from '../users/assert-administrable.ts'
+import { assertAdministrable, lockAdministration } from '../users/last-system-admin.ts'
 import { getAppForUpdate } from './get-app.ts'
 import { presentApp } from './present.ts'
 

@@ -1,8 +1,10 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { Invitation } from '../../models/invitation.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { type FullInvitation, Invitation } from '../../models/invitation.ts'
 import { type Governed, getGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { presentInvitation } from './present.ts'
 import type { invitationRecord } from './schema.ts'
@@ -18,4 +20,15 @@ export async function listInvitations(
   const { items, nextCursor } = await Invitation.listPage(deps.db, id, request)
   const now = deps.clock()
   return { items: items.map((invitation) => presentInvitation(invitation, now)), nextCursor }
+}
+
+/** The invitation of a token with its app and organization. Throws `invalid_invitation` when it is unknown, expired or spent. */
+export async function getOpenInvitation(deps: Deps, token: string): Promise<FullInvitation> {
+  const invitation = await Invitation.findOpen(deps.db, { token_hash: hashOpaqueToken(token) }, deps.clock())
+  if (!invitation) throw invalidInvitation()
+  return invitation
+}
+
+export function invalidInvitation(): ApiError {
+  return new ApiError('invalid_invitation', { detail: 'The invitation is unknown, expired, used or for another address' })
 }

@@ -19,8 +19,8 @@ import {
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
 import { findMembership, getMembership, type StoredMembership } from './get-organization.ts'
+import { validateMemberRoles } from './member-roles.ts'
 import type { Member } from './present.ts'
-import { validateMemberRoles } from './validate-member-roles.ts'
 
 /**
  * Makes a user a member with exactly these roles, or replaces the roles of a member. An org_admin can only replace roles: a user

@@ -16,7 +16,7 @@ import {
   lockGovernedOrganization,
 } from './get-governed-organization.ts'
 import { findMembership, getMembership, lockOrganization, type StoredMembership } from './get-organization.ts'
-import { assertRolesTakeable } from './validate-member-roles.ts'
+import { assertRolesTakeable } from './member-roles.ts'
 
 /**
  * Ends a membership. Access tokens with this organization are dead, and a refresh with it is refused. Any member may leave.

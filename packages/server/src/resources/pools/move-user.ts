@@ -5,11 +5,11 @@ import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { raiseTokenVersion } from '../revocations/end-tokens.ts'
-import { assertAdministrableWithout } from '../users/assert-administrable.ts'
 import { assertEmailFree } from '../users/assert-email-free.ts'
-import { changeUser } from '../users/change-user.ts'
 import { getUser } from '../users/get-user.ts'
+import { assertAdministrableWithout } from '../users/last-system-admin.ts'
 import type { PooledUser } from '../users/present.ts'
+import { changeUser } from '../users/update-user.ts'
 import { presentPools } from './present.ts'
 
 /**

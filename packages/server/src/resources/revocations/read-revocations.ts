@@ -16,7 +16,7 @@ export interface FeedPage {
 
 /**
  * The revocations after a cursor for the consumers of an app, in the order of their cursors; all live ones without a cursor. Rows
- * become visible in that order (`record-revocation.ts`), so no row below the newest cursor can appear later.
+ * become visible in that order (`Revocation.write`), so no row below the newest cursor can appear later.
  */
 export async function readRevocations(
   deps: Deps,

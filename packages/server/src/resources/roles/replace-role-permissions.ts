@@ -8,7 +8,7 @@ import { RolePermission } from '../../models/role-permission.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { type TokenSizeWarning, tokenSizeMember, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
-import { resolvePermissionIds } from '../permissions/resolve-permission-ids.ts'
+import { resolvePermissionIds } from '../permissions/list-permissions.ts'
 import { getRoleForChange, type HeldPermission, HOLDER_OF_ALL, listRolePermissions } from './get-role.ts'
 
 /** The permissions that a role holds now, and warnings for the caller. */

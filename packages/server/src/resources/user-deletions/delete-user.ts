@@ -17,9 +17,9 @@ import { denyRequestsOf } from '../grants/close-requests.ts'
 import { forgetFailures } from '../lockouts/lockouts.ts'
 import { lockOrganization } from '../organizations/get-organization.ts'
 import { raiseTokenVersion } from '../revocations/end-tokens.ts'
-import { assertAdministrable, holdsAdminRole, lockAdministration } from '../users/assert-administrable.ts'
 import { describeUser } from '../users/describe-user.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
+import { assertAdministrable, holdsAdminRole, lockAdministration } from '../users/last-system-admin.ts'
 import { eraseUser } from './erase-user.ts'
 
 /**

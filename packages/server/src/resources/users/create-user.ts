@@ -3,13 +3,15 @@ import type { Pool } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
+import { passwordFault } from '../../lib/password-policy.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { assertEmailFree } from './assert-email-free.ts'
 import { describeUser } from './describe-user.ts'
 import { assignedRoles, resolveGlobalRoles } from './global-roles.ts'
-import { hashNewPassword } from './hash-new-password.ts'
 import { insertUser } from './insert-user.ts'
 import type { CreateUserInput, userDetail } from './schema.ts'
 
@@ -40,4 +42,11 @@ export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor
     await recordEvents(deps, [made, ...assignedRoles(id, roles, actor)])
     return user
   })
+}
+
+/** The hash of a password that an admin sets for an address. Throws `validation_failed` naming `password`. */
+export async function hashNewPassword(deps: Deps, password: string, email: string, actor: Actor): Promise<string> {
+  const fault = passwordFault(password, email, deps.passwordBlocklist)
+  if (fault) throw fieldError('password', fault.code, fault.message)
+  return deps.passwords.hash(password, hashLineOf(actor))
 }
