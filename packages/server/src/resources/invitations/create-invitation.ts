@@ -2,9 +2,10 @@ import type { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { fieldError } from '../../errors.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import { hasProvenAddress } from '../../lib/account-record.ts'
 import { SYSTEM_ADMIN } from '../../lib/authority.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
@@ -13,11 +14,11 @@ import { recordEvent } from '../audit/record-event.ts'
 import { addInvitationMail } from '../mail/add-mail.ts'
 import { type Governed, getGovernedOrganization, lockGovernedOrganization } from '../organizations/get-governed-organization.ts'
 import { validateMemberRoles } from '../organizations/member-roles.ts'
-import { giveBackAttempts } from '../rate-limits/take-attempt.ts'
-import { keepCaller } from '../users/get-user.ts'
+import { type Attempt, giveBackAttempts, takeAttempts } from '../rate-limits/take-attempt.ts'
+import { limitUser } from '../rate-limits/take-by-address.ts'
+import { getUser, keepCaller } from '../users/get-user.ts'
 import { presentInvitation } from './present.ts'
 import type { CreateInvitationInput, createdInvitation } from './schema.ts'
-import { takeInvitation } from './take-invitation.ts'
 
 const defaultLifeSeconds = 7 * 24 * 60 * 60
 
@@ -80,4 +81,34 @@ async function getInvitingApp(deps: Deps, code: string): Promise<Pick<App, 'id' 
   const app = await App.findCode(deps.db, code)
   if (!app) throw fieldError('app_code', 'invalid_value', 'unknown app')
   return app
+}
+
+/**
+ * All org_admins of an organization together may send this many times the limit of one: enough for a small team, while an
+ * organization full of them stays limited.
+ */
+const organizationFactor = 4
+
+interface InvitationByMember {
+  organizationId: string
+  caller: UserCaller
+  isMailed: boolean
+}
+
+/**
+ * Counts an invitation by an org_admin against the limits of the caller and of the organization. The caller's address must be
+ * proven, since anybody can found an organization and mail strangers through it. A system_admin is not limited. Returns the
+ * attempts; give them back if no invitation is made. Throws `email_unverified`, `rate_limited`.
+ */
+export async function takeInvitation(deps: Deps<Pool>, invitation: InvitationByMember): Promise<Attempt[]> {
+  const { organizationId, caller, isMailed } = invitation
+  if (caller.authority.refuseAdministration() === undefined) return []
+  if (!hasProvenAddress(await getUser(deps, caller.userId)))
+    throw new ApiError('email_unverified', { detail: 'Verify your address before you invite others' })
+  if (isMailed) await limitUser(deps, caller)
+  const limit = deps.config.invitationLimit
+  return takeAttempts(deps, [
+    [`invitations:user:${caller.userId}`, limit],
+    [`invitations:organization:${organizationId}`, limit && { ...limit, count: limit.count * organizationFactor }],
+  ])
 }
