@@ -120,9 +120,9 @@ describe('imports', () => {
     [`${server}/resources/planted/find-planted.ts`, "import '../../flows/sign-in/login.ts'", 'resources-import-no-flow'],
     [`${server}/resources/planted/insert-planted.ts`, "import './schema.ts'", 'use-cases-use-schema-as-types'],
     [`${server}/resources/planted/list-planted.ts`, "import 'koa'", 'use-cases-without-koa'],
-    [`${server}/flows/planted/plant.ts`, "import '../refresh/refresh.ts'", 'flows-import-no-flow-but-entry'],
+    [`${server}/flows/planted/plant.ts`, "import '../refresh/refresh.ts'", 'flows-import-no-flow-but-sign-in'],
     [`${server}/flows/sign-in/planted.ts`, "import '../refresh/refresh.ts'", 'sign-in-imports-no-flow'],
-    [`${server}/flows/sso/planted-gate.ts`, "import '../../resources/sessions/open-session.ts'", 'sessions-open-by-entry'],
+    [`${server}/flows/sso/planted-gate.ts`, "import '../../resources/sessions/open-session.ts'", 'sessions-open-by-sign-in'],
     ['packages/cli/src/planted.ts', "import '../../server/src/errors.ts'", 'cli-speaks-http'],
     ['packages/cli/src/planted-name.ts', "import '@gatehouse/server'", 'not-resolvable'],
     ['packages/cli/src/text/planted.ts', "import '../commands/index.ts'", 'cli-text-imports-rooms-before-it'],
@@ -151,7 +151,7 @@ describe('imports', () => {
     [`${server}/resources/planted-types/find-planted.ts`, "import type { Planted } from './schema.ts'"],
     [`${server}/resources/planted-types/schema.ts`, 'export type Planted = string'],
     [`${server}/resources/planted-types/send-planted.ts`, "import type { Mailer } from '../../adapters/mailer.ts'"],
-    [`${server}/flows/planted/plant-login.ts`, "import '../entry/login.ts'"],
+    [`${server}/flows/planted/plant-login.ts`, "import '../sign-in/login.ts'"],
     [`${server}/lib/planted.test.ts`, "import '../models/user.ts'"],
   ]
   let outcome: { code: number; output: string }

@@ -67,8 +67,8 @@ function placesOf(mounts: readonly Mount[]): Place[] {
       const pattern = prefix + route.path
       const place = places.get(pattern) ?? { pattern, routes: new Map(), isOpen: false }
       places.set(pattern, place)
-      if (route.method === 'GET' && !route.navigation) place.routes.set('HEAD', route)
       place.routes.set(route.method, route)
+      if (route.method === 'GET' && !route.navigation) place.routes.set('HEAD', route)
       place.isOpen ||= isOpenToBrowsers(route)
     }
   }
