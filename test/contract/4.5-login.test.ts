@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { addMember, assignRole, buildOrganization, buildRole, closeAccount, registerPermissions } from '../support/factories.ts'
+import {
+  addMember,
+  assignRole,
+  buildInvitation,
+  buildOrganization,
+  buildRole,
+  closeAccount,
+  registerPermissions,
+} from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
-import { auditEvents, countWrites } from '../support/rows.ts'
+import { auditEvents, countWrites, isInvitationSpent } from '../support/rows.ts'
 import {
   buildApp,
   buildService,
@@ -156,6 +164,28 @@ describe('step 2, the app', () => {
       expect((await service.login(user.email, code)).body).toMatchObject({ status: 404, code: 'app_not_found' })
     }
   })
+})
+
+test('members that the body does not declare open nothing: no other app, and no invitation', async () => {
+  const pool = `pool-${randomUUID()}`
+  const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: pool })
+  const { user } = await buildUser(service, elsewhere)
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const row = await service.deps.db('apps').where({ id: elsewhere.id }).first()
+  const smuggled = { ...row, registration_namespace: pool, read_namespaces: [], status: 'active', built_in: false }
+  for (const extra of [{ app: smuggled }, { app: { ...smuggled, id: randomUUID(), code: app.code } }, { knownApp: smuggled }]) {
+    for (const path of ['/auth/login', '/auth/access-requests']) {
+      const body = { email: user.email, password: PASSWORD, app_code: app.code, ...extra }
+      expect((await service.call('POST', path, { body })).body.code, path).toBe('invalid_credentials')
+    }
+    const nowhere = await service.call('POST', '/auth/login', { body: { email: user.email, password: PASSWORD, ...extra } })
+    expect(nowhere.body.code).toBe('app_code_required')
+  }
+  const { user: guest } = await buildUser(service, app)
+  const { id } = await buildOrganization(service)
+  const invitation = await buildInvitation(service, { organizationId: id })
+  expect((await service.login(guest.email, app.code, { invitation, accepted: { joined: true } })).status).toBe(200)
+  expect(await isInvitationSpent(service, invitation)).toBe(false)
 })
 
 // covers state-deleted login-one-answer error-credentials login-account-state

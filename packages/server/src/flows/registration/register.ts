@@ -108,8 +108,8 @@ export async function answerCollision(
 
 /** Runs the whole login from its first step, so that this mode cannot bypass a limit, a lock or a second factor. */
 export async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
-  const asLogin = { ...input, app, organization_id: undefined, invitation: invitationOf(input) }
-  const { tokens, organization } = await logInWith(deps, asLogin, actor)
+  const asLogin = { ...input, organization_id: undefined }
+  const { tokens, organization } = await logInWith(deps, asLogin, { app, invitation: invitationOf(input) }, actor)
   // Use the user that the login returns: an invitation may have verified the address.
   return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
 }

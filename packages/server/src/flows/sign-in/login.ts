@@ -25,8 +25,6 @@ export interface PasswordLogin {
   email: string
   password: string
   app_code?: string | undefined
-  /** The app, if it has been found already. */
-  app?: App
   organization_id?: string | undefined
   two_factor_code?: string | undefined
   /** From an earlier answer. It shows that the device is known. */
@@ -44,7 +42,13 @@ export interface PasswordLogin {
  * `rate_limited`, `account_locked`, `app_code_required`, `app_not_found`, and what the second factor and the gate throw.
  */
 export async function login(deps: Deps<Pool>, input: PasswordLogin, actor: Actor): Promise<TokenAnswer> {
-  return (await logInWith(deps, input, actor)).tokens
+  return (await logInWith(deps, input, {}, actor)).tokens
+}
+
+/** What a registration knows before it becomes a login. It is no part of the input, which may hold any member that a client sent. */
+interface KnownByRegistration {
+  app?: App
+  invitation?: string | undefined
 }
 
 /**
@@ -53,19 +57,20 @@ export async function login(deps: Deps<Pool>, input: PasswordLogin, actor: Actor
  */
 export async function logInWith(
   deps: Deps<Pool>,
-  input: PasswordLogin & { invitation?: string | undefined },
+  input: PasswordLogin,
+  { app: knownApp, invitation: token }: KnownByRegistration,
   actor: Actor,
 ): Promise<{ tokens: TokenAnswer; organization: Membership | null }> {
-  return withAttempt(deps, passwordAttempt(deps, input), actor, async ({ app, user: named }, counted) => {
+  return withAttempt(deps, passwordAttempt(deps, input, knownApp), actor, async ({ app, user: named }, counted) => {
     const line = hashLineOf(actor, counted.way.device)
     const user = await verifyPassword(deps, input.password, named, line)
     // An invitation may verify the address. With one, the gate checks the address later.
-    if (user.status === 'active' && input.invitation === undefined) assertVerifiedFor(app, user)
+    if (user.status === 'active' && token === undefined) assertVerifiedFor(app, user)
     const proof = await passSecondFactor(deps, firstFactor(deps, user, 'password'), input.two_factor_code, actor)
     const upgradedHash = await upgradeHash(deps, input.password, user, line)
 
     return transaction(deps, async (deps) => {
-      const accepted = input.invitation === undefined ? undefined : await accept(deps, input.invitation, user, actor)
+      const accepted = token === undefined ? undefined : await accept(deps, token, user, actor)
       const invitation = accepted && {
         opensSignUp: accepted.joined && app !== null && (await opensSignUp(deps, accepted.invitation, app)),
       }
@@ -88,10 +93,10 @@ async function accept(deps: Deps<Tx>, token: string, verified: PooledUser, actor
 }
 
 /** One attempt with a password: whose it is, and the limit and the lockout that count it. */
-export function passwordAttempt(deps: Deps, input: PasswordLogin) {
+export function passwordAttempt(deps: Deps, input: PasswordLogin, knownApp?: App) {
   return {
-    target: () => findTarget(deps, input),
-    named: { email: input.email, appCode: input.app?.code ?? input.app_code },
+    target: () => findTarget(deps, input, knownApp),
+    named: { email: input.email, appCode: knownApp?.code ?? input.app_code },
     way: (target: PasswordTarget | undefined) => wayOf(deps, input, target),
   }
 }
@@ -105,9 +110,9 @@ interface PasswordTarget extends AttemptTarget {
   minIat: number
 }
 
-async function findTarget(deps: Deps, { email, app: known, app_code }: PasswordLogin): Promise<PasswordTarget> {
+async function findTarget(deps: Deps, { email, app_code }: PasswordLogin, knownApp: App | undefined): Promise<PasswordTarget> {
   const { users, catalogGeneration } = await listUsersOfEmail(deps, email)
-  const app = known ?? (await resolveApp(deps, app_code, catalogGeneration))
+  const app = knownApp ?? (await resolveApp(deps, app_code, catalogGeneration))
   const minIat = await (await readCatalog(deps, catalogGeneration)).getMinIat()
   return { email, app, user: firstInPools(users, poolSet(app)), users, minIat }
 }
