@@ -164,7 +164,7 @@ export default {
       'sessions-open-by-sign-in',
       `${server}(?!flows/(?:sign-in|refresh|password)/|resources/sessions/)`,
       `${server}resources/sessions/(?:admit|open-session)[.]ts$`,
-      'Whoever lets somebody in does so by `enter`; refresh and a change of the password go on with a session that there is.',
+      'Every sign-in ends in `enter`. Refresh and a change of the password go on with an existing session.',
       { typesAllowed: true },
     ),
     only(
