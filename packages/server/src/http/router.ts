@@ -45,21 +45,16 @@ export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], option
     await answer(naming(deps, ctx), route, ctx, options)
   }
 
-  // To match a path against every pattern costs more than the rest of a short answer, so a path without parameters is looked up.
-  const literals = new Map(places.filter(({ pattern }) => !pattern.includes('{')).map((place) => [place.pattern, place]))
   const router = new Router({ strict: true, sensitive: true })
   for (const place of places) {
     const path = place.pattern.replace(/\{(\w+)\}/g, ':$1')
-    if (!literals.has(place.pattern)) router.all(path, (ctx: Context) => arrive(ctx, isSoundPath(ctx.path) ? place : undefined))
+    router.all(path, (ctx: Context) => arrive(ctx, isSoundPath(ctx.path) ? place : undefined))
   }
   const dispatch = router.routes() as unknown as Middleware
-  return (ctx) => {
-    // First of all, so that a fixed word in the place of an id is not taken for an id.
-    const literal = literals.get(ctx.path)
-    return literal ? arrive(ctx, literal) : dispatch(ctx, () => arrive(ctx, undefined))
-  }
+  return (ctx) => dispatch(ctx, () => arrive(ctx, undefined))
 }
 
+/** Each path once. Those without parameters come first, so that a fixed word in the place of an id is not taken for an id. */
 function placesOf(mounts: readonly Mount[]): Place[] {
   const places = new Map<string, Place>()
   for (const { prefix, routes } of mounts) {
@@ -72,7 +67,8 @@ function placesOf(mounts: readonly Mount[]): Place[] {
       place.isOpen ||= isOpenToBrowsers(route)
     }
   }
-  return [...places.values()]
+  const hasParams = ({ pattern }: Place) => pattern.includes('{')
+  return [...places.values()].sort((a, b) => Number(hasParams(a)) - Number(hasParams(b)))
 }
 
 /** `/api/v1/auth/login` → `/api/v1/auth`. */
