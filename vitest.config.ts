@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { longFormVariable } from './test/support/fault.ts'
 import { isFastLane, recordVariable } from './test/support/lane.ts'
-import LongestFirst from './test/support/longest-first.ts'
 import { faultVariable } from './test/support/programs.ts'
 
 const globalSetup = ['test/support/global-setup.ts']
@@ -107,7 +106,6 @@ export default defineConfig({
     ],
     // One more than there are cores, because tests of programs spend half of their time waiting for them.
     maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: LongestFirst },
     // Imports the server once per worker instead of once per file. So a test file must not leave state behind in a module.
     isolate: false,
     // Node loads our sources itself, because calls between modules that Vite has loaded are slower. `npm run mutants` needs Vite to

@@ -1,10 +1,10 @@
 // `npm test` runs the fast lane. With --full it runs everything. Files or options of Vitest (`npm test -- login`) choose from
-// everything. --weigh records how long each file took, to order later runs.
+// everything. Vitest remembers what failed and how long each file took, and starts with those.
 import { createRequire, enableCompileCache } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { compileCache } from '../test/support/compile-cache.ts'
-import { laneVariable, weighVariable } from '../test/support/lane.ts'
+import { laneVariable } from '../test/support/lane.ts'
 import { summaryKey } from '../test/support/plain-summary.ts'
 
 process.on('exit', (code) => {
@@ -12,10 +12,9 @@ process.on('exit', (code) => {
 })
 
 const words = process.argv.slice(2)
-const chosen = words.filter((word) => word !== '--full' && word !== '--weigh')
+const chosen = words.filter((word) => word !== '--full')
 const lane = words.length === 0 ? 'fast' : chosen.length === 0 ? 'full' : 'chosen'
 process.env[laneVariable] = lane
-if (words.includes('--weigh')) process.env[weighVariable] = 'yes'
 
 const what = { fast: 'the fast lane (all of it: npm test -- --full)', full: 'all tests', chosen: 'the chosen tests' }[lane]
 process.stderr.write(`[gatehouse] running ${what} on SQLite and on PostgreSQL\n`)

@@ -1,7 +1,5 @@
 /** `fast`, `full` or `chosen`, set by `scripts/test.ts`. Unset, if vitest is called directly, everything runs. */
 export const laneVariable = 'TEST_LANE'
-/** Set if the run should save how long each file took. */
-export const weighVariable = 'TEST_WEIGH'
 /** The folder for what each test saw, set by `npm run record`. */
 export const recordVariable = 'TEST_RECORD'
 

@@ -1,6 +1,5 @@
 import type { Reporter, TestModule } from 'vitest/node'
-import { describeLane, weighVariable } from './lane.ts'
-import { writeWeights } from './longest-first.ts'
+import { describeLane } from './lane.ts'
 import { describeRun } from './run-figures.ts'
 
 /** Set once this reporter is loaded and will print the closing line. If vitest fails before that, `scripts/test.ts` prints it. */
@@ -36,6 +35,5 @@ export default class PlainSummary implements Reporter {
         else this.#skipped += 1
       }
     }
-    if (process.env[weighVariable] && this.#failed === 0) writeWeights(modules)
   }
 }
