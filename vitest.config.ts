@@ -7,29 +7,29 @@ import { faultVariable } from './test/support/programs.ts'
 const globalSetup = ['test/support/global-setup.ts']
 
 /** Files that start servers as programs or hold several connections themselves, and so cannot test a pool of one. */
-const needsMoreConnections = ['programs', '*-servers', '6-rotation-guide', 'sdk-feed'].map(
+const needsMoreConnections = ['programs', '*-servers', 'secret-rotation-guide', 'sdk-feed'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
 /** Files about callers that race with each other, which proves less if they queue for a single connection. */
-const races = ['concurrency', '*-races', '6-revocation-feed', '6.1-outbox', 'users-system-admins'].map(
+const races = ['concurrency', '*-races', 'revocation-feed', 'outbox', 'users-system-admins'].map(
   (name) => `test/contract/${name}.test.ts`,
 )
 
 /** Files about statements that the two databases may run differently. */
 const aboutStatements = [
-  '4.4-registration',
-  '4.5-login',
-  '4.6-permissions',
-  '4.7-grants',
-  '4.7-grants-of-many',
-  '4.9-pools',
-  '5.5-refresh',
   'audit',
   'deep-check',
+  'grants',
+  'grants-of-many',
+  'login',
   'migrations',
   'organizations',
+  'permissions',
+  'pools-admin',
   'properties',
   'query-plans',
+  'refresh',
+  'registration',
   'retention',
   'roles',
   'round-trips',
@@ -46,7 +46,7 @@ const fullLaneOnly = isFastLane
       'packages/server/src/adapters/password-hasher',
       'test/cli/{completion,dashboard,declarative-round-trip,long-lists,on-call,probe,probe-examples}',
       'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
-      'test/contract/{*-servers,6-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
+      'test/contract/{*-servers,secret-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
       'test/e2e/{api-reference,behind-proxies,browser-spa,dashboard,npm-start,react,sso-spa}',
       'test/faults/*',
       'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',

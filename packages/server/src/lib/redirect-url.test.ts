@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { matchesRedirectUrl, redirectRuleFault } from './redirect-url.ts'
 
-// Which rules an app may have is tested through the API, in test/contract/8.2-redirect-urls.test.ts.
+// Which rules an app may have is tested through the API, in test/contract/redirect-urls.test.ts.
 
 describe('an exact rule', () => {
   const rule = 'https://app.example.com/cb'
