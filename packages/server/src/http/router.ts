@@ -50,8 +50,22 @@ export function createRouting(deps: Deps<Pool>, mounts: readonly Mount[], option
     const path = place.pattern.replace(/\{(\w+)\}/g, ':$1')
     router.all(path, (ctx: Context) => arrive(ctx, isSoundPath(ctx.path) ? place : undefined))
   }
+  findByName(router)
   const dispatch = router.routes() as unknown as Middleware
   return (ctx) => dispatch(ctx, () => arrive(ctx, undefined))
+}
+
+/**
+ * Lets the table find a path without parameters by its name. To match it against every path before it would cost more than the rest
+ * of a short answer.
+ */
+function findByName(router: KoaRouter): void {
+  const match = router.match.bind(router)
+  const named = new Map(router.stack.filter(({ paramNames }) => paramNames.length === 0).map((layer) => [layer.path, layer]))
+  router.match = (path, method) => {
+    const layer = named.get(path)
+    return layer ? { path: [layer], pathAndMethod: [layer], route: true } : match(path, method)
+  }
 }
 
 /** Each path once. Those without parameters come first, so that a fixed word in the place of an id is not taken for an id. */
