@@ -81,10 +81,10 @@ test('useFetch sends the token of who is signed in, and is one function for all 
   await page.getByText(`200: ${email}, 1 fetch`).waitFor()
 })
 
-test('outside of a provider both say what is missing', async () => {
+test('outside of a provider they say what is missing', async () => {
   const page = await (await browser.newContext()).newPage()
   await page.goto(`${url}/#outside`)
-  await page.getByText('useAuth and useFetch need an <AuthProvider auth={…}> above them').waitFor()
+  await page.getByText('The hooks and components of @gatehouse/sdk/react need an <AuthProvider auth={…}> above them').waitFor()
 })
 
 const Greeting = () => createElement('p', {}, useAuth().state.status)

@@ -1,9 +1,18 @@
 'use client'
 
-import { createContext, createElement, type ReactElement, type ReactNode, useContext, useSyncExternalStore } from 'react'
-import type { AuthState, BrowserAuth } from './browser/index.ts'
+import {
+  type ComponentPropsWithoutRef,
+  createContext,
+  createElement,
+  type MouseEvent,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useSyncExternalStore,
+} from 'react'
+import type { AuthState, BrowserAuth, SignInOptions } from './browser/index.ts'
 
-export type { AuthState, BrowserAuth } from './browser/index.ts'
+export type { AuthState, BrowserAuth, SignInOptions } from './browser/index.ts'
 
 export interface AuthProviderProps {
   /** The result of `createBrowserAuth` from `@gatehouse/sdk/browser`. Create it once for the page, outside of components. */
@@ -14,8 +23,15 @@ export interface AuthProviderProps {
 export interface UsedAuth {
   /** Who is signed in. The component renders again when this changes, in this tab or another. */
   readonly state: AuthState
-  /** The calls that change it: `login`, `register`, `logout`, `sso`, … */
+  /** The calls that change it: `signIn`, `signOut`, `login`, `logout`, … */
   readonly auth: BrowserAuth
+}
+
+export interface SignInButtonProps
+  extends SignInOptions,
+    Omit<ComponentPropsWithoutRef<'button'>, keyof SignInOptions | 'onError' | 'type'> {
+  /** Called with the error of `signIn`, a `BrowserAuthError`. Without it, the page gets an unhandled rejection. */
+  readonly onError?: (error: unknown) => void
 }
 
 const Provided = createContext<BrowserAuth | undefined>(undefined)
@@ -43,8 +59,37 @@ export function useFetch(): BrowserAuth['fetch'] {
   return useProvided().fetch
 }
 
+/** Renders its children while a user is signed in. */
+export function SignedIn({ children }: { readonly children?: ReactNode }): ReactNode {
+  return useAuth().state.status === 'signed_in' ? children : null
+}
+
+/** Renders its children while nobody is signed in. A server that renders pages always renders them. */
+export function SignedOut({ children }: { readonly children?: ReactNode }): ReactNode {
+  return useAuth().state.status === 'signed_out' ? children : null
+}
+
+/**
+ * A button that leads to the sign-in page: `<SignInButton />`, or with text, options of `signIn` and attributes of a button,
+ * `<SignInButton returnTo="/orders" className="primary">Sign in to order</SignInButton>`.
+ */
+export function SignInButton(props: SignInButtonProps): ReactElement {
+  const auth = useProvided()
+  const { returnTo, prompt, provider, method, organizationId, maxAgeSec, onError, onClick, children = 'Sign in', ...rest } = props
+  const signIn = async (event: MouseEvent<HTMLButtonElement>) => {
+    onClick?.(event)
+    if (event.defaultPrevented) return
+    await auth.signIn({ returnTo, prompt, provider, method, organizationId, maxAgeSec }).catch((error: unknown) => {
+      if (!onError) throw error
+      onError(error)
+    })
+  }
+  return createElement('button', { ...rest, type: 'button', onClick: signIn }, children)
+}
+
 function useProvided(): BrowserAuth {
   const auth = useContext(Provided)
-  if (auth === undefined) throw new Error('useAuth and useFetch need an <AuthProvider auth={…}> above them')
+  if (auth === undefined)
+    throw new Error('The hooks and components of @gatehouse/sdk/react need an <AuthProvider auth={…}> above them')
   return auth
 }

@@ -1,11 +1,13 @@
 import { BrowserAuthError } from './errors.ts'
 import { LaterSso } from './later-sso.ts'
+import { loadOnce } from './load-once.ts'
 import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
 import type { OwnAccount } from './own-account.ts'
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
 import type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn } from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
 import { isFresh, isUnexpired, readTokens, type Session } from './session.ts'
+import type { Returned, SignInOptions, SignOutOptions } from './sign-in-page.ts'
 import type { BrowserSso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
 
@@ -15,8 +17,25 @@ import { withTabLock } from './tab-lock.ts'
  */
 export interface BrowserAuth {
   /**
-   * Signs a user in. Resolves to the session, or to `two_factor_required`. Throws `BrowserAuthError` with the service's code:
-   * `invalid_credentials`, `account_locked`, …
+   * Leaves this page for the sign-in page of the service, from where the user comes back to `redirectUrl`. Who is signed in there
+   * already may come back at once. Throws `service_unreachable`, `sign_in_unavailable`, `config_invalid`.
+   */
+  signIn(options?: SignInOptions): Promise<void>
+  /**
+   * Ends what `signIn` or `signOut` began, from the answer in `url` (default the page's address): signs the user in, and returns the
+   * path that they wanted to go to. Returns undefined if `url` has no such answer, so you may call it on every load; for the same
+   * answer, it gives the same result. Removes the answer from the address bar, and never navigates. Throws `sign_in_mismatch`, the
+   * error that the service sent (`access_denied`, `login_required`, …), and its refusals of the code (`invalid_grant`, …).
+   */
+  handleRedirect(url?: string): Promise<Returned | undefined>
+  /**
+   * Signs the user out here, as `logout` does. With `browser`, then leaves the page to sign the user out at the service too.
+   * Throws `service_unreachable`: signed out here, but not there.
+   */
+  signOut(options?: SignOutOptions): Promise<void>
+  /**
+   * Signs a user in with a form of your own. Resolves to the session, or to `two_factor_required`. Throws `BrowserAuthError` with
+   * the service's code: `invalid_credentials`, `account_locked`, …
    */
   login(input: LoginInput): Promise<LoginResult>
   /**
@@ -83,6 +102,11 @@ type Reason = (AuthState & { status: 'signed_out' })['reason']
 
 export class TabAuth implements BrowserAuth {
   readonly sso: BrowserSso
+  readonly #signInPage = loadOnce(async () => {
+    const { SignInPage } = await import('./sign-in-page.ts')
+    const adopt = async (answer: unknown, sentAt: number) => void (await this.#begin(answer, sentAt))
+    return new SignInPage(this.#platform, this.#config, { adopt, logout: this.logout })
+  })
   readonly #config: BrowserConfig
   readonly #platform: Platform
   readonly #service: ServiceClient
@@ -127,6 +151,19 @@ export class TabAuth implements BrowserAuth {
     for (const stop of this.#stops.splice(0)) stop()
     this.#listeners.clear()
   }
+
+  readonly signIn = async (options?: SignInOptions): Promise<void> => (await this.#signInPage()).signIn(options)
+
+  readonly handleRedirect = async (url = this.#platform.location?.href ?? ''): Promise<Returned | undefined> => {
+    if (!URL.canParse(url) || !new URL(url).searchParams.has('state')) return undefined
+    const returned = await (await this.#signInPage()).handleRedirect(url)
+    // Another tab may have ended this sign-in.
+    this.#sync()
+    return returned
+  }
+
+  readonly signOut = async ({ browser, returnTo }: SignOutOptions = {}): Promise<void> =>
+    browser ? (await this.#signInPage()).signOut(returnTo) : this.logout()
 
   readonly login = (input: LoginInput): Promise<LoginResult> => {
     const { email, password, twoFactorCode, organizationId, extra } = input
@@ -220,10 +257,10 @@ export class TabAuth implements BrowserAuth {
     const { pathname } = new URL(response.url)
     // A page that registers others, or checks the password of another person, must not become that person.
     if (session && !isOfUser && !pathname.endsWith('/auth/magic-link/consume')) return
+    store.device((answer as Unchecked).device_token)
     if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(pathname)) await this.#begin(answer, sentAt)
     // The same session goes on. If it was ended in the meantime, it stays ended, and another user stays signed in.
     else await this.#inTurn(async () => void (store.read()?.user.id === renewed.user.id && this.#write(renewed)))
-    store.device((answer as Unchecked).device_token)
   }
 
   /** Takes over what an answer says of the user who is signed in. */
@@ -275,12 +312,10 @@ export class TabAuth implements BrowserAuth {
     try {
       const answer = await this.#service.post(path, { ...body, two_factor_code: code, device_token: store.device() })
       // The first two are in the answer to a registration.
-      const { access, created, user, device_token }: Unchecked = Object(answer)
+      const { access, created, user }: Unchecked = Object(answer)
       if (access === 'pending') return { status: 'access_pending', user, created } as Result
       if (access === 'unverified') return { status: 'email_unverified', user, created } as Result
-      const signedIn = await this.#begin(answer, sentAt)
-      store.device(device_token)
-      return { ...signedIn, created } as Result
+      return { ...(await this.#begin(answer, sentAt)), created } as Result
     } catch (error) {
       if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
       return { status: 'two_factor_required', submitCode: (code) => this.#open(path, body, code) } as Result
@@ -291,6 +326,7 @@ export class TabAuth implements BrowserAuth {
   async #begin(answer: unknown, sentAt: number): Promise<SignedIn> {
     const session = readTokens(answer, sentAt)
     if (!session) throw unreachable()
+    this.#config.store.device((answer as Unchecked).device_token)
     // Takes turns with refreshes: a refresh of the previous session could still overwrite this one.
     const previous = await this.#inTurn(async () => {
       const previous = this.#config.store.read()

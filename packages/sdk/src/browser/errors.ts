@@ -12,6 +12,13 @@ type OwnCode =
   | 'sso_denied'
   /** A third-party login ended with another error: the provider cannot be reached, or its answer is not valid. */
   | 'sso_failed'
+  /**
+   * The answer does not belong to a sign-in that this browser began, or one that it began more than a day ago, or it is not from
+   * the service that was asked.
+   */
+  | 'sign_in_mismatch'
+  /** The service has no sign-in page: it is too old, or its `PUBLIC_URL` has a path. */
+  | 'sign_in_unavailable'
   /** An option is missing or wrong. */
   | 'config_invalid'
 
@@ -23,6 +30,10 @@ export type BrowserAuthErrorCode =
   | 'account_locked'
   | 'account_suspended'
   | 'app_access_denied'
+  | 'login_required'
+  | 'interaction_required'
+  | 'access_denied'
+  | 'invalid_grant'
   | 'rate_limited'
   | 'user_exists'
   | 'validation_failed'

@@ -1,3 +1,4 @@
+import { loadOnce } from './load-once.ts'
 import type { BrowserSso, Sso, SsoLinkOptions, SsoResult, SsoStartOptions } from './sso.ts'
 import { readSsoAnswer } from './sso-answer.ts'
 
@@ -6,7 +7,7 @@ type Parts = ConstructorParameters<typeof Sso>
 /** Third-party login, loaded when a page starts one or comes back from one. */
 export class LaterSso implements BrowserSso {
   readonly #parts: Parts
-  #loaded: Promise<Sso> | undefined
+  readonly #load = loadOnce(async () => new (await import('./sso.ts')).Sso(...this.#parts))
 
   constructor(...parts: Parts) {
     this.#parts = parts
@@ -22,16 +23,5 @@ export class LaterSso implements BrowserSso {
 
   async finish(url = this.#parts[0].location?.href ?? ''): Promise<SsoResult | undefined> {
     return readSsoAnswer(url) && (await this.#load()).finish(url)
-  }
-
-  #load(): Promise<Sso> {
-    this.#loaded ??= import('./sso.ts').then(
-      ({ Sso }) => new Sso(...this.#parts),
-      (error: unknown) => {
-        this.#loaded = undefined
-        throw error
-      },
-    )
-    return this.#loaded
   }
 }

@@ -15,6 +15,11 @@ export interface BrowserAuthOptions {
   readonly storage?: 'local' | 'memory' | TokenStorage
   /** Whether tabs take turns to refresh, and tell each other of login and logout (default true). */
   readonly crossTab?: boolean
+  /**
+   * Where the sign-in page sends users back to: a page of this origin, listed exactly so in the app's `allowed_redirect_urls`
+   * (default `/callback`). That page calls `handleRedirect`.
+   */
+  readonly redirectUrl?: string
   /** Origins that `fetch` may send the token to, besides this page's and the service's (default none). */
   readonly apiOrigins?: readonly string[]
 }
@@ -26,13 +31,16 @@ export interface BrowserConfig {
   /** The key of the stored session, of the lock, and of the channel between tabs. */
   readonly name: string
   readonly store: SessionStore
+  /** Whether users begin to sign in in one tab and may end in another: their session is in localStorage too. */
+  readonly isLocal: boolean
+  readonly redirectUrl: string
   readonly crossTab: boolean
   readonly tokenOrigins: ReadonlySet<string>
 }
 
 /** Throws `config_invalid`, naming the option. */
 export function readOptions(options: BrowserAuthOptions, { localStorage, location }: Platform): BrowserConfig {
-  const { authUrl, appCode, storage = 'local', crossTab = true, apiOrigins = [] } = options
+  const { authUrl, appCode, storage = 'local', crossTab = true, redirectUrl = '/callback', apiOrigins = [] } = options
   const baseUrl = `${httpUrl('authUrl', authUrl).href.replace(/(\/api\/v1)?\/*$/, '')}/api/v1`
   if (typeof appCode !== 'string' || !/^\S+$/.test(appCode)) throw invalid('appCode')
   const name = `gatehouse:${appCode}@${baseUrl}`
@@ -42,6 +50,8 @@ export function readOptions(options: BrowserAuthOptions, { localStorage, locatio
     appCode,
     name,
     store: chooseStore(storage, localStorage, name),
+    isLocal: storage === 'local',
+    redirectUrl,
     crossTab,
     tokenOrigins: new Set(location ? [...origins, location.origin] : origins),
   }

@@ -12,6 +12,6 @@ export function randomWord(): string {
 export async function challengeOf(verifier: string): Promise<string> {
   // Browsers offer it on https and localhost only.
   const { subtle } = crypto
-  if (!subtle) throw new BrowserAuthError('config_invalid', 'Third-party login needs https')
+  if (!subtle) throw new BrowserAuthError('config_invalid', 'Signing in needs https (or localhost)')
   return toBase64url(new Uint8Array(await subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
 }

@@ -8,6 +8,12 @@ export interface TokenStorage {
   removeItem(key: string): void
 }
 
+/** A storage of the browser itself, whose keys can be listed. */
+export interface BrowserStorage extends TokenStorage {
+  readonly length: number
+  key(index: number): string | null
+}
+
 export interface Channel {
   postMessage(message: unknown): void
   close(): void
@@ -30,8 +36,8 @@ interface Locks {
 export interface Platform {
   readonly fetch: Fetch
   readonly now: () => number
-  readonly localStorage: TokenStorage | undefined
-  readonly sessionStorage: TokenStorage | undefined
+  readonly localStorage: BrowserStorage | undefined
+  readonly sessionStorage: BrowserStorage | undefined
   readonly location: { readonly href: string; readonly origin: string; assign(url: string): void } | undefined
   readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void } | undefined
   readonly locks: Locks | undefined

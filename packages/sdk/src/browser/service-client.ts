@@ -20,29 +20,44 @@ export class ServiceClient {
   readonly #fetch: Fetch
   readonly #baseUrl: string
 
-  /** `baseUrl` ends with `/api/v1`. */
+  /** Paths begin below `baseUrl`, which has no final slash. */
   constructor(fetch: Fetch, baseUrl: string) {
     this.#fetch = fetch
     this.#baseUrl = baseUrl
   }
 
-  /** Returns the body of the answer. Throws `BrowserAuthError`: the service's refusal with its code, or `service_unreachable`. */
-  async post(path: string, body: object, { token, method = 'POST', isUrgent, keepalive }: PostOptions = {}): Promise<unknown> {
+  /**
+   * Returns the body of the answer. Sends a form as it is, and another body as JSON. Throws `BrowserAuthError`: the service's
+   * refusal with its code, or `service_unreachable`.
+   */
+  post(path: string, body: object, { token, method = 'POST', isUrgent, keepalive }: PostOptions = {}): Promise<unknown> {
+    const isForm = body instanceof URLSearchParams
+    return this.#exchange(path, isUrgent ? TIMEOUT_MS : LONG_TIMEOUT_MS, {
+      method,
+      headers: { ...(!isForm && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
+      body: isForm ? body : JSON.stringify(body),
+      keepalive: keepalive ?? false,
+    })
+  }
+
+  /** Like `post`, for what everybody may read. */
+  get(path: string): Promise<unknown> {
+    return this.#exchange(path, LONG_TIMEOUT_MS, {})
+  }
+
+  async #exchange(path: string, timeoutMs: number, init: RequestInit): Promise<unknown> {
     let response: Response
     let text: string
     try {
       // Taken out of the object, because browsers refuse to call `fetch` as a method of another.
       const fetch = this.#fetch
       response = await fetch(this.#baseUrl + path, {
-        method,
-        headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-        body: JSON.stringify(body),
+        ...init,
         // None of these calls needs a cookie, and a redirect would carry passwords and tokens elsewhere.
         credentials: 'omit',
         redirect: 'error',
         cache: 'no-store',
-        keepalive: keepalive ?? false,
-        signal: AbortSignal.timeout(isUrgent ? TIMEOUT_MS : LONG_TIMEOUT_MS),
+        signal: AbortSignal.timeout(timeoutMs),
       })
       text = await response.text()
     } catch (error) {
@@ -67,11 +82,12 @@ export async function refusalOf(response: Response): Promise<BrowserAuthError> {
 function readRefusal({ status, headers }: Response, answer: Record<string, unknown> | undefined): BrowserAuthError {
   // The service asks for the second factor. The caller turns this error into a state.
   if (answer?.requires_2fa === true) return new BrowserAuthError('two_factor_required', 'A code is required', { status })
-  const { code, title, detail, errors, request_id } = answer ?? {}
+  // Of `/oauth/token`, only the last is text.
+  const { code, title, detail, errors, request_id, error_description } = answer ?? {}
   // A proxy, or the login page of a network, answers with a status too.
   if (typeof code !== 'string') return unreachable(status)
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
-  return new BrowserAuthError(code, String(detail ?? title ?? code), {
+  return new BrowserAuthError(code, String(detail ?? title ?? error_description ?? code), {
     status,
     ...(Array.isArray(errors) && { fields: errors }),
     ...(typeof request_id === 'string' && { requestId: request_id }),

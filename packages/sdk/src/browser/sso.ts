@@ -1,4 +1,5 @@
 import { BrowserAuthError } from './errors.ts'
+import { clearAnswer, ownUrl } from './own-address.ts'
 import { challengeOf, randomWord } from './pkce.ts'
 import type { Platform, TokenStorage } from './platform.ts'
 import type { LoginResult } from './results.ts'
@@ -100,15 +101,14 @@ export class Sso implements BrowserSso {
 
   /** Returns what this tab keeps, and what it tells the service. */
   async #begin({ redirectUrl, returnTo }: SsoStartOptions): Promise<{ begun: Begun; request: Record<string, string> }> {
-    const { location } = this.#platform
-    if (!location) throw new BrowserAuthError('config_invalid', 'Third-party login needs a page')
+    const here = this.#platform.location?.href.split(/[?#]/)[0]
     const begun: Begun = {
       state: randomWord(),
       verifier: randomWord(),
-      returnTo: returnTo === undefined ? undefined : this.#ownUrl('returnTo', returnTo),
+      returnTo: returnTo === undefined ? undefined : ownUrl(this.#platform, 'returnTo', returnTo),
     }
     const request = {
-      redirect_url: redirectUrl === undefined ? location.href.split(/[?#]/)[0]! : this.#ownUrl('redirectUrl', redirectUrl),
+      redirect_url: ownUrl(this.#platform, 'redirectUrl', redirectUrl ?? here ?? ''),
       code_challenge: await challengeOf(begun.verifier),
       state: begun.state,
     }
@@ -141,7 +141,7 @@ export class Sso implements BrowserSso {
       })
       return { ...result, returnTo: begun.returnTo }
     } finally {
-      if (isOver) this.#clearAddress(url)
+      if (isOver) clearAnswer(this.#platform, url)
     }
   }
 
@@ -172,29 +172,6 @@ export class Sso implements BrowserSso {
     const { sessionStorage } = this.#platform
     if (!sessionStorage) throw new BrowserAuthError('config_invalid', 'Third-party login needs sessionStorage')
     return sessionStorage
-  }
-
-  /**
-   * Resolves a URL, and throws unless it is of this origin: elsewhere the answer is useless to this page, and a link could send
-   * the user there.
-   */
-  #ownUrl(name: string, value: string): string {
-    const { href, origin } = this.#platform.location!
-    if (URL.canParse(value, href)) {
-      const url = new URL(value, href)
-      // A `blob:` URL has an origin too, and a page from a file has the origin of every `javascript:` URL.
-      if (/^https?:$/.test(url.protocol) && url.origin === origin) return url.href
-    }
-    throw new BrowserAuthError('config_invalid', `${name} must be an http(s) URL of ${origin}`)
-  }
-
-  /** Removes the answer. A code in the address bar would be bookmarked, shared, and sent along as the referrer. */
-  #clearAddress(url: string): void {
-    const { location, history } = this.#platform
-    if (!history || location?.href !== url) return
-    const cleared = new URL(url)
-    for (const name of ['code', 'state', 'error', 'error_description']) cleared.searchParams.delete(name)
-    history.replaceState(history.state, '', cleared.href)
   }
 }
 

@@ -5,12 +5,20 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { TabAuth } from './browser-auth.ts'
 import { type BrowserAuthOptions, readOptions } from './options.ts'
-import { browserPlatform, type Platform, type TokenStorage } from './platform.ts'
+import { type BrowserStorage, browserPlatform, type Platform } from './platform.ts'
 
-export class MapStorage implements TokenStorage {
+export class MapStorage implements BrowserStorage {
   readonly items = new Map<string, string>()
   /** Makes each write throw, as in a full storage. */
   isFull = false
+
+  get length(): number {
+    return this.items.size
+  }
+
+  key(index: number): string | null {
+    return [...this.items.keys()][index] ?? null
+  }
 
   getItem(key: string): string | null {
     return this.items.get(key) ?? null
@@ -68,7 +76,7 @@ export interface TestPlatform extends Platform {
 export function buildPlatform({
   localStorage = new MapStorage(),
 }: {
-  localStorage?: TokenStorage | undefined
+  localStorage?: BrowserStorage | undefined
 } = {}): TestPlatform {
   let offsetMs = 0
   let isOnline = true
