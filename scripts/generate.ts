@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import stringify from 'json-stringify-pretty-compact'
 import { renderReference } from '../packages/cli/src/reference.ts'
-import { renderApiReports } from '../packages/sdk/api-report.ts'
+import { renderApiReport } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
 import { type ErrorCode, errorCodes, wordOf } from '../packages/server/src/errors.ts'
@@ -30,7 +30,7 @@ const derived: Derived[] = [
   { path: 'docs/contract/coverage.md', generate: contractPage },
   { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
   { path: 'docs/performance.md', generate: performancePage },
-  ...Array.from(renderApiReports(), ([path, report]) => ({ path, generate: () => report })),
+  { path: 'packages/sdk/api.md', generate: renderApiReport },
 ]
 
 function configurationPage(): string {
