@@ -1,6 +1,4 @@
 // `authctl top` as people see it: an emulator draws its output in terminals of 40, 80 and 140 columns.
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startPatientClock } from '../support/patient-clock.ts'
 import { apiError, errorOf, gatehouseFixture, machine, parsed, reply, type StandIn, standIn, type Terminal } from './sandbox.ts'
@@ -317,18 +315,6 @@ test('without colours nothing has one', async () => {
   expect(new Set((await showing('q quits')).coloursOf('Locked'))).toEqual(new Set(['-']))
   const coloured = watch(await service(), 80)
   expect((await coloured.showing('q quits')).coloursOf('Locked')).toContain('3')
-})
-
-test('only the screen loads what draws it', async () => {
-  const { url } = await service()
-  const here = machine()
-  const env = { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url, NODE_V8_COVERAGE: join(here.folder, 'loaded') }
-  for (const command of ['--version', 'top --help', 'top --json'])
-    expect((await here.authctlProcess(command, { env })).exit).toBe(0)
-  const loaded = readdirSync(env.NODE_V8_COVERAGE).map((file) => readFileSync(join(env.NODE_V8_COVERAGE, file), 'utf8'))
-  expect(loaded.length).toBe(3)
-  expect(loaded.join('')).toContain('/authctl.js')
-  for (const text of loaded) expect(text).not.toMatch(/node_modules\/(?:ink|react)\//)
 })
 
 const { signedInOnce } = gatehouseFixture()

@@ -1,8 +1,8 @@
 import { parsePast } from '../command-line/duration.ts'
 import { endings, usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, text } from '../command-line/options.ts'
-import type { InkScreen } from '../live/ink-screen.ts'
-import type { KeyName } from '../live/watch.ts'
+import { openScreen, type Screen } from '../live/screen.ts'
+import { Watch } from '../live/watch.ts'
 import { readStats } from '../nouns/stats.ts'
 import { type Result, record } from '../output/output.ts'
 import { command } from '../tools/command.ts'
@@ -36,28 +36,17 @@ export async function runTop(tools: Tools, input: Input<typeof options>): Promis
     )
   const api = tools.watchingApi
   const stats = await readStats(api, since())
-  // Without this, React runs extra checks and keeps performance measurements.
-  process.env.NODE_ENV ??= 'production'
-  const [{ openScreen }, { Watch }] = await Promise.all([import('../live/ink-screen.ts'), import('../live/watch.ts')])
-  let screen: InkScreen | undefined
+  let screen: Screen | undefined
   const watch = new Watch({
     ...{ api, stats, since, sleep: tools.sleep, where: tools.place() },
     show: (lines) => screen?.show(lines.map(({ text, style }) => (style === undefined ? text : io.style(style, text)))),
     // One more line would make the terminal scroll.
     room: () => ({ width: terminal.stdout.columns, height: terminal.stdout.rows - 1 }),
   })
-  screen = openScreen(terminal, (typed, key) => {
-    const leave = (ending: 'done' | 'interrupted') => {
-      screen?.close()
-      tools.leave(endings[ending].exit)
-    }
-    if (key.ctrl && typed === 'c') return leave('interrupted')
-    // Keys that are typed quickly arrive as one string.
-    for (const character of typed === '' ? [''] : typed) {
-      if (character === 'q') return leave('done')
-      const name = nameOf(character, key)
-      if (name !== undefined) watch.press(name)
-    }
+  screen = openScreen(terminal, (key) => {
+    if (key !== 'quit' && key !== 'interrupt') return watch.press(key)
+    screen?.close()
+    tools.leave(endings[key === 'quit' ? 'done' : 'interrupted'].exit)
   })
   terminal.stdout.on('resize', () => watch.redraw())
   try {
@@ -65,15 +54,4 @@ export async function runTop(tools: Tools, input: Input<typeof options>): Promis
   } finally {
     screen.close()
   }
-}
-
-function nameOf(
-  typed: string,
-  key: Record<'upArrow' | 'downArrow' | 'leftArrow' | 'return' | 'escape' | 'backspace' | 'delete', boolean>,
-): KeyName | undefined {
-  if (key.upArrow || typed === 'k') return 'up'
-  if (key.downArrow || typed === 'j') return 'down'
-  if (key.return) return 'enter'
-  if (key.escape || key.leftArrow || key.backspace || key.delete) return 'back'
-  return undefined
 }
