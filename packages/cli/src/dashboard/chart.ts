@@ -1,5 +1,5 @@
 import type { Stats } from '../nouns/stats.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../text/html.ts'
 
 const half = 50
 

@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../text/html.ts'
 
 /** The values of the search fields, by name. Empty fields are left out. */
 export type Asked = Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-import { Html, type HtmlPart, html } from './html.ts'
+import { Html, type HtmlPart, html } from '../text/html.ts'
 import { style } from './style.ts'
 
 /** The pages: their path after the token, and their title. */

@@ -1,7 +1,7 @@
 import { type Column, cell, memberOf, nameOfColumn } from '../output/cells.ts'
 import { stateStyle } from '../output/state-style.ts'
+import { type Html, type HtmlPart, html } from '../text/html.ts'
 import { isMoment } from '../text/relative-time.ts'
-import { type Html, type HtmlPart, html } from './html.ts'
 
 /** A column as in lists, with an optional link for its cells. */
 export type LinkedColumn<Row> = [title: string, cell: (row: Row) => unknown, href?: (row: Row) => string | undefined]
