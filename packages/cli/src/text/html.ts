@@ -1,4 +1,4 @@
-import { escapeControls } from '../text/escape-controls.ts'
+import { escapeControls } from './escape-controls.ts'
 
 /** Markup that is safe to send. `html` makes it, and escapes what is put into it. */
 export class Html {
