@@ -10,6 +10,7 @@ import * as unsealedAuditEvents from './migrations/0004-unsealed-audit-events.ts
 import * as provenAccounts from './migrations/0005-proven-accounts.ts'
 import * as adminGrantsDue from './migrations/0006-admin-grants-due.ts'
 import * as autoGrantPolicy from './migrations/0007-auto-grant-policy.ts'
+import * as browserSignIn from './migrations/0009-browser-sign-in.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -32,6 +33,7 @@ export const migrations: Migrations = {
     '0005-proven-accounts': provenAccounts,
     '0006-admin-grants-due': adminGrantsDue,
     '0007-auto-grant-policy': autoGrantPolicy,
+    '0009-browser-sign-in': browserSignIn,
   },
   checksums,
 }

@@ -61,6 +61,8 @@ export async function seed(db: Tx, now: number): Promise<void> {
       status: 'active',
       built_in: 1,
       service_codes: '[]',
+      // `authctl login` receives its code on a loopback address.
+      allowed_redirect_urls: '["http://127.0.0.1/callback"]',
       registration_namespace: 'default',
       sign_up: 'closed',
       ...stamps,

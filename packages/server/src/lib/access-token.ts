@@ -9,6 +9,8 @@ export interface AccessTokenClaims {
   app_id?: string
   app_code?: string
   uid: string
+  /** Equal to `uid`, for standard verifiers. Like `auth_time` and `amr`, absent from tokens of earlier versions. */
+  sub?: string
   email: string
   email_verified: boolean
   first_name: string | null
@@ -19,6 +21,10 @@ export interface AccessTokenClaims {
   namespace?: string
   tv: number
   sid: string
+  /** When the first factor was shown. Like `amr`, it is for apps: this service never reads it from a token. */
+  auth_time?: number
+  /** How the user signed in (RFC 8176): `pwd`, `otp`, `mfa`. */
+  amr?: string[]
   iss: string
   aud: string
   exp: number

@@ -1,3 +1,30 @@
+import { wordsIn } from './words.ts'
+
+/** How the user of a session signed in, as its tokens say it. */
+export interface SignInFacts {
+  /** When the first factor was shown, in milliseconds. */
+  firstProvenAt: number
+  /** Values of RFC 8176. */
+  amr: readonly string[]
+}
+
+/** A provider, a code from a mail and a magic link add nothing: what was shown there is not known. */
+export function factsOf({ method, firstProvenAt, second }: Pick<Proof, 'method' | 'firstProvenAt' | 'second'>): SignInFacts {
+  return { firstProvenAt, amr: [...(method === 'password' ? ['pwd'] : []), ...(second ? ['otp', 'mfa'] : [])] }
+}
+
+/** For a stored session. One from before these columns existed began with its first factor. */
+export function storedFacts(session: {
+  first_proven_at: number | null
+  amr: string | null
+  auth_method: string
+  session_created_at: number
+}): SignInFacts {
+  const { first_proven_at: at, amr, auth_method: method, session_created_at: began } = session
+  if (at === null || amr === null) return factsOf({ method, firstProvenAt: began, second: null })
+  return { firstProvenAt: at, amr: wordsIn(amr) }
+}
+
 declare const whole: unique symbol
 declare const kept: unique symbol
 

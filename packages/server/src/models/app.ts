@@ -59,6 +59,7 @@ export class App extends BaseModel {
     'organization_sign_up',
     'require_verified_email',
     'machine_tokens',
+    'single_sign_on',
     'built_in',
   ]
 
@@ -93,6 +94,10 @@ export class App extends BaseModel {
   declare require_verified_email: boolean
   /** Whether service accounts may get tokens for it. */
   declare machine_tokens: boolean
+  /** Whether people who are signed in at this service enter without a page. */
+  declare single_sign_on: boolean
+  /** How long ago a person who enters through a browser may have signed in. Null if any time will do. */
+  declare max_sign_in_age_seconds: number | null
   /** Tokens with a lower `iat` are dead. New tokens always have this `iat` or a higher one. In seconds. */
   declare min_iat: number
   declare created_at: number

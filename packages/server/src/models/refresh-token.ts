@@ -9,6 +9,10 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
   app_id: string | null
   organization_id: string | null
   session_version: number
+  session_created_at: number
+  auth_method: string
+  first_proven_at: number | null
+  amr: string | null
   session_expires_at: number
   ended_at: number | null
   expires_at: number
@@ -20,7 +24,8 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
 
 /** Everything that a refresh reads, in one statement, so that it is consistent. */
 const tokenByHash = new Statement<PresentedToken>(`
-  select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.expires_at as session_expires_at,
+  select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.created_at as session_created_at, s.auth_method,
+    s.first_proven_at, s.amr, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
     ${userColumns}, ${rolesAndGrantColumns}
   from refresh_tokens t

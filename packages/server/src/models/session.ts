@@ -3,6 +3,7 @@ import { forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
+import type { SignInFacts } from '../lib/proof.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { newToken } from './refresh-token.ts'
@@ -36,7 +37,11 @@ export interface LiveSession {
 }
 
 /** A session with its user, and one of the organizations that the user is a member of. */
-export interface SelfRow extends ShownUserRow, Omit<LiveSession, 'status'> {
+export interface SelfRow
+  extends ShownUserRow,
+    Omit<LiveSession, 'status'>,
+    Pick<Session, 'first_proven_at' | 'amr' | 'auth_method'> {
+  session_created_at: number
   global_roles: string | null
   has_factor: number | boolean
   /** The organization that the session is for. */
@@ -72,7 +77,7 @@ const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} fro
 /** One row for each organization of the user, or one row without an organization. */
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${shownUserColumns}, ${globalRolesColumn},
-    ${hasFactorColumn}, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
+    ${hasFactorColumn}, s.first_proven_at, s.amr, s.auth_method, s.created_at as session_created_at, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
     o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
     (select string_agg(role_code, ' ') from membership_roles where membership_id = m.id) as organization_roles
   from ${liveSessionTables}
@@ -82,9 +87,9 @@ const selfBySession = new Statement<SelfRow>(`
 
 const newSession = `
   insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
-    created_at, last_used_at, proven_at, expires_at)
+    created_at, last_used_at, proven_at, first_proven_at, amr, browser_session_id, expires_at)
   values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :provenAt,
-    :sessionExpiresAt)`
+    :firstProvenAt, :amr, :browserSessionId, :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 /**
@@ -117,6 +122,11 @@ export class Session extends BaseModel {
   declare last_used_at: number
   /** When its user last proved who they are, with the second factor where one was active. */
   declare proven_at: number | null
+  /** When the first factor was shown, and how the user signed in (RFC 8176). Null for sessions of earlier versions. */
+  declare first_proven_at: number | null
+  declare amr: string | null
+  /** The browser session that the code of this session came from. */
+  declare browser_session_id: string | null
   declare expires_at: number
   declare ended_at: number | null
   declare ended_reason: string | null
@@ -134,7 +144,10 @@ export class Session extends BaseModel {
       ip: string | null
       userAgent: string | null
       now: number
-      provenAt: number
+      provenAt: number | null
+      firstProvenAt: number
+      amr: string
+      browserSessionId: string | null
       sessionExpiresAt: number
       hash: string
       expiresAt: number
@@ -153,8 +166,8 @@ export class Session extends BaseModel {
   }
 
   /** A session that has not ended, even if it is expired or under a floor. */
-  static async findOpen(db: Db, id: string): Promise<Pick<Session, 'expires_at' | 'organization_id'> | undefined> {
-    return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('expires_at', 'organization_id')
+  static async findOpen(db: Db, id: string): Promise<Pick<Session, 'expires_at' | 'organization_id' | 'amr'> | undefined> {
+    return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('expires_at', 'organization_id', 'amr')
   }
 
   /** When the newest session of a user began. Null if none is kept. */
@@ -261,6 +274,11 @@ export class Session extends BaseModel {
   /** Lifts a session over a floor that ended it. */
   static async keep(db: Tx, id: string, version: number): Promise<void> {
     await rowsOf(Session, db).where({ id }).update({ ended_at: null, ended_reason: null, token_version: version })
+  }
+
+  /** Notes how the user of a session has just signed in again. */
+  static async noteFacts(db: Tx, id: string, { firstProvenAt, amr }: SignInFacts): Promise<void> {
+    await rowsOf(Session, db).where({ id }).update({ first_proven_at: firstProvenAt, amr: amr.join(' ') })
   }
 
   /** Some sessions that had expired or ended by then and that are not locked. Locks them until the transaction ends. */

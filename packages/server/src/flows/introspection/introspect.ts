@@ -1,3 +1,4 @@
+import { storedFacts } from '../../lib/proof.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
@@ -76,5 +77,5 @@ async function currentClaims(deps: Deps, holder: SelfCaller): Promise<AccessToke
   if (expiresAt * 1000 <= deps.clock()) return undefined
   const admitted = { user: { ...userOfSelf(holder), token_version: self.user_version }, app, membership, ...rights }
   const { tv, nbf, jti } = token
-  return { ...claimsOf(deps, admitted, token.sid, token.iat, expiresAt), tv, nbf, jti }
+  return { ...claimsOf(deps, admitted, { id: token.sid, ...storedFacts(self) }, token.iat, expiresAt), tv, nbf, jti }
 }

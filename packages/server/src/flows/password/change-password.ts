@@ -5,6 +5,7 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
+import { factsOf } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { App } from '../../models/app.ts'
@@ -59,7 +60,9 @@ export async function changePassword(
     const admission = await admit(deps, { user, app, organizationId, overrides: {} }, actor)
     const factor = await SecondFactor.findActive(deps.db, user.id)
     const deviceToken = newDeviceTokenOf(deps, admission, factor?.activated_at ?? null)
-    return issueTokens(deps, admission, session, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
+    const facts = factsOf({ method: 'password', firstProvenAt: deps.clock(), second: null })
+    await Session.noteFacts(deps.db, session.id, facts)
+    return issueTokens(deps, admission, { ...session, ...facts }, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
   })
 }
 

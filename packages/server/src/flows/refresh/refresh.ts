@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { type SignInFacts, storedFacts } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken, sessionOfRefreshToken } from '../../lib/refresh-token.ts'
 import { isTooSoon } from '../../lib/timestamps.ts'
@@ -77,7 +78,7 @@ async function spend(
   admission: Admission,
 ): Promise<TokenAnswer | undefined> {
   const now = deps.clock()
-  const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
+  const session = sessionOf(presented)
   const salt = randomBytes(32).toString('base64url')
   const successor = successorOf(deps, input.refresh_token, salt, session.id)
   const expiresAt = refreshExpiry(deps, session, now)
@@ -101,12 +102,16 @@ async function replay(deps: Deps<Pool>, input: RefreshInput, presented: Presente
   const withinLeeway = usedAt !== null && deps.clock() - usedAt <= deps.config.refreshLeewaySeconds * 1000
   const successor = withinLeeway ? await RefreshToken.findUnused(deps.db, successorHash) : undefined
   if (!successor || salt === null) return { reusedSession: presented.session_id }
-  const session = { id: presented.session_id, expiresAt: presented.session_expires_at }
+  const session = sessionOf(presented)
   const token = successorOf(deps, input.refresh_token, salt, session.id)
   const answer = await reenter(deps, input, presented, actor, async (deps, admission) =>
     issueTokens(deps, admission, session, { token, expiresAt: successor.expires_at }),
   )
   return { answer }
+}
+
+function sessionOf(presented: PresentedToken): SignInFacts & { id: string; expiresAt: number } {
+  return { id: presented.session_id, expiresAt: presented.session_expires_at, ...storedFacts(presented) }
 }
 
 /**

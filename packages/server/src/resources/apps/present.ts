@@ -44,6 +44,8 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     organization_sign_up: app.organization_sign_up,
     require_verified_email: app.require_verified_email,
     machine_tokens: app.machine_tokens,
+    single_sign_on: app.single_sign_on,
+    max_sign_in_age_seconds: app.max_sign_in_age_seconds,
     built_in: app.built_in,
     created_at: iso(app.created_at),
     updated_at: iso(app.updated_at),

@@ -41,6 +41,8 @@ export function blankApp(id: string, code: string): AppColumns {
     organization_sign_up: true,
     require_verified_email: false,
     machine_tokens: false,
+    single_sign_on: true,
+    max_sign_in_age_seconds: null,
     min_iat: 0,
   }
 }

@@ -100,6 +100,12 @@ const settings = {
   machine_tokens: clearable(z.boolean()).meta({
     description: 'Whether service accounts with the scope `tokens:issue` may get tokens for the app. Default: false',
   }),
+  single_sign_on: clearable(z.boolean()).meta({
+    description: 'Whether people who are signed in at this service in a browser enter the app without a page. Default: true',
+  }),
+  max_sign_in_age_seconds: clearable(z.int().min(0).max(31_536_000)).meta({
+    description: 'How long ago a person may have signed in to enter through a browser. A refresh is not affected. Default: no limit',
+  }),
 }
 
 const createdSigning = z.literal('shared').optional().meta({
@@ -160,6 +166,8 @@ export const appRecord = z
     organization_sign_up: z.boolean(),
     require_verified_email: z.boolean(),
     machine_tokens: z.boolean(),
+    single_sign_on: z.boolean(),
+    max_sign_in_age_seconds: z.int().nullable(),
     built_in: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
+import type { SignInFacts } from '../../lib/proof.ts'
 import type { Membership } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
@@ -19,7 +20,7 @@ interface Admitted {
 export function claimsOf(
   deps: Deps,
   admission: Admitted,
-  sessionId: string,
+  session: SignInFacts & { id: string },
   issuedAt: number,
   expiresAt: number,
 ): AccessTokenClaims {
@@ -27,6 +28,7 @@ export function claimsOf(
   return {
     ...(app ? { app_id: app.id, app_code: app.code } : {}),
     uid: user.id,
+    sub: user.id,
     email: user.email,
     email_verified: user.email_verified_at !== null,
     first_name: user.first_name,
@@ -34,7 +36,9 @@ export function claimsOf(
     ...(membership ? { org_id: membership.id, org_slug: membership.slug } : {}),
     ...(user.namespace === DEFAULT_POOL ? {} : { namespace: user.namespace }),
     tv: user.token_version,
-    sid: sessionId,
+    sid: session.id,
+    auth_time: Math.floor(session.firstProvenAt / 1000),
+    amr: [...session.amr],
     iss: deps.config.issuer,
     aud: app?.code ?? deps.config.issuer,
     exp: expiresAt,

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { factsOf, type SignInFacts } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -14,10 +15,12 @@ import { presentTokens } from './present.ts'
 
 /** Opens a session for a proof that the gate admits, and returns its first tokens. */
 export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: Actor): Promise<TokenAnswer> {
-  const { proof } = request
+  const { proof, browser } = request
   const admission = await admitByProof(deps, request, actor)
   const now = deps.clock()
-  const session = { id: newId(now), expiresAt: now + deps.config.sessionMaxSeconds * 1000 }
+  const facts = factsOf(proof)
+  const lastsMs = deps.config.sessionMaxSeconds * 1000
+  const session = { id: newId(now), expiresAt: (browser?.startedAt ?? now) + lastsMs, ...facts }
   const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
   const refreshExpiresAt = refreshExpiry(deps, session, now)
   await Session.open(deps.db, {
@@ -30,7 +33,11 @@ export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: 
     ip: actor.origin.ip || null,
     userAgent: actor.origin.userAgent,
     now,
-    provenAt: proof.second?.provenAt ?? proof.firstProvenAt,
+    // What was shown on a page of this service does not count as a proof to the app's session.
+    provenAt: browser ? null : (proof.second?.provenAt ?? proof.firstProvenAt),
+    firstProvenAt: facts.firstProvenAt,
+    amr: facts.amr.join(' '),
+    browserSessionId: browser?.id ?? null,
     sessionExpiresAt: session.expiresAt,
     hash: hashOpaqueToken(refreshToken),
     expiresAt: refreshExpiresAt,
@@ -70,7 +77,7 @@ export function refreshExpiry(deps: Deps, session: { expiresAt: number }, now: n
 export function issueTokens(
   deps: Deps,
   admission: Admission,
-  session: { id: string; expiresAt: number },
+  session: SignInFacts & { id: string; expiresAt: number },
   refresh: { token: string; expiresAt: number; deviceToken?: string },
 ): TokenAnswer {
   const now = deps.clock()
@@ -85,7 +92,7 @@ export function issueTokens(
   const expiresAt = Math.floor(expiresAtMs / 1000)
   return presentTokens({
     admission,
-    accessToken: deps.accessTokens.sign(claimsOf(deps, admission, session.id, issuedAt, expiresAt), admission.keyring),
+    accessToken: deps.accessTokens.sign(claimsOf(deps, admission, session, issuedAt, expiresAt), admission.keyring),
     expiresIn: expiresAt - nowSeconds,
     refreshToken: refresh.token,
     refreshExpiresIn: Math.max(0, Math.round((refresh.expiresAt - now) / 1000)),

@@ -1,0 +1,106 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { KeptProof } from '../lib/proof.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import type { StoredProof } from './browser-session.ts'
+
+/** A code that was just spent, with the proof that it stands for. */
+export type SpentCode = KeptProof<NewCode>
+
+type NewCode = StoredProof &
+  Pick<
+    AuthorizationCode,
+    | 'hash'
+    | 'app_id'
+    | 'browser_session_id'
+    | 'organization_id'
+    | 'redirect_uri'
+    | 'code_challenge'
+    | 'nonce'
+    | 'scope'
+    | 'created_at'
+    | 'expires_at'
+  >
+
+/** What an app exchanges for the tokens of a session. */
+export class AuthorizationCode extends BaseModel {
+  static override tableName = 'authorization_codes'
+  static override idColumn = 'hash'
+
+  declare hash: string
+  declare app_id: string
+  declare user_id: string
+  declare browser_session_id: string
+  declare organization_id: string | null
+  declare redirect_uri: string
+  declare code_challenge: string | null
+  declare nonce: string | null
+  declare scope: string
+  declare version: number
+  declare first_factor: string
+  declare first_proven_at: number
+  declare second_factor: string | null
+  declare second_proven_at: number | null
+  declare second_activated_at: number | null
+  declare created_at: number
+  declare expires_at: number
+  declare spent_at: number | null
+  declare reused_at: number | null
+  /** The session that the first use opened. */
+  declare session_id: string | null
+
+  static async insert(db: Tx, row: NewCode): Promise<void> {
+    await rowsOf(AuthorizationCode, db).insert(row)
+  }
+
+  /** Spends a code. Of concurrent uses one succeeds; the others get undefined. It stays spent if the request then fails. */
+  static async spend(db: Pool, hash: string, now: number): Promise<SpentCode | undefined> {
+    const [spent] = await rowsOf(AuthorizationCode, db)
+      .where({ hash })
+      .whereNull('spent_at')
+      .andWhere('expires_at', '>', now)
+      .update({ spent_at: now })
+      .returning('*')
+    return spent as SpentCode | undefined
+  }
+
+  /**
+   * Notes a second use within the life of the code. Returns what the first use opened, which is to end; if it has opened nothing
+   * yet, it no longer can. Undefined if the code is unknown or over.
+   */
+  static async noteReuse(
+    db: Tx,
+    hash: string,
+    now: number,
+  ): Promise<Pick<AuthorizationCode, 'user_id' | 'app_id' | 'session_id'> | undefined> {
+    const [reused] = await rowsOf(AuthorizationCode, db)
+      .where({ hash })
+      .whereNotNull('spent_at')
+      .andWhere('expires_at', '>', now)
+      .update({ reused_at: now })
+      .returning(['user_id', 'app_id', 'session_id'])
+    return reused
+  }
+
+  /** Notes the session that a spent code opened. False if the code was used again meanwhile, so that nothing may be opened. */
+  static async noteSession(db: Tx, hash: string, sessionId: string): Promise<boolean> {
+    const noted = rowsOf(AuthorizationCode, db).where({ hash }).whereNull('reused_at').update({ session_id: sessionId })
+    return (await noted) > 0
+  }
+
+  /** The code of the app that a code was made for. */
+  static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
+    return db('authorization_codes as c').join('apps as a', 'a.id', 'c.app_id').where('c.hash', hash).first('a.code')
+  }
+
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
+    await rowsOf(AuthorizationCode, db).where({ user_id: userId }).delete()
+  }
+
+  static async deleteAll(db: Tx): Promise<void> {
+    await rowsOf(AuthorizationCode, db).delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(AuthorizationCode, db, db(AuthorizationCode.tableName).where('expires_at', '<=', until).limit(limit))
+  }
+}

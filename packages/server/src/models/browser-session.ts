@@ -1,0 +1,126 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
+import type { KeptProof } from '../lib/proof.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { type UserRow, userColumns } from './user.ts'
+
+/** What was proven when a person signed in. Browser sessions and the codes made from them keep it. */
+export interface StoredProof {
+  user_id: string
+  /** The user's token version when the first factor was shown. */
+  version: number
+  first_factor: string
+  first_proven_at: number
+  second_factor: string | null
+  second_proven_at: number | null
+  second_activated_at: number | null
+}
+
+/** A browser session that is alive, with its user. */
+export type LiveBrowserSession = KeptProof<BrowserSessionRow & UserRow>
+
+interface BrowserSessionRow extends StoredProof {
+  browser_session_id: string
+  is_kept: number
+  started_at: number
+  last_seen_at: number
+  /** When the active second factor was activated; null if there is none. */
+  factor_activated_at: number | null
+}
+
+const liveByHash = new Statement<LiveBrowserSession>(`
+  select b.id as browser_session_id, b.user_id, b.version, b.first_factor, b.first_proven_at, b.second_factor, b.second_proven_at,
+    b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, f.activated_at as factor_activated_at, ${userColumns}
+  from browser_sessions b
+  join users u on u.id = b.user_id
+  left join second_factors f on f.user_id = u.id and f.activated_at is not null
+  where b.hash = :hash and b.ended_at is null and b.expires_at > :now and b.version >= u.min_token_version and u.status = 'active'`)
+
+/** A person who is signed in at this service in one browser. The browser holds its secret in a cookie. */
+export class BrowserSession extends BaseModel {
+  static override tableName = 'browser_sessions'
+
+  declare id: string
+  declare hash: string
+  declare user_id: string
+  declare version: number
+  declare first_factor: string
+  declare first_proven_at: number
+  declare second_factor: string | null
+  declare second_proven_at: number | null
+  declare second_activated_at: number | null
+  declare is_kept: number
+  /** When the person first signed in. App sessions that come from it are counted from here. */
+  declare started_at: number
+  declare last_seen_at: number
+  declare expires_at: number
+  declare ended_at: number | null
+  declare ended_reason: string | null
+  declare ip: string | null
+  declare user_agent: string | null
+
+  static async findLive(db: Db, hash: string, now: number): Promise<LiveBrowserSession | undefined> {
+    return liveByHash.first(db, { hash, now })
+  }
+
+  static async insert(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {
+    await rowsOf(BrowserSession, db).insert(row)
+  }
+
+  /** Stores another proof of the same user under a new secret. False if the session has ended. */
+  static async renew(
+    db: Tx,
+    id: string,
+    changes: StoredProof & Pick<BrowserSession, 'hash' | 'is_kept' | 'last_seen_at' | 'expires_at' | 'ip' | 'user_agent'>,
+  ): Promise<boolean> {
+    const { user_id, ...rest } = changes
+    return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').update(rest)) > 0
+  }
+
+  static async noteUse(db: Db, id: string, times: Pick<BrowserSession, 'last_seen_at' | 'expires_at'>): Promise<void> {
+    await rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').update(times)
+  }
+
+  /** Ends a browser session. Undefined if it had ended already. */
+  static async end(
+    db: Tx,
+    id: string,
+    { now, reason }: { now: number; reason: string },
+  ): Promise<Pick<BrowserSession, 'user_id'> | undefined> {
+    const [ended] = await rowsOf(BrowserSession, db)
+      .where({ id })
+      .whereNull('ended_at')
+      .update({ ended_at: now, ended_reason: reason })
+      .returning('user_id')
+    return ended
+  }
+
+  /** Ends those of a user that are below a version. */
+  static async endBelow(
+    db: Tx,
+    { userId, version }: { userId: string; version: number },
+    { now, reason }: { now: number; reason: string },
+  ): Promise<void> {
+    await rowsOf(BrowserSession, db)
+      .where({ user_id: userId })
+      .where('version', '<', version)
+      .whereNull('ended_at')
+      .update({ ended_at: now, ended_reason: reason })
+  }
+
+  static async endAll(db: Tx, { now, reason }: { now: number; reason: string }): Promise<void> {
+    await rowsOf(BrowserSession, db).whereNull('ended_at').update({ ended_at: now, ended_reason: reason })
+  }
+
+  /** Removes where a user was, for one who is erased. */
+  static async blankPlaces(db: Tx, userId: string): Promise<void> {
+    await rowsOf(BrowserSession, db).where({ user_id: userId }).update({ ip: null, user_agent: null })
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    const over = db(BrowserSession.tableName).where((any) => any.where('expires_at', '<=', until).orWhere('ended_at', '<=', until))
+    return deleteByKey(BrowserSession, db, over.limit(limit))
+  }
+}
+
+type NewBrowserSession = Pick<BrowserSession, Exclude<keyof BrowserSession, keyof BaseModel>>
