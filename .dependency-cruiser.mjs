@@ -30,7 +30,7 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
 })
 
 const useCasesUse = [
-  `${server}(models|lib|mail|adapters)/`,
+  `${server}(models|lib|mail|adapters|pages)/`,
   `${server}(errors|deps)[.]ts$`,
   `${server}db/(handle|transaction|locks|notify|schema-too-new)[.]ts$`,
   anyPresent,
@@ -144,14 +144,14 @@ export default {
     ),
     only(
       'flows-import-no-flow-but-sign-in',
-      `${server}(flows/(?!account-pages/)[^/]+)/${useCase}`,
+      `${server}(flows/(?!(?:account-pages|oauth)/)[^/]+)/${useCase}`,
       [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/sign-in/${useCase}`],
       'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `sign-in`.',
     ),
     only(
-      'account-pages-use-flows',
-      `${server}flows/account-pages/${useCase}`,
-      [...useCasesUse, `${server}flows/account-pages/(?!routes[.]ts$)`, `${server}flows/[^/]+/${useCase}`],
+      'pages-use-flows',
+      `${server}flows/(account-pages|oauth)/${useCase}`,
+      [...useCasesUse, `${server}flows/$1/(?!routes[.]ts$)`, `${server}flows/[^/]+/${useCase}`],
       'The pages of the service do what a frontend would ask of the other flows; no flow uses them.',
     ),
     never(

@@ -31,6 +31,9 @@ export const CONSUMER_KEY_BYTES = 32
 
 /** The prefixes of tokens that are not JWTs, so that a leaked one shows what it is. */
 export const TOKEN_PREFIXES = {
+  authorizationCode: 'gac_',
+  browser: 'gbr_',
+  browserSession: 'gbs_',
   invitation: 'gin_',
   mail: 'gmt_',
   refresh: 'grt_',

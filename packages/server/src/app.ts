@@ -9,6 +9,7 @@ import { explainRoutes } from './flows/explain/routes.ts'
 import { ownIdentityRoutes } from './flows/identities/routes.ts'
 import { introspectionRoutes } from './flows/introspection/routes.ts'
 import { machineTokenRoutes } from './flows/machine-tokens/routes.ts'
+import { oauthRoutes } from './flows/oauth/routes.ts'
 import { offboardingRoutes } from './flows/offboarding/routes.ts'
 import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
@@ -107,12 +108,15 @@ export function listRoutes(): Route[] {
 
 /** Routes at the root of the service, outside the API: pages, and what operators and developers read. */
 export function listRootRoutes(): Route[] {
-  return [metricsRoute, ...apiReferenceRoutes, ...accountPages]
+  return [metricsRoute, ...apiReferenceRoutes, ...accountPages, ...oauthRoutes]
 }
 
 /** The OpenAPI document of the service. docs/openapi.json is generated from it. */
 export function openApiDocument() {
-  return buildOpenApi(listRoutes(), BASE_PATH)
+  return buildOpenApi([
+    { prefix: BASE_PATH, routes: listRoutes() },
+    { prefix: '', routes: oauthRoutes },
+  ])
 }
 
 /** The HTTP side of the service, from the outermost middleware to the routes. */

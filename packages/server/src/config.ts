@@ -167,6 +167,11 @@ export const settings = z.object({
     'How long a spent refresh token still returns its unused successor',
     '10',
   ),
+  AUTH_BROWSER_SESSION_SECONDS: withDefault(
+    whole(60, 31_536_000),
+    'How long a person who did not choose to stay signed in is signed in at the pages of this service without using them',
+    '43200',
+  ),
   AUTH_DEFAULT_APP_CODE: setting(z.string().max(100), 'App for registrations without an `app_code`'),
   AUTH_ALLOW_BASE_USER_LOGIN: withDefault(flag, 'Whether a login without an app returns a base-user token', 'false'),
   AUTH_REQUIRE_APP_CODE: setting(flag, 'Whether a login must name an app', {
@@ -269,6 +274,8 @@ export interface Config {
   host: string
   port: number
   publicUrl: string
+  /** How long a person is signed in at the pages of this service without using them. */
+  browserSessionSeconds: number
   databaseUrl: string
   dbPoolMax: number
   dbAcquireTimeoutMs: number
@@ -386,6 +393,7 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     refreshTtlSeconds: env.JWT_REFRESH_TTL_SECONDS,
     sessionMaxSeconds: env.JWT_SESSION_MAX_SECONDS,
     refreshLeewaySeconds: env.AUTH_REFRESH_LEEWAY_SECONDS,
+    browserSessionSeconds: env.AUTH_BROWSER_SESSION_SECONDS,
     defaultAppCode: env.AUTH_DEFAULT_APP_CODE,
     allowBaseUserLogin,
     requireAppCode: env.AUTH_REQUIRE_APP_CODE ?? !allowBaseUserLogin,

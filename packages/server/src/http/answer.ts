@@ -6,6 +6,7 @@ import { ApiError, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
+import { assertOwnForm, readCookies, writeCookies } from './cookies.ts'
 import { countRefusal, limitOf } from './limits.ts'
 import {
   auditReasonOf,
@@ -19,6 +20,7 @@ import {
 } from './read-request.ts'
 import type { Route, RouteAuth, RouteRequest } from './route.ts'
 import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
+import { errorForOAuth } from './speak/oauth.ts'
 import { errorForBrowser, errorOfPage } from './speak/page.ts'
 import { validate } from './validate.ts'
 import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
@@ -50,11 +52,13 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
   let countsIfRefused = limit === 'failures' || limit === 'strangers'
   try {
     const query = queryOf(route, ctx)
+    if (route.cookies && route.method !== 'GET') assertOwnForm(deps, ctx)
     const known = await whoCalls(deps, route, ctx, options)
     countsIfRefused &&= limit === 'failures'
-    const request = await whatTheySent(route, ctx, known, query)
+    const request = await whatTheySent(deps, route, ctx, known, query)
     countsIfRefused &&= request.origin.exemptApp === undefined
     const reply = await doIt(deps, route, request, options)
+    if (reply.cookies) writeCookies(deps, ctx, reply.cookies, route.cookies?.sets ?? [])
     say(ctx, reply)
     options.onReply?.(route, { requestId, status: reply.status, body: reply.body, code: reply.errorCode })
   } catch (thrown) {
@@ -77,7 +81,13 @@ const noQuery = z.strictObject({})
 const noBody: ParsedBody = { value: {}, verbatim: () => ({}) }
 
 /** Reads and validates what the caller sent. Of the body, nothing is read before it is known who calls. */
-async function whatTheySent(route: Route, ctx: Context, known: KnownCaller, sentQuery: UrlEncoded): Promise<AnyRequest> {
+async function whatTheySent(
+  deps: Deps,
+  route: Route,
+  ctx: Context,
+  known: KnownCaller,
+  sentQuery: UrlEncoded,
+): Promise<AnyRequest> {
   const { caller, bearer, limitByBody } = known
   const params = parseParams(route, ctx.params)
   const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
@@ -93,8 +103,9 @@ async function whatTheySent(route: Route, ctx: Context, known: KnownCaller, sent
   const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
   const headers = route.headers ? validate(route.headers, ctx.headers) : {}
   const lines = route.lines ? await readLines(ctx, route.lines, route.bodyLimitBytes) : []
+  const cookies = route.cookies ? readCookies(deps, ctx, route.cookies.reads) : {}
   const origin = { ...ctx.state.origin, exemptApp, auditReason }
-  return { caller, bearer, params, query, body, headers, lines, sentBack, rawBody: sent.verbatim, origin }
+  return { caller, bearer, params, query, body, headers, cookies, lines, sentBack, rawBody: sent.verbatim, origin }
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */
@@ -152,6 +163,7 @@ export function errorHandler(deps: Deps): Middleware {
 function errorReply(ctx: Context, error: ApiError): Reply {
   const { requestId } = ctx.state.origin
   const route = ctx.state.answering?.route
+  if (route?.oauthErrors) return errorForOAuth(route.oauthErrors, error, requestId)
   if (route?.speaks === 'page') return errorOfPage(route, error, requestId)
   if (route?.navigation) ctx.vary('Accept')
   const isForBrowser = route?.navigation && prefersHtml(ctx)

@@ -40,11 +40,13 @@ const ownBodies = new Map(
 )
 
 /** Builds the OpenAPI 3.1 document of the routes from the same schemas that validate their requests. */
-export function buildOpenApi(routes: readonly Route[], prefix: string) {
+export function buildOpenApi(mounts: readonly { prefix: string; routes: readonly Route[] }[]) {
   const paths: ZodOpenApiPathsObject = {}
-  for (const route of routes) {
-    const path = prefix + route.path
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+  for (const { prefix, routes } of mounts) {
+    for (const route of routes) {
+      const path = prefix + route.path
+      paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+    }
   }
   return createDocument({
     openapi: '3.1.0',
@@ -55,7 +57,7 @@ export function buildOpenApi(routes: readonly Route[], prefix: string) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    tags: [...new Set(mounts.flatMap(({ routes }) => routes.map((route) => route.tag)))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -113,7 +115,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         }
       : {}),
     ...(route.body
-      ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route.body, route.speaks === 'oauth') } }
+      ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route) } }
       : {}),
     ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
@@ -138,8 +140,11 @@ function bodyNote({ bodyLimitBytes }: Route) {
   return bodyLimitBytes === undefined ? {} : { description: `At most ${bodyLimitBytes / 1024 / 1024} MiB` }
 }
 
-function bodyContent(schema: z.ZodType, takesForms: boolean) {
-  return { 'application/json': { schema }, ...(takesForms ? { 'application/x-www-form-urlencoded': { schema } } : {}) }
+function bodyContent({ body: schema, speaks }: Route) {
+  return {
+    ...(speaks === 'page' ? {} : { 'application/json': { schema } }),
+    ...(speaks === 'page' || speaks === 'oauth' ? { 'application/x-www-form-urlencoded': { schema } } : {}),
+  }
 }
 
 /** `POST /admin/apps/{appId}` → `postAdminAppsByAppId`. */
@@ -160,7 +165,7 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
     Object.entries(route.responses).map(([status, schema]) => [
       status,
       schema
-        ? { description: route.summary, content: { 'application/json': { schema } } }
+        ? { description: route.summary, content: { [route.speaks === 'page' ? 'text/html' : 'application/json']: { schema } } }
         : route.eventStream
           ? { description: route.summary, content: { 'text/event-stream': { schema: z.string() } } }
           : { description: status === '302' ? 'A redirect to `Location`' : 'Done' },

@@ -7,6 +7,7 @@ import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCa
 import { dryRun } from '../lib/fields.ts'
 import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason, type Lines } from './read-request.ts'
+import type { CookieName, Cookies } from './cookies.ts'
 import type { Reply } from './speak/json.ts'
 
 /**
@@ -50,6 +51,8 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   query: Q
   body: B
   headers: H
+  /** The cookies that the route declares to read, if they were sent. */
+  cookies: Cookies
   /** The lines of a body of newline-delimited JSON, parsed lazily. */
   lines: Lines<L>
   /** Members of the body that belong to the record but cannot be set. The use case compares them with the stored record. */
@@ -75,6 +78,12 @@ export interface Route {
    * may send a form, and the token of a service account in HTTP Basic or as `client_secret` in the body. `page`: HTML and forms.
    */
   speaks?: 'json' | 'oauth' | 'page'
+  /** How an `oauth` route shows errors: as RFC 6749 says, alone or added to the members that all errors have. */
+  oauthErrors?: 'alone' | 'added'
+  /**
+   * The cookies that it reads and sets. Only routes at the root have any. A POST that reads one takes only forms of our own pages.
+   */
+  cookies?: { reads: readonly CookieName[]; sets: readonly CookieName[] }
   /** What the reader of a page can do about a link that does not work. */
   advice?: string
   auth: RouteAuth

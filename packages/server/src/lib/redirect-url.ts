@@ -47,3 +47,31 @@ export function matchesRedirectUrl(candidate: string, rules: readonly string[]):
   if (!isWellFormed(candidate)) return false
   return rules.some((rule) => (rule.endsWith('*') ? candidate.startsWith(rule.slice(0, -1)) : candidate === rule))
 }
+
+const loopbackWithPort = /^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
+
+/**
+ * Whether an authorization request may name this URL: it equals a rule without `*`, character by character. Of a loopback address
+ * any port is accepted if the rule names none, since a program on the user's machine takes a port that is free (RFC 8252).
+ */
+export function isExactRedirectUrl(candidate: string, rules: readonly string[]): boolean {
+  if (!isWellFormed(candidate)) return false
+  const exact = rules.filter((rule) => !rule.endsWith('*'))
+  return exact.includes(candidate) || exact.includes(candidate.replace(loopbackWithPort, '$1'))
+}
+
+/** The query parameters that an answer adds. If one is already there, a client could read the wrong one. */
+export const answerMembers = ['code', 'state', 'iss', 'error', 'error_description'] as const
+
+export function hasAnswerMember(url: string): boolean {
+  const { searchParams } = new URL(url)
+  return answerMembers.some((name) => searchParams.has(name))
+}
+
+/** A redirect URL, as it was given, with an answer in its query. Members that are undefined are left out. */
+export function withAnswer(url: string, answer: Partial<Record<(typeof answerMembers)[number], string | undefined>>): string {
+  const ascii = /^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href
+  const query = new URLSearchParams()
+  for (const name of answerMembers) if (answer[name] !== undefined) query.append(name, answer[name])
+  return `${ascii}${ascii.includes('?') ? '&' : '?'}${query}`
+}

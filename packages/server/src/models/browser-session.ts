@@ -63,6 +63,10 @@ export class BrowserSession extends BaseModel {
     return liveByHash.first(db, { hash, now })
   }
 
+  static async findAlive(db: Db, id: string, now: number): Promise<Pick<BrowserSession, 'id' | 'started_at'> | undefined> {
+    return rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').where('expires_at', '>', now).first('id', 'started_at')
+  }
+
   static async insert(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {
     await rowsOf(BrowserSession, db).insert(row)
   }

@@ -257,6 +257,19 @@ export class Session extends BaseModel {
       .update({ ended_at: now, ended_reason: reason })
   }
 
+  /** Ends the sessions that came from a browser session. Returns them. */
+  static async endOfBrowser(
+    db: Tx,
+    browserSessionId: string,
+    { now, reason }: { now: number; reason: string },
+  ): Promise<Pick<Session, 'id' | 'user_id' | 'app_id'>[]> {
+    return rowsOf(Session, db)
+      .where({ browser_session_id: browserSessionId })
+      .whereNull('ended_at')
+      .update({ ended_at: now, ended_reason: reason })
+      .returning(['id', 'user_id', 'app_id'])
+  }
+
   /** Ends all sessions that have not ended. Returns their number. */
   static async endAll(db: Tx, { now, reason }: { now: number; reason: string }): Promise<number> {
     return rowsOf(Session, db).whereNull('ended_at').update({ ended_at: now, ended_reason: reason })

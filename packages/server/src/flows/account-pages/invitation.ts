@@ -21,7 +21,7 @@ import {
   secondFactorField,
   shown,
   withFaultOfCode,
-} from './page-parts.ts'
+} from '../../pages/fields.ts'
 import type { InvitationAnswers, InvitationForm } from './schema.ts'
 
 /** What a page shows to the holder of an invitation link. */

@@ -14,7 +14,7 @@ import {
   secondFactorField,
   shown,
   withFaultOfCode,
-} from './page-parts.ts'
+} from '../../pages/fields.ts'
 
 export function verifyView(place: PageToken, link: MailLink, refusal?: FormRefusal): PageView {
   const { asksPassword, email } = link

@@ -30,7 +30,7 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { type FormRefusal, type PageToken, refusalOf } from './page-parts.ts'
+import { type FormRefusal, type PageToken, refusalOf } from '../../pages/fields.ts'
 import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 
 type Deps = Parameters<Route['handle']>[0]

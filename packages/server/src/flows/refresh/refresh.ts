@@ -25,20 +25,34 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 /**
  * Exchanges a refresh token for new tokens and rotates it. Account, app, grant, membership and roles are read again. A client
  * that lost the answer may send the same token again within the leeway, and gets the same successor. Any other second use ends
- * the session. A failed call spends nothing. Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
+ * the session. A failed call spends nothing. With a `client_id`, the session must be of that app. Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
  */
-export async function refresh(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Promise<TokenAnswer> {
+export async function refresh(
+  deps: Deps<Pool>,
+  input: RefreshInput & { client_id?: string | undefined },
+  actor: Actor,
+): Promise<TokenAnswer> {
   const outcome = await exchange(deps, input, actor)
   if ('answer' in outcome) return outcome.answer
   await transaction(deps, (deps) => endSession(deps, { sessionId: outcome.reusedSession, event: 'token.reuse_detected' }, actor))
   throw new ApiError('refresh_token_reused')
 }
 
-async function exchange(deps: Deps<Pool>, input: RefreshInput, actor: Actor): Promise<Outcome> {
+async function exchange(
+  deps: Deps<Pool>,
+  input: RefreshInput & { client_id?: string | undefined },
+  actor: Actor,
+): Promise<Outcome> {
   const presented = await RefreshToken.findPresented(deps.db, hashOpaqueToken(input.refresh_token))
   if (!presented) return { reusedSession: await getSessionOfForgotten(deps, input.refresh_token) }
   assertAlive(deps, presented)
+  if (input.client_id !== undefined) await assertAppOf(deps, presented, input.client_id)
   return (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
+}
+
+async function assertAppOf(deps: Deps, { app_id: appId, catalog_generation }: PresentedToken, code: string): Promise<void> {
+  const app = await (await readCatalog(deps, catalog_generation)).findApp({ code })
+  if (app === undefined || app.id !== appId) throw new ApiError('invalid_refresh_token')
 }
 
 /**

@@ -1,14 +1,21 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import type { Proof } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
+import type { App } from '../../models/app.ts'
+import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures } from '../../resources/lockouts/lockouts.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import type { EntryRequest } from '../../resources/sessions/admit.ts'
+import { type EntryRequest, foreseeAdmission } from '../../resources/sessions/admit.ts'
+import { keepInBrowser } from '../../resources/sessions/browser-sessions.ts'
 import { openSession } from '../../resources/sessions/open-session.ts'
+import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
 import type { CountedAttempt, WayIn } from './attempt.ts'
 
 /** A user who asks to enter, with the proof and the attempt that led to it. */
@@ -32,6 +39,42 @@ export async function enter(deps: Deps<Tx>, { counted, ...request }: Entry, acto
   return tokens
 }
 
+/** Somebody who signs in at this service in a browser. */
+export interface BrowserSignIn {
+  proof: Proof
+  user: PooledUser
+  counted: CountedAttempt | undefined
+  /** Who is signed in there so far. Another person's browser session ends; one of the same person goes on under a new secret. */
+  before: LiveBrowserSession | undefined
+  /** Whether the person stays signed in when the browser closes. */
+  isKept: boolean
+}
+
+/**
+ * Signs a person in at this service, and returns the secret of the browser session. It opens no app: every app asks the gate.
+ * Clears failures and gives the attempt back, as every complete sign-in does. Throws `account_suspended`, `two_factor_required` if a
+ * factor was activated meanwhile, `invalid_credentials` if the sessions of the user were ended meanwhile, and `account_locked`.
+ */
+export async function signInBrowser(
+  deps: Deps<Tx>,
+  { proof, user, counted, before, isKept }: BrowserSignIn,
+  actor: Actor,
+): Promise<string> {
+  if (proof.userId !== user.id) throw new Error('another user was proven')
+  await lockUserRow(deps, user.id)
+  const current = await getUser(deps, user.id)
+  if (current.status === 'deleted' || current.min_token_version > proof.version) throw new ApiError('invalid_credentials')
+  if (current.status !== 'active') throw new ApiError('account_suspended')
+  const factor = await SecondFactor.findActive(deps.db, user.id)
+  if (factor && proof.second?.activatedAt !== (factor.activated_at ?? 0)) throw new ApiError('two_factor_required')
+  const secret = await keepInBrowser(deps, { proof, before, isKept }, actor)
+  if (counted) {
+    await clearFailures(deps, failuresAt(proof, counted.way))
+    await giveBackAttempt(deps, counted.attempt)
+  }
+  return secret
+}
+
 /** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */
 function failuresAt({ userId, second }: Proof, { lockKeys, clearedKeys }: WayIn) {
   const codes = secondFactorKey(userId)
@@ -43,6 +86,20 @@ function failuresAt({ userId, second }: Proof, { lockKeys, clearedKeys }: WayIn)
  */
 export function enterAsNew(deps: Deps<Tx>, entry: EntryRequest, actor: Actor): Promise<TokenAnswer> {
   return openSession(deps, entry, actor)
+}
+
+/** What the gate would say to a person who is signed in in a browser. Writes nothing. */
+export async function foreseeEntry(
+  deps: Deps,
+  request: { user: PooledUser; app: App; organizationId: string | undefined },
+  actor: Actor,
+): Promise<{ refusal: ErrorCode | undefined; hasEntered: boolean }> {
+  try {
+    return { refusal: undefined, ...(await foreseeAdmission(deps, { ...request, overrides: {} }, actor)) }
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return { refusal: error.code, hasEntered: false }
+    throw error
+  }
 }
 
 /** Audit details about the way in. There are none for a password, the usual one. */

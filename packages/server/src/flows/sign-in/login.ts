@@ -154,7 +154,7 @@ export async function verifyPassword<U extends Pick<PooledUser, 'password_hash'>
  * Hashes a password again if its hash does not have the configured cost. Returns undefined if no upgrade is due. If the hash queue
  * is full, the upgrade waits for the next login.
  */
-async function upgradeHash(deps: Deps, password: string, user: PooledUser, line: HashLine): Promise<string | undefined> {
+export async function upgradeHash(deps: Deps, password: string, user: PooledUser, line: HashLine): Promise<string | undefined> {
   if (user.password_hash === null || !deps.passwords.needsUpgrade(user.password_hash)) return undefined
   return deps.passwords.hash(password, line).catch(() => undefined)
 }

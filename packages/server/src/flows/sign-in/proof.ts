@@ -2,6 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { HalfProof, Proof } from '../../lib/proof.ts'
+import type { SpentCode } from '../../models/authorization-code.ts'
 import type { ClaimedAccount } from '../../resources/account-claims/claim-accounts.ts'
 import type { NewAccount } from '../../resources/users/insert-user.ts'
 import { checkSecondFactor, type SecondFactorOwner } from './second-factor.ts'
@@ -30,6 +31,15 @@ export async function passSecondFactor(
   return proof({ userId: user.id, method, firstProvenAt, second, version: user.token_version })
 }
 
+/** The first factor that was shown in an earlier step, whose ticket was just opened. `user` is as it is now. */
+export function firstFactorOf<U extends SecondFactorOwner>(
+  { userId, version, method, firstProvenAt }: { userId: string; version: number; method: string; firstProvenAt: number },
+  user: U,
+): HalfProof<U & ProvenUser> {
+  if (user.id !== userId) throw new Error('another user was proven')
+  return { user: { ...user, token_version: version }, method, firstProvenAt }
+}
+
 /** For a user whom this transaction creates and who has no second factor yet. */
 export function proofOfNewcomer(user: NewAccount, method: string): Proof {
   return proof({ userId: user.id, method, firstProvenAt: user.created_at, second: null, version: user.token_version })
@@ -38,6 +48,19 @@ export function proofOfNewcomer(user: NewAccount, method: string): Proof {
 /** For a claimed account: its second factor, whose owner was unknown, has been removed. */
 export function proofOfClaimed(deps: Deps, { user }: ClaimedAccount, method: string): Proof {
   return proof({ userId: user.id, method, firstProvenAt: deps.clock(), second: null, version: user.token_version })
+}
+
+/** For a proof that a code has kept. Only the model that has just spent the code hands one out. */
+export function proofOfCode(code: SpentCode): Proof {
+  const { second_proven_at: provenAt, second_activated_at: activatedAt } = code
+  const second = provenAt === null ? null : { provenAt, activatedAt: activatedAt ?? 0 }
+  return proof({
+    userId: code.user_id,
+    method: code.first_factor,
+    firstProvenAt: code.first_proven_at,
+    second,
+    version: code.version,
+  })
 }
 
 function proof(shown: Omit<Proof, symbol>): Proof {

@@ -2,6 +2,7 @@ import { pipeline, type Readable, Stream } from 'node:stream'
 import type { Context } from 'koa'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../../errors.ts'
 import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
+import type { SetCookies } from '../cookies.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../../lib/unavailable.ts'
 
 const retryAfterSeconds = 2
@@ -17,6 +18,8 @@ export interface Reply {
   retryAfter?: number | undefined
   /** Sent instead of a body, as the data arrives. */
   stream?: Readable
+  /** Only those that the route declares are set. */
+  cookies?: SetCookies | undefined
   /** The code of the error that the answer shows, if it is one, for the log. */
   errorCode?: ErrorCode | undefined
 }

@@ -36,6 +36,13 @@ input[aria-invalid="true"] { border: 2px solid var(--fault); }
 button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 2px solid transparent; border-radius: .375rem;
   background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-align: center; text-decoration: none;
   cursor: pointer; }
+.check { display: flex; gap: .5rem; align-items: baseline; margin: 0 0 1rem; }
+.check input { width: auto; flex: none; }
+.check label { margin: 0; font-weight: 400; }
+fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
+legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
+form + form, form + p, p + form { margin-top: 1rem; }
+button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
 button:hover, .button:hover { text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `
@@ -81,11 +88,14 @@ ${body}
  * response to its form redirects: browsers apply `form-action` to that too.
  */
 function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
-  const targets = leadsTo ? `'self' ${sourceOf(leadsTo)}` : "'self'"
+  // An https app may lead on to another site.
+  const targets = !leadsTo ? "'self'" : leadsTo.startsWith('https:') ? "'self' https:" : `'self' https: ${sourceOf(leadsTo)}`
   return {
     'Cache-Control': 'no-store',
     'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
-    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    // Other sites get none. Without any, forms would be sent with `Origin: null`.
+    'Referrer-Policy': 'same-origin',
     'X-Frame-Options': 'DENY',
   }
 }
@@ -107,6 +117,7 @@ export function errorOfPage(
   { code, status, retryAfter }: ApiError,
   requestId: string,
 ): Reply {
+  if (code === 'foreign_form') return foreignForm(status)
   const isOfForm = status < 500 && retryAfter === undefined
   const isOfLink = code === 'invalid_token' || code === 'invalid_invitation' || (isOfForm && method === 'GET')
   const title = isOfLink ? 'This link does not work' : isOfForm ? 'This form cannot be read' : errorCodes[code].title
@@ -114,6 +125,11 @@ export function errorOfPage(
   const why = 'It may have been used already, be too old, or have been replaced by a newer one.'
   const body = isOfLink ? html`<p>${why}</p>\n<p>${advice}</p>` : html`<p>${help}</p>\n${renderHelp(requestId)}`
   return { ...showPage({ status, title, body, retryAfter }), errorCode: code }
+}
+
+function foreignForm(status: number): Reply {
+  const body = html`<p>Another site sent this form, so it was not read. Go back to the app, and sign in from there.</p>`
+  return { ...showPage({ status, title: 'This form is not ours', body }), errorCode: 'foreign_form' }
 }
 
 /** An error of a route that speaks JSON, for a browser that opened its URL. */

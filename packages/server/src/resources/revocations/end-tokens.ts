@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { CLOCK_TOLERANCE_SECONDS } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import type { MembershipKey } from '../../models/organization-membership.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
@@ -37,6 +38,7 @@ export async function raiseTokenVersion(
   const version = await raise(deps, userId, { ofAllApps: appId === null })
   if (appId !== null) await UserApp.setFloor(deps.db, { user_id: userId, app_id: appId }, version)
   await Session.endBelow(deps.db, { userId, appId, version }, { now: deps.clock(), reason })
+  if (appId === null) await BrowserSession.endBelow(deps.db, { userId, version }, { now: deps.clock(), reason })
   if (keptSessionId !== undefined) await Session.keep(deps.db, keptSessionId, version)
   deps.revocations.note({ userId, appId, minTokenVersion: version })
   return version

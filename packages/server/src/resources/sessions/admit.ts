@@ -101,6 +101,18 @@ export async function admitByProof(
 const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false, expiresAt: null }
 
 /**
+ * What the gate would say, without writing: provisioning that is due counts as done. Returns also whether the user has access
+ * already, or enters without a grant by right. Throws what `admit` throws.
+ */
+export async function foreseeAdmission(deps: Deps, request: SessionRequest, actor: Actor): Promise<{ hasEntered: boolean }> {
+  const { user, app } = request
+  const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
+  const { globalRoles, grant } = rolesAndGrant
+  await judge(deps, { ...request, rolesAndGrant }, actor, { asOne: async () => freshGrant, keepUser: async () => {} })
+  return { hasEntered: grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked) }
+}
+
+/**
  * Like `admit`, for callers that have no open transaction. It opens one only if provisioning is due. The request must keep the
  * organization of the session, or have none.
  */

@@ -1,6 +1,6 @@
-import { ApiError, type ErrorCode, errorCodes } from '../../errors.ts'
-import { type Html, html, type PageView } from '../../lib/html.ts'
-import { shownName } from '../../lib/shown-name.ts'
+import { ApiError, type ErrorCode, errorCodes } from '../errors.ts'
+import { type Html, html, type PageView } from '../lib/html.ts'
+import { shownName } from '../lib/shown-name.ts'
 
 /** A token, and the path of the page that takes it. */
 export interface PageToken {
@@ -32,6 +32,31 @@ export function form(
 <input type="hidden" name="token" value="${token}">
 ${parts}<button type="submit">${button}</button>
 ${after}</form>`
+}
+
+/** A form of the sign-in page: hidden values, fields and a button. */
+export function stepForm(
+  { action, hidden, button, isQuiet = false }: { action: string; hidden: Readonly<Record<string, string>>; button: string; isQuiet?: boolean },
+  ...parts: readonly (Html | undefined)[]
+): Html {
+  const values = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
+  return html`<form method="post" action="${action}">
+${values}${parts}<button type="submit"${isQuiet && html` class="quiet"`}>${button}</button>
+</form>
+`
+}
+
+export function checkbox(name: string, label: string): Html {
+  return html`<p class="check"><input type="checkbox" id="${name}" name="${name}" value="yes"><label for="${name}">${label}</label></p>\n`
+}
+
+/** One of several, the first of which is chosen at the start. */
+export function choice(name: string, legend: string, options: readonly { value: string; label: string }[]): Html {
+  const radios = options.map(
+    ({ value, label }, index) =>
+      html`<p class="check"><input type="radio" id="${name}-${index}" name="${name}" value="${value}"${index === 0 && html` checked`}><label for="${name}-${index}"><bdi>${label}</bdi></label></p>\n`,
+  )
+  return html`<fieldset><legend>${legend}</legend>\n${radios}</fieldset>\n`
 }
 
 /** A field with its label, hint and fault. Screen readers read all of them with the field. */

@@ -1,0 +1,175 @@
+import { hash } from 'node:crypto'
+import type { Deps } from '../../deps.ts'
+import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
+import { isUuid } from '../../lib/uuid.ts'
+import type { App } from '../../models/app.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+
+/** The parameters that are read. All others are ignored, as RFC 6749 demands, but for those that would change the meaning. */
+export const parameterNames = [
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'response_mode',
+  'code_challenge',
+  'code_challenge_method',
+  'state',
+  'scope',
+  'nonce',
+  'prompt',
+  'max_age',
+  'acr_values',
+  'login_hint',
+  'ui_locales',
+  'organization_id',
+  'provider',
+  'method',
+  'invite',
+  'request',
+  'request_uri',
+] as const
+type ParameterName = (typeof parameterNames)[number]
+
+/** The query as it was sent. A name that was given twice has a list. */
+export type SentParameters = Partial<Record<ParameterName, string | string[]>>
+
+/** What an app asks for, checked. */
+export interface AuthorizationRequest {
+  app: App
+  redirectUri: string
+  codeChallenge: string
+  state: string | undefined
+  scope: string
+  nonce: string | undefined
+  prompt: 'none' | 'login' | 'create' | undefined
+  maxAgeSeconds: number | undefined
+  loginHint: string | undefined
+  organizationId: string | undefined
+  provider: string | undefined
+  method: string | undefined
+  invite: string | undefined
+  /** The same request as a query, in one order, for carrying it. */
+  query: string
+  /** When it began, in milliseconds. A proof that it demands must be newer. */
+  begunAt: number
+}
+
+/** Errors of RFC 6749, OpenID Connect Core and RFC 9470 that an app gets back. */
+export type RedirectedError =
+  | 'invalid_request'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'request_not_supported'
+  | 'request_uri_not_supported'
+  | 'login_required'
+  | 'interaction_required'
+  | 'access_denied'
+  | 'unmet_authentication_requirements'
+
+/** Why a request is answered with a page: until app and redirect URL are known to be good, nobody is sent anywhere. */
+export type RequestFault = 'unknown_app' | 'inactive_app' | 'redirect_missing' | 'redirect_unknown' | 'redirect_prefixes_only'
+
+export type ReadRequest =
+  | { request: AuthorizationRequest }
+  /** Sends the browser back to the app, with an error. */
+  | { location: string }
+  | { fault: RequestFault; app: App | undefined }
+
+const mostState = 2_000
+const mostNonce = 200
+const scopes = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access']
+
+/** Reads an authorization request. App, redirect URL and policy are read at every step, so a change applies to the next one. */
+export async function readAuthorizationRequest(deps: Deps, sent: SentParameters, begunAt: number): Promise<ReadRequest> {
+  const { client_id: clientId, redirect_uri: redirectUri } = sent
+  const app = typeof clientId === 'string' ? await (await readCatalog(deps)).findApp({ code: clientId }) : undefined
+  if (!app) return { fault: 'unknown_app', app: undefined }
+  if (app.status !== 'active') return { fault: 'inactive_app', app }
+  if (typeof redirectUri !== 'string' || redirectUri === '') return { fault: 'redirect_missing', app }
+  if (app.allowed_redirect_urls.length > 0 && app.allowed_redirect_urls.every((rule) => rule.endsWith('*')))
+    return { fault: 'redirect_prefixes_only', app }
+  if (!isExactRedirectUrl(redirectUri, app.allowed_redirect_urls) || hasAnswerMember(redirectUri))
+    return { fault: 'redirect_unknown', app }
+
+  const state = typeof sent.state === 'string' && sent.state.length <= mostState ? sent.state : undefined
+  const refuse = (error: RedirectedError, description: string) => ({
+    location: errorLocation(deps, { redirectUri, state }, error, description),
+  })
+  const repeated = parameterNames.find((name) => Array.isArray(sent[name]))
+  if (repeated) return refuse('invalid_request', `${repeated} is given twice`)
+  const given = Object.fromEntries(parameterNames.map((name) => [name, sent[name] || undefined])) as Partial<
+    Record<ParameterName, string>
+  >
+  if (given.request !== undefined) return refuse('request_not_supported', 'request is not supported')
+  if (given.request_uri !== undefined) return refuse('request_uri_not_supported', 'request_uri is not supported')
+  if (given.response_type === undefined) return refuse('invalid_request', 'response_type is required')
+  if (given.response_type !== 'code') return refuse('unsupported_response_type', 'response_type must be code')
+  if (given.response_mode !== undefined && given.response_mode !== 'query')
+    return refuse('invalid_request', 'response_mode must be query')
+  if (given.state !== undefined && state === undefined)
+    return refuse('invalid_request', `state must have at most ${mostState} characters`)
+  if (given.code_challenge === undefined) return refuse('invalid_request', 'code_challenge is required (PKCE)')
+  if (given.code_challenge_method !== 'S256') return refuse('invalid_request', 'code_challenge_method must be S256')
+  if (!/^[\w-]{43}$/.test(given.code_challenge)) return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+  if ((given.nonce?.length ?? 0) > mostNonce) return refuse('invalid_request', `nonce must have at most ${mostNonce} characters`)
+  const { prompt } = given
+  if (prompt !== undefined && prompt !== 'none' && prompt !== 'login' && prompt !== 'create')
+    return refuse('invalid_request', 'prompt must be none, login or create')
+  if (given.max_age !== undefined && !/^\d{1,9}$/.test(given.max_age))
+    return refuse('invalid_request', 'max_age must be a number of seconds')
+  if (given.organization_id !== undefined && !isUuid(given.organization_id))
+    return refuse('invalid_request', 'organization_id must be a UUID')
+  if (given.acr_values !== undefined) return refuse('unmet_authentication_requirements', 'acr_values cannot be met')
+  return {
+    request: {
+      app,
+      redirectUri,
+      codeChallenge: given.code_challenge,
+      state,
+      scope: scopeOf(given.scope),
+      nonce: given.nonce,
+      prompt,
+      maxAgeSeconds: given.max_age === undefined ? undefined : Number(given.max_age),
+      loginHint: given.login_hint?.slice(0, 254),
+      organizationId: given.organization_id,
+      provider: given.provider,
+      method: given.method,
+      invite: given.invite,
+      query: queryOf(given),
+      begunAt,
+    },
+  }
+}
+
+/** Unknown scopes are left out, as RFC 6749 section 3.3 allows. The answer of the exchange names those that were granted. */
+function scopeOf(asked = ''): string {
+  return [...new Set(asked.split(' '))].filter((scope) => scopes.includes(scope)).join(' ')
+}
+
+function queryOf(given: Partial<Record<ParameterName, string>>): string {
+  const query = new URLSearchParams()
+  for (const name of parameterNames) {
+    const value = given[name]
+    if (value !== undefined) query.append(name, value)
+  }
+  return query.toString()
+}
+
+/** The parameters in a query that `AuthorizationRequest` carries. */
+export function parametersIn(query: string): SentParameters {
+  return Object.fromEntries(new URLSearchParams(query))
+}
+
+export function hashOfQuery(query: string): string {
+  return hash('sha256', query, 'base64url').slice(0, 22)
+}
+
+/** Where a browser goes with an error. The text is ours: no text of others is repeated. */
+export function errorLocation(
+  { config }: Deps,
+  { redirectUri, state }: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
+  error: RedirectedError,
+  description: string,
+): string {
+  return withAnswer(redirectUri, { error, error_description: description, state, iss: config.publicUrl })
+}

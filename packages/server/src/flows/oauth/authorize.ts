@@ -1,0 +1,166 @@
+import { hash } from 'node:crypto'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { Membership } from '../../lib/records.ts'
+import { withAnswer } from '../../lib/redirect-url.ts'
+import type { App } from '../../models/app.ts'
+import { AuthorizationCode } from '../../models/authorization-code.ts'
+import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { type PooledUser, userOf } from '../../resources/users/present.ts'
+import { foreseeEntry } from '../sign-in/enter.ts'
+import { type AuthorizationRequest, errorLocation } from './authorization-request.ts'
+import { isOwnedRedirect, type NextStep, nextStep, type Situation } from './next-step.ts'
+
+const codeLifeMs = 60_000
+
+/** Who is signed in in the browser, as an app would see them. */
+export interface Person {
+  live: LiveBrowserSession
+  user: PooledUser
+  organizations: Membership[]
+}
+
+/** What a browser is to be shown for a request, or where it goes. */
+export type Authorized = { location: string } | { step: Exclude<NextStep, { enter: string } | { error: string }>; person: Person | undefined }
+
+/**
+ * Decides what happens next with an authorization request, from who is signed in in this browser. Gives a code only where silent
+ * entry is allowed. Writes nothing else.
+ */
+export async function authorize(
+  deps: Deps<Pool>,
+  request: AuthorizationRequest,
+  secret: string | undefined,
+  actor: Actor,
+): Promise<Authorized> {
+  const { person, situation } = await look(deps, request, secret, actor)
+  const step = nextStep(situation)
+  if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
+  if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
+  return { location: await giveCode(deps, request, person, request.organizationId) }
+}
+
+const descriptions = {
+  login_required: 'The person has to sign in',
+  interaction_required: 'The person has to do something first',
+}
+
+/**
+ * Enters an app as the person who is signed in, who has agreed to it on a page. Returns where the browser goes. Returns undefined if
+ * the page is no longer the right one, so that the next one is shown instead.
+ */
+export async function continueAs(
+  deps: Deps<Pool>,
+  request: AuthorizationRequest,
+  { secret, userId, organizationId }: { secret: string | undefined; userId: string; organizationId: string | undefined },
+  actor: Actor,
+): Promise<string | undefined> {
+  const chosen = { ...request, organizationId: organizationId ?? request.organizationId }
+  const { person, situation } = await look(deps, chosen, secret, actor)
+  // Somebody else may have signed in meanwhile, in another tab.
+  if (!person || person.user.id !== userId) return undefined
+  const hasChosen = { ...situation.request, hasOrganization: true, prompt: situation.request.prompt === 'none' ? undefined : situation.request.prompt }
+  const step = nextStep({ ...situation, request: hasChosen })
+  const isDue = 'enter' in step || ('ask' in step && step.ask === 'continue')
+  return isDue ? giveCode(deps, chosen, person, chosen.organizationId) : undefined
+}
+
+/** Reads everything that decides. */
+async function look(
+  deps: Deps,
+  request: AuthorizationRequest,
+  secret: string | undefined,
+  actor: Actor,
+): Promise<{ person: Person | undefined; situation: Situation }> {
+  const { app, prompt, maxAgeSeconds, begunAt, redirectUri } = request
+  const situation: Situation = {
+    now: deps.clock(),
+    request: {
+      prompt,
+      maxAgeSeconds,
+      begunAt,
+      hasInvite: request.invite !== undefined,
+      hasOrganization: request.organizationId !== undefined,
+      isRedirectOwned: isOwnedRedirect(redirectUri, deps.config),
+    },
+    app: { singleSignOn: app.single_sign_on, maxSignInAgeSeconds: app.max_sign_in_age_seconds, isAdminApp: isAdminApp(deps, app) },
+    signedIn: undefined,
+  }
+  const live = await findBrowserSession(deps, secret)
+  if (!live) return { person: undefined, situation }
+  const user = userOf(live)
+  const [named, foreseen, organizations] = await Promise.all([
+    findUserInPools(deps, user.email, poolSet(app)),
+    foreseeEntry(deps, { user, app, organizationId: request.organizationId }, actor),
+    listMemberships(deps, user.id),
+  ])
+  const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
+  const signedIn = {
+    firstProvenAt: live.first_proven_at,
+    secondProvenAt: activatedAt !== null && shownOf === activatedAt ? shownAt : null,
+    hasSecondFactor: activatedAt !== null,
+    isNamedHere: named?.id === user.id,
+    ...foreseen,
+    // An admin works on the service itself, not for an organization.
+    organizations: isAdminApp(deps, app) ? 0 : organizations.length,
+  }
+  return { person: { live, user, organizations }, situation: { ...situation, signedIn } }
+}
+
+/** An app that administers the service. With `*` every app may, so only `authctl` counts. */
+function isAdminApp({ config }: Deps, app: App): boolean {
+  const { adminAppCodes: codes } = config
+  return codes.includes('*') ? app.built_in : codes.includes(app.code)
+}
+
+/** Gives the app a code for the proof of a browser session, as of now. The exchange asks the gate. */
+async function giveCode(
+  deps: Deps<Pool>,
+  request: AuthorizationRequest,
+  { live, user }: Person,
+  organizationId: string | undefined,
+): Promise<string> {
+  const code = newOpaqueToken(TOKEN_PREFIXES.authorizationCode)
+  const now = deps.clock()
+  await transaction(deps, async (deps) => {
+    await AuthorizationCode.insert(deps.db, {
+      hash: hashOpaqueToken(code),
+      app_id: request.app.id,
+      user_id: user.id,
+      browser_session_id: live.browser_session_id,
+      organization_id: organizationId ?? null,
+      redirect_uri: request.redirectUri,
+      code_challenge: request.codeChallenge,
+      nonce: request.nonce ?? null,
+      scope: request.scope,
+      version: live.version,
+      first_factor: live.first_factor,
+      first_proven_at: live.first_proven_at,
+      second_factor: live.second_factor,
+      second_proven_at: live.second_proven_at,
+      second_activated_at: live.second_activated_at,
+      created_at: now,
+      expires_at: now + codeLifeMs,
+    })
+    await noteBrowserUse(deps, live)
+  })
+  return withAnswer(request.redirectUri, { code, state: request.state, iss: deps.config.publicUrl })
+}
+
+/** Whether a verifier belongs to a challenge (RFC 7636). */
+export function matchesChallenge(verifier: string, challenge: string): boolean {
+  return hash('sha256', verifier, 'base64url') === challenge
+}
+
+/** Throws if the pages are switched off. */
+export function assertPagesOn({ config }: Deps): void {
+  if (new URL(config.publicUrl).pathname !== '/') throw new ApiError('not_found', { detail: 'PUBLIC_URL has a path' })
+}

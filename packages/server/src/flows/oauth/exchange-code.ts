@@ -1,0 +1,94 @@
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { TokenAnswer } from '../../lib/records.ts'
+import { sessionOfRefreshToken } from '../../lib/refresh-token.ts'
+import { AuthorizationCode, type SpentCode } from '../../models/authorization-code.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
+import { Session } from '../../models/session.ts'
+import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { endSession } from '../../resources/revocations/end-tokens.ts'
+import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { getUser } from '../../resources/users/get-user.ts'
+import { recordingLoginFailure } from '../sign-in/attempt.ts'
+import { enter } from '../sign-in/enter.ts'
+import { proofOfCode } from '../sign-in/proof.ts'
+import { matchesChallenge } from './authorize.ts'
+
+export interface CodeExchange {
+  code: string
+  clientId: string
+  redirectUri: string
+  codeVerifier: string
+}
+
+function invalidGrant(detail: string): ApiError {
+  return new ApiError('invalid_grant', { detail })
+}
+
+/**
+ * Exchanges a code for the tokens of a new app session. The code is spent before anything is judged, so a wrong verifier, app or
+ * redirect URL spends it too. A second use within its life ends the session that the first one opened. Throws `invalid_grant`, also if
+ * the browser session has ended or a floor has risen since the code was given, `app_not_found`, and what the gate throws.
+ */
+export async function exchangeCode(
+  deps: Deps<Pool>,
+  exchange: CodeExchange,
+  actor: Actor,
+): Promise<TokenAnswer & { scope: string }> {
+  const hash = hashOpaqueToken(exchange.code)
+  const spent = await AuthorizationCode.spend(deps.db, hash, deps.clock())
+  if (!spent) {
+    await punishReuse(deps, hash, actor)
+    throw invalidGrant('The code is unknown, was used before, or has expired')
+  }
+  const app = await getActiveApp(deps, exchange.clientId)
+  if (spent.app_id !== app.id) throw invalidGrant('The code is for another app')
+  if (spent.redirect_uri !== exchange.redirectUri) throw invalidGrant('redirect_uri is not the one that the code was sent to')
+  if (spent.code_challenge === null || !matchesChallenge(exchange.codeVerifier, spent.code_challenge))
+    throw invalidGrant('code_verifier does not match')
+  const user = await getUser(deps, spent.user_id)
+  return recordingLoginFailure(deps, { email: user.email, user, app }, actor, async () => ({
+    ...(await enterByCode(deps, spent, exchange, actor)),
+    scope: spent.scope,
+  }))
+}
+
+async function enterByCode(deps: Deps<Pool>, spent: SpentCode, { clientId }: CodeExchange, actor: Actor): Promise<TokenAnswer> {
+  const app = await getActiveApp(deps, clientId)
+  return transaction(deps, async (deps) => {
+    const user = await getUser(deps, spent.user_id)
+    const named = await findUserInPools(deps, user.email, poolSet(app))
+    if (named?.id !== user.id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
+    const browser = await BrowserSession.findAlive(deps.db, spent.browser_session_id, deps.clock())
+    if (!browser || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
+    const isShown = (named.factor?.activated_at ?? null) === null || named.factor?.activated_at === spent.second_activated_at
+    if (!isShown) throw invalidGrant('The second factor has changed since')
+    const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
+    const fromBrowser = { id: browser.id, startedAt: browser.started_at }
+    const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser: fromBrowser }, actor)
+    const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, tokens.refresh_token) ?? ''
+    if (!(await AuthorizationCode.noteSession(deps.db, spent.hash, sessionId))) throw invalidGrant('The code was used again')
+    // A session that begins below a floor is dead. Here the app learns it at once.
+    const session = await Session.findLive(deps.db, sessionId)
+    if (!session || !isSessionAlive(deps, session)) throw invalidGrant('The access of the user has ended since')
+    return tokens
+  })
+}
+
+/** Whoever uses a code twice may not be whom it was given to. */
+async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const reused = await AuthorizationCode.noteReuse(deps.db, hash, deps.clock())
+    if (!reused) return
+    const { user_id: userId, app_id: appId, session_id: sessionId } = reused
+    await recordEvent(deps, { event: 'code.reused', actor, userId, appId, details: sessionId === null ? {} : { session_id: sessionId } })
+    if (sessionId !== null) await endSession(deps, { sessionId, event: 'session.ended' }, actor)
+  })
+}

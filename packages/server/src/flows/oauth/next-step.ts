@@ -1,0 +1,92 @@
+import type { ErrorCode } from '../../errors.ts'
+
+/** Everything that decides what happens next with an authorization request. Times are in milliseconds. */
+export interface Situation {
+  now: number
+  request: {
+    prompt: 'none' | 'login' | 'create' | undefined
+    maxAgeSeconds: number | undefined
+    begunAt: number
+    hasInvite: boolean
+    hasOrganization: boolean
+    /** Whether the redirect URL leads to a site that nobody but its owner can answer for. */
+    isRedirectOwned: boolean
+  }
+  app: {
+    singleSignOn: boolean
+    maxSignInAgeSeconds: number | null
+    isAdminApp: boolean
+  }
+  /** Who is signed in at this service in this browser. */
+  signedIn: SignedIn | undefined
+}
+
+export interface SignedIn {
+  firstProvenAt: number
+  /** When the second factor was shown; null if it was not, or if the factor was replaced since. */
+  secondProvenAt: number | null
+  hasSecondFactor: boolean
+  /** Whether the user is exactly the one whom this e-mail names in the pools of the app. */
+  isNamedHere: boolean
+  /** Whether the user already has an active row for the app, or enters without one by right. */
+  hasEntered: boolean
+  /** What the gate would say. */
+  refusal: ErrorCode | undefined
+  organizations: number
+}
+
+export type NextStep =
+  | { ask: 'sign_in' | 'create_account' | 'continue' | 'organization' }
+  /** The person is known, and may not enter. */
+  | { refuse: ErrorCode | 'unknown_here' }
+  | { enter: 'silently' }
+  /** `prompt=none` shows nothing. */
+  | { error: 'login_required' | 'interaction_required' }
+
+const freshMs = 10 * 60_000
+
+/** Decides what happens next with an authorization request. It reads nothing and writes nothing. */
+export function nextStep(situation: Situation): NextStep {
+  const step = stepOf(situation)
+  const { request, signedIn } = situation
+  if (request.prompt !== 'none' || 'enter' in step) return step
+  // Somebody who is signed in, but whom the app does not know, looks like somebody who is not signed in.
+  const mustSignIn = !signedIn?.hasEntered || ('ask' in step && step.ask === 'sign_in')
+  return { error: mustSignIn ? 'login_required' : 'interaction_required' }
+}
+
+function stepOf({ now, request, app, signedIn }: Situation): NextStep {
+  if (!signedIn) return { ask: request.prompt === 'create' ? 'create_account' : 'sign_in' }
+  const { firstProvenAt, secondProvenAt, hasSecondFactor } = signedIn
+  const isNewerThan = (provenAt: number, seconds: number) => provenAt >= request.begunAt || now - provenAt <= seconds * 1000
+  const isNew = (provenAt: number) => provenAt >= request.begunAt
+  if (request.prompt === 'login' && !isNew(firstProvenAt)) return { ask: 'sign_in' }
+  if (request.prompt === 'create' && !isNew(firstProvenAt)) return { ask: 'create_account' }
+  if (hasSecondFactor && secondProvenAt === null) return { ask: 'sign_in' }
+  const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
+  if (!isNewerThan(firstProvenAt, oldest)) return { ask: 'sign_in' }
+  if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }
+  if (signedIn.refusal !== undefined) return { refuse: signedIn.refusal }
+  if (!request.hasOrganization && signedIn.organizations > 1) return { ask: 'organization' }
+  const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
+  const isFreshEnough = !app.isAdminApp || (isFresh(firstProvenAt) && (!hasSecondFactor || isFresh(secondProvenAt)))
+  const isSilent =
+    app.singleSignOn &&
+    request.isRedirectOwned &&
+    // A person who has just signed in for this request was asked, as `login` and `create` demand.
+    (request.prompt === undefined || request.prompt === 'none' || isNew(firstProvenAt)) &&
+    !request.hasInvite &&
+    signedIn.hasEntered &&
+    isFreshEnough
+  return isSilent ? { enter: 'silently' } : { ask: 'continue' }
+}
+
+/**
+ * Whether only its owner can receive what is sent to a redirect URL. Any program on the machine can listen on a loopback address,
+ * and any app on a phone can register a private scheme, so both need a person who agrees.
+ */
+export function isOwnedRedirect(redirectUri: string, { production }: { production: boolean }): boolean {
+  const { protocol, hostname } = new URL(redirectUri)
+  if (protocol === 'https:') return true
+  return protocol === 'http:' && !production && hostname !== '127.0.0.1' && hostname !== '[::1]'
+}

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import { ok, type Route, route } from '../../http/route.ts'
+import { leadTo, showPage } from '../../http/speak/page.ts'
+import { metadataOf } from './metadata.ts'
+import { authorizeQuery, logoutForm, logoutQuery, metadataRecord, oauthTokens, revokeBody, stepForm, tokenBody } from './schema.ts'
+import { answerAuthorize, answerLogout, answerStep, askLogout, type PageAnswer } from './pages.ts'
+import { grantTokens, revokeToken } from './tokens.ts'
+
+const tag = 'Sign-in page'
+const cookies = { reads: ['browser', 'session', 'device'], sets: ['browser', 'session', 'device'] } as const
+
+function reply({ location, view, cookies, errorCode }: PageAnswer) {
+  const shown = location === undefined ? showPage(view) : leadTo(location)
+  return { ...shown, cookies, errorCode }
+}
+
+/** The sign-in page, which is an OAuth 2.1 authorization endpoint, and what belongs to it. */
+export const oauthRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/oauth/authorize',
+    tag,
+    summary: 'Sign a person in for an app',
+    description:
+      'The authorization endpoint of OAuth 2.1, with PKCE. Shows a page where the person signs in, or goes back to `redirect_uri` at ' +
+      'once if they are signed in and the app admits them. Sends `code`, `state` and `iss` there, or `error`.',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies,
+    query: authorizeQuery,
+    responses: { 200: z.string(), 303: null, 400: z.string(), 403: z.string() },
+    errors: [],
+    handle: async (deps, { query, cookies, origin }) => reply(await answerAuthorize(deps, query, cookies, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/oauth/authorize',
+    tag,
+    summary: 'Take a step of the sign-in page',
+    description: 'For forms of the page itself. Always leads on to the same authorization request, or to the app.',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies,
+    body: stepForm,
+    responses: { 303: null, 400: z.string() },
+    errors: ['foreign_form'],
+    handle: async (deps, { body, cookies, origin }) => reply(await answerStep(deps, body, cookies, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/oauth/token',
+    tag,
+    summary: 'Exchange a code or a refresh token for tokens',
+    description: 'The token endpoint of OAuth 2.1. Errors have the members of RFC 6749. A successful call is not counted.',
+    auth: 'public',
+    speaks: 'oauth',
+    oauthErrors: 'alone',
+    cors: true,
+    limit: 'failures',
+    noStore: true,
+    body: tokenBody,
+    responses: { 200: oauthTokens },
+    errors: [
+      'account_suspended',
+      'app_access_denied',
+      'app_inactive',
+      'app_not_found',
+      'email_unverified',
+      'invalid_grant',
+      'invalid_refresh_token',
+      'machine_tokens_disabled',
+      'organization_membership_required',
+      'refresh_token_reused',
+      'scope_required',
+      'token_expired',
+      'token_invalid',
+      'token_missing',
+      'two_factor_required',
+      'unsupported_grant_type',
+    ],
+    handle: async (deps, { body, bearer, origin }) => ok(await grantTokens(deps, body, bearer, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/oauth/revoke',
+    tag,
+    summary: 'End the session of a refresh token',
+    description: 'RFC 7009: the answer is the same for an unknown token.',
+    auth: 'public',
+    speaks: 'oauth',
+    oauthErrors: 'alone',
+    cors: true,
+    limit: 'calls',
+    body: revokeBody,
+    responses: { 200: z.strictObject({}) },
+    errors: [],
+    handle: async (deps, { body, origin }) => {
+      await revokeToken(deps, body, { caller: undefined, origin })
+      return ok({})
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/oauth/logout',
+    tag,
+    summary: 'Ask a person whether to sign out',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies: { reads: ['browser', 'session'], sets: ['browser'] },
+    query: logoutQuery,
+    responses: { 200: z.string(), 303: null },
+    errors: [],
+    handle: async (deps, { query, cookies }) => reply(await askLogout(deps, query, cookies)),
+  }),
+  route({
+    method: 'POST',
+    path: '/oauth/logout',
+    tag,
+    summary: 'Sign a person out of this service, and of the apps that they entered from this browser',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies: { reads: ['browser', 'session'], sets: ['session'] },
+    body: logoutForm,
+    responses: { 303: null, 400: z.string() },
+    errors: ['foreign_form'],
+    handle: async (deps, { body, cookies, origin }) => reply(await answerLogout(deps, body, cookies, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'GET',
+    path: '/.well-known/oauth-authorization-server',
+    tag,
+    summary: 'What standard OAuth clients read about this service',
+    auth: 'public',
+    cors: true,
+    offline: true,
+    responses: { 200: metadataRecord },
+    errors: [],
+    handle: async ({ config }) => ok(metadataOf(config)),
+  }),
+]

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { id, text } from '../../lib/fields.ts'
+import { tokenAnswer } from '../../lib/records.ts'
+
+const parameter = z.union([z.string(), z.array(z.string())]).optional()
+const described = (description: string) => parameter.meta({ description })
+
+/** Every value is read later, since a fault of most of them is told to the app and not to the browser. */
+export const authorizeQuery = z.object({
+  client_id: described('Code of the app'),
+  redirect_uri: described('One of the redirect URLs of the app, without `*`. Of a loopback address any port is accepted'),
+  response_type: described('`code`'),
+  response_mode: described('`query`'),
+  code_challenge: described('PKCE: SHA-256 of the verifier, in base64url'),
+  code_challenge_method: described('`S256`'),
+  state: described('Comes back unchanged. At most 2,000 characters'),
+  scope: described('Any of `openid profile email roles groups offline_access`'),
+  nonce: described('At most 200 characters'),
+  prompt: described('`none` shows nothing, `login` asks for a new sign-in, `create` shows the registration first'),
+  max_age: described('Asks for a new sign-in if the last one is older, in seconds'),
+  acr_values: parameter,
+  login_hint: described('The e-mail address to begin with'),
+  ui_locales: parameter,
+  organization_id: described('The organization that the tokens are for'),
+  provider: described('Code of a third-party provider to go to at once'),
+  method: parameter,
+  invite: described('Token of an invitation'),
+  request: parameter,
+  request_uri: parameter,
+  resume: parameter.meta({ description: 'Set by our own pages' }),
+})
+
+/** A field as a form sends it. A missing or repeated field counts as empty and is validated as such. */
+const sent = z.string().catch('')
+
+export const stepForm = z.object({
+  request: sent,
+  resume: sent,
+  step: z
+    .enum(['sign_in', 'two_factor', 'continue', 'ask_for_access', 'another_account', 'restart'])
+    .catch('sign_in'),
+  email: sent,
+  password: sent,
+  keep: sent,
+  two_factor_code: sent,
+  organization_id: sent,
+})
+export type StepForm = z.output<typeof stepForm>
+
+/** Standard clients send a form, and may add parameters of their own. */
+export const tokenBody = z
+  .object({
+    grant_type: text.meta({ description: '`authorization_code`, `refresh_token` or `client_credentials`' }),
+    client_id: text.optional().meta({ description: 'Code of the app' }),
+    code: text.optional(),
+    redirect_uri: text.optional().meta({ description: 'The one that the code was sent to' }),
+    code_verifier: text.optional(),
+    refresh_token: text.optional(),
+    organization_id: id.optional().meta({ description: 'With `refresh_token`: goes on for this organization' }),
+    app_code: text.optional().meta({ description: 'With `client_credentials`: the app that the token is for' }),
+    client_secret: text.optional().meta({
+      format: 'password',
+      description: 'With `client_credentials`: the token of the service account, in place of an `Authorization` header',
+    }),
+  })
+  .meta({ id: 'OAuthTokenRequest' })
+export type TokenInput = z.output<typeof tokenBody>
+
+export const oauthTokens = tokenAnswer
+  .partial()
+  .extend({ token_type: z.literal('Bearer'), access_token: z.string(), expires_in: z.int(), scope: z.string().optional() })
+  .meta({ id: 'OAuthTokens', description: 'The answer of a login. `client_credentials` gives a machine token alone' })
+
+export const revokeBody = z
+  .object({ token: text.min(1), token_type_hint: text.optional(), client_id: text.optional() })
+  .meta({ id: 'OAuthRevocation' })
+
+export const logoutQuery = z.object({
+  client_id: text.optional(),
+  post_logout_redirect_uri: text.optional(),
+  state: text.optional(),
+  id_token_hint: text.optional(),
+  done: text.optional().meta({ description: 'Set by our own pages' }),
+})
+
+export const logoutForm = z.object({ request: sent })
+
+export const metadataRecord = z.looseObject({ issuer: z.string() }).meta({ id: 'AuthorizationServerMetadata' })

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+
+/** What a hidden field may carry of a request: long enough for a person who is called away, and no longer than a day's forms. */
+export const requestLifeMs = 60 * 60_000
+/** How long a person has for the second factor. */
+export const ticketLifeMs = 5 * 60_000
+
+/** Somebody has shown the first factor. It opens nothing; `passSecondFactor` makes a proof of it. */
+const ticket = z.object({
+  id: z.string(),
+  userId: z.string(),
+  email: z.string(),
+  version: z.number(),
+  method: z.enum(['password', 'magic_link', 'provider']),
+  firstProvenAt: z.number(),
+  isKept: z.boolean(),
+})
+export type FirstFactorTicket = z.output<typeof ticket>
+
+/** Why a form is shown again. */
+const refusal = z.object({
+  code: z.string(),
+  faults: z.record(z.string(), z.string()),
+  retryAfter: z.number().optional(),
+  email: z.string(),
+})
+export type SaidRefusal = z.output<typeof refusal>
+
+const kinds = {
+  /** The authorization request that a page carries in a field of its form, and whom the page names. */
+  request: z.object({ query: z.string(), begunAt: z.number(), sealedAt: z.number(), userId: z.string().optional() }),
+  logout: z.object({ query: z.string(), sealedAt: z.number() }),
+  /** What the redirect after a form carries, in the URL: which request it goes on with, and what to show. */
+  resume: z.object({
+    queryHash: z.string(),
+    begunAt: z.number(),
+    sealedAt: z.number(),
+    ticket: ticket.optional(),
+    refusal: refusal.optional(),
+  }),
+}
+type Kinds = typeof kinds
+
+/**
+ * Makes and opens the sealed fields of our pages. Each kind has a context of its own, with the browser that it was made for, so a
+ * field cannot stand in for another kind, nor be used in another browser.
+ */
+export function sealField<K extends keyof Kinds>(deps: Deps, kind: K, browser: string, value: z.output<Kinds[K]>): string {
+  return deps.secretBox.seal(JSON.stringify(value), contextOf(kind, browser))
+}
+
+/** Undefined for a field that was not sealed here, for this kind and this browser. */
+export function openField<K extends keyof Kinds>(
+  deps: Deps,
+  kind: K,
+  browser: string | undefined,
+  field: string | undefined,
+): z.output<Kinds[K]> | undefined {
+  if (browser === undefined || field === undefined) return undefined
+  try {
+    return kinds[kind].parse(JSON.parse(deps.secretBox.open(field, contextOf(kind, browser)))) as z.output<Kinds[K]>
+  } catch {
+    return undefined
+  }
+}
+
+function contextOf(kind: keyof Kinds, browser: string): string {
+  return `field:${kind}:${hash('sha256', browser, 'base64url')}`
+}

@@ -1,0 +1,159 @@
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/hash-line.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { poolSet } from '../../lib/pool-set.ts'
+import type { Proof } from '../../lib/proof.ts'
+import { SpentField } from '../../models/spent-field.ts'
+import { User } from '../../models/user.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { openRequest } from '../../resources/grants/requests.ts'
+import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { newDeviceTokenOf } from '../../resources/sessions/open-session.ts'
+import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { type PooledUser, userOf } from '../../resources/users/present.ts'
+import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
+import { signInBrowser } from '../sign-in/enter.ts'
+import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
+import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import { type FirstFactorTicket, ticketLifeMs } from './sealed-fields.ts'
+
+/** A browser in the middle of an authorization request. */
+export interface Journey {
+  request: AuthorizationRequest
+  /** The secrets of its cookies. */
+  secret: string | undefined
+  device: string | undefined
+}
+
+/** Somebody has signed in in this browser. */
+export interface SignedInBrowser {
+  secret: string
+  isKept: boolean
+  deviceToken: string
+}
+
+/** The person is signed in, or has still to show the second factor. */
+export type SignInOutcome = { signedIn: SignedInBrowser } | { ticket: FirstFactorTicket }
+
+/** Signs in with a password. Throws what a login throws before the gate. */
+export async function signInByPassword(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { email, password, isKept }: { email: string; password: string; isKept: boolean },
+  actor: Actor,
+): Promise<SignInOutcome> {
+  const { app } = journey.request
+  let ticket: FirstFactorTicket | undefined
+  const attempt = passwordAttempt(deps, { email, password, device_token: journey.device }, app)
+  try {
+    return await withAttempt(deps, attempt, actor, async ({ user: named }, counted) => {
+      const line = hashLineOf(actor, counted.way.device)
+      const user = await verifyPassword(deps, password, named, line)
+      if (user.status !== 'active') throw new ApiError('account_suspended')
+      const half = firstFactor(deps, user, 'password')
+      if (user.factor) ticket = ticketOf(half, isKept)
+      // Without a code this throws if the user has a second factor, as at a login, so both are limited and audited alike.
+      const proof = await passSecondFactor(deps, half, undefined, actor)
+      const upgradedHash = await upgradeHash(deps, password, user, line)
+      return { signedIn: await complete(deps, journey, { proof, user, counted, isKept, upgradedHash }, actor) }
+    })
+  } catch (error) {
+    if (ticket && error instanceof ApiError && error.code === 'two_factor_required') return { ticket }
+    throw error
+  }
+}
+
+function ticketOf(
+  { user, method, firstProvenAt }: { user: PooledUser; method: string; firstProvenAt: number },
+  isKept: boolean,
+): FirstFactorTicket {
+  const { id: userId, email, token_version: version } = user
+  return {
+    id: newOpaqueToken(TOKEN_PREFIXES.browser),
+    userId,
+    email,
+    version,
+    method: method as FirstFactorTicket['method'],
+    firstProvenAt,
+    isKept,
+  }
+}
+
+/**
+ * The second step of a sign-in: an attempt of its own, under the limit of the way that the first one took. A ticket is good for five
+ * minutes and one sign-in. Throws `invalid_token` for a ticket that is over, and what `passSecondFactor` throws.
+ */
+export async function signInBySecondFactor(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { ticket, code }: { ticket: FirstFactorTicket; code: string },
+  actor: Actor,
+): Promise<SignInOutcome> {
+  const { app } = journey.request
+  const { email, method, isKept } = ticket
+  if (deps.clock() - ticket.firstProvenAt > ticketLifeMs) throw new ApiError('invalid_token')
+  const user = await findUserInPools(deps, email, poolSet(app))
+  if (user?.id !== ticket.userId || user.min_token_version > ticket.version) throw new ApiError('invalid_token')
+  const prove = async (counted: CountedAttempt) => {
+    const proof = await passSecondFactor(deps, firstFactorOf(ticket, user), code, actor)
+    return { signedIn: await complete(deps, journey, { proof, user, counted, isKept, ticket }, actor) }
+  }
+  if (method === 'password') {
+    const attempt = passwordAttempt(deps, { email, password: '', device_token: journey.device }, app)
+    return withAttempt(deps, attempt, actor, async (_, counted) => prove(counted))
+  }
+  const target = { email, user, app }
+  return withAttempt(deps, { target, way: () => byToken(deps, email, method) }, actor, async (_, counted) => prove(counted))
+}
+
+interface Completed {
+  proof: Proof
+  user: PooledUser
+  counted: CountedAttempt
+  isKept: boolean
+  upgradedHash?: string | undefined
+  ticket?: FirstFactorTicket
+}
+
+async function complete(
+  deps: Deps<Pool>,
+  { secret: secretBefore }: Journey,
+  { proof, user, counted, isKept, upgradedHash, ticket }: Completed,
+  actor: Actor,
+): Promise<SignedInBrowser> {
+  const before = await findBrowserSession(deps, secretBefore)
+  const minIat = await (await readCatalog(deps)).getMinIat()
+  const secret = await transaction(deps, async (deps) => {
+    if (ticket) await spendTicket(deps, ticket)
+    const secret = await signInBrowser(deps, { proof, user, counted, before, isKept }, actor)
+    if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
+    return secret
+  })
+  return { secret, isKept, deviceToken: newDeviceTokenOf(deps, { user, minIat }, proof.second?.activatedAt ?? null) }
+}
+
+async function spendTicket(deps: Parameters<typeof signInBrowser>[0], ticket: FirstFactorTicket): Promise<void> {
+  const row = { hash: hashOpaqueToken(ticket.id), expires_at: ticket.firstProvenAt + ticketLifeMs }
+  if (!(await SpentField.spend(deps.db, row))) throw new ApiError('invalid_token')
+}
+
+/** Asks the admins to let the person who is signed in into the app. Throws what `openRequest` throws. */
+export async function askForAccess(deps: Deps<Pool>, { request, secret }: Journey, userId: string, actor: Actor): Promise<void> {
+  const live = await findBrowserSession(deps, secret)
+  if (live?.user_id !== userId) throw fieldError('session', 'invalid_value', 'has ended')
+  await openRequest(deps, { user: userOf(live), app: request.app, message: null }, actor)
+}
+
+/** Signs the person out in this browser. The apps that they entered are left alone. */
+export async function signOut(deps: Deps<Pool>, { secret }: Pick<Journey, 'secret'>, actor: Actor): Promise<void> {
+  const live = await findBrowserSession(deps, secret)
+  if (!live) return
+  await transaction(deps, (deps) =>
+    endBrowserSession(deps, { id: live.browser_session_id, reason: 'another_account' }, actor),
+  )
+}

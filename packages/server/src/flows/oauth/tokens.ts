@@ -1,0 +1,68 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { RefreshToken } from '../../models/refresh-token.ts'
+import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
+import { issueMachineToken } from '../machine-tokens/issue-machine-token.ts'
+import { logout, refresh } from '../refresh/refresh.ts'
+import { exchangeCode } from './exchange-code.ts'
+import type { TokenInput } from './schema.ts'
+
+/**
+ * The token endpoint of OAuth 2.1. Each grant is what the API does elsewhere: a code opens an app session, a refresh token rotates,
+ * and a service account gets a machine token. Throws `unsupported_grant_type`, `validation_failed`, and what the grant throws.
+ */
+export async function grantTokens(deps: Deps<Pool>, input: TokenInput, bearer: string | undefined, actor: Actor) {
+  switch (input.grant_type) {
+    case 'authorization_code':
+      return exchangeCode(
+        deps,
+        {
+          code: required(input, 'code'),
+          clientId: required(input, 'client_id'),
+          redirectUri: required(input, 'redirect_uri'),
+          codeVerifier: required(input, 'code_verifier'),
+        },
+        actor,
+      )
+    case 'refresh_token': {
+      const refresh_token = required(input, 'refresh_token')
+      const client_id = required(input, 'client_id')
+      return refresh(deps, { refresh_token, client_id, organization_id: input.organization_id }, actor)
+    }
+    case 'client_credentials': {
+      const appCode = required(input, 'app_code')
+      if (bearer === undefined) throw new ApiError('token_missing')
+      const caller = await authenticateCaller(deps, bearer)
+      if (caller.kind !== 'service_account')
+        throw new ApiError('token_invalid', { detail: 'The token of a service account is required' })
+      const refusal = caller.authority.refuseWithout('tokens:issue')
+      if (refusal) throw new ApiError(refusal.code, refusal)
+      return issueMachineToken(deps, { bearer, appCode }, { ...actor, caller })
+    }
+    default:
+      throw new ApiError('unsupported_grant_type')
+  }
+}
+
+function required(input: TokenInput, field: keyof TokenInput): string {
+  const value = input[field]
+  if (value === undefined || value === '') throw fieldError(field, 'required', 'is required')
+  return value
+}
+
+/**
+ * Ends the session of a refresh token (RFC 7009). An unknown token, and one of another app than `client_id` names, is left alone, and
+ * the caller is not told.
+ */
+export async function revokeToken(
+  deps: Deps<Pool>,
+  { token, client_id: clientId }: { token: string; client_id?: string | undefined },
+  actor: Actor,
+): Promise<void> {
+  const app = await RefreshToken.findApp(deps.db, hashOpaqueToken(token))
+  if (clientId !== undefined && app?.code !== clientId) return
+  await logout(deps, token, actor)
+}

@@ -1,0 +1,190 @@
+import { type ErrorCode, errorCodes } from '../../errors.ts'
+import { type Html, html, type PageView } from '../../lib/html.ts'
+import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
+import type { Authorized, Person } from './authorize.ts'
+import type { AuthorizationRequest, RequestFault } from './authorization-request.ts'
+import type { FirstFactorTicket, SaidRefusal } from './sealed-fields.ts'
+
+const action = '/oauth/authorize'
+
+/** What a page of the sign-in shows, apart from the step itself. */
+export interface Shown {
+  request: AuthorizationRequest
+  /** The sealed request, and what the redirect before this page carried. Every form sends both. */
+  carried: Readonly<Record<string, string>>
+  said: SaidRefusal | undefined
+  ticket: FirstFactorTicket | undefined
+}
+
+type Step = Extract<Authorized, { step: unknown }>['step']
+
+export function stepView(step: Step, person: Person | undefined, view: Shown): PageView {
+  const page = viewOf(step, person, view)
+  return { status: 200, place: nameOf(view.request.app), leadsTo: view.request.redirectUri, ...page }
+}
+
+function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  if ('refuse' in step) return refusedView(step.refuse, person, view)
+  switch (step.ask) {
+    case 'sign_in':
+    case 'create_account':
+      return view.ticket ? secondFactorView(view) : signInView(person, view)
+    case 'organization':
+      return organizationView(person, view)
+    case 'continue':
+      return continueView(person, view)
+  }
+}
+
+function signInView(person: Person | undefined, { request, carried, said }: Shown): Pick<PageView, 'title' | 'body'> {
+  const refusal = refusalOf(said)
+  const email = said?.email || person?.user.email || request.loginHint || ''
+  return {
+    title: 'Sign in',
+    body: stepForm(
+      { action, hidden: { ...carried, step: 'sign_in' }, button: 'Sign in' },
+      alert(generalFaultOf(refusal, request)),
+      field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
+      field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
+      checkbox('keep', 'Keep me signed in'),
+    ),
+  }
+}
+
+function secondFactorView({ request, carried, said, ticket }: Shown): Pick<PageView, 'title' | 'body'> {
+  const refusal = refusalOf(said)
+  const hint = 'From your authenticator app, or one of your recovery codes.'
+  return {
+    title: 'Enter your code',
+    body: html`<p>Signing in as ${shown(ticket?.email ?? '')}.</p>
+${stepForm(
+  { action, hidden: { ...carried, step: 'two_factor' }, button: 'Continue' },
+  alert(generalFaultOf(refusal, request)),
+  field({ name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code', hint }, refusal),
+)}${stepForm({ action, hidden: { ...carried, step: 'restart' }, button: 'Use another account', isQuiet: true })}`,
+  }
+}
+
+function organizationView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const options = (person?.organizations ?? []).map(({ id, name, slug }) => ({ value: id, label: nameOf({ name, code: slug }) }))
+  return {
+    title: 'Choose an organization',
+    body: html`${signedInAs(person)}${stepForm(
+      { action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' },
+      choice('organization_id', 'Sign in for', [...options, { value: '', label: 'No organization' }]),
+    )}${anotherAccount(view)}`,
+  }
+}
+
+function continueView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const app = nameOf(view.request.app)
+  return {
+    title: `Continue to ${app}`,
+    body: html`${signedInAs(person)}<p>You go on to ${shown(hostOf(view.request.redirectUri))}.</p>
+${stepForm({ action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' })}${anotherAccount(view)}`,
+  }
+}
+
+/** In punycode, so that a letter that looks like another cannot hide where the person goes. */
+function hostOf(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri)
+  return host || protocol.slice(0, -1)
+}
+
+function signedInAs(person: Person | undefined): Html {
+  return html`<p>You are signed in as ${shown(person?.user.email ?? '')}.</p>\n`
+}
+
+function anotherAccount({ carried }: Shown): Html {
+  return stepForm({ action, hidden: { ...carried, step: 'another_account' }, button: 'Use another account', isQuiet: true })
+}
+
+/** Why somebody may not enter, and what they can do. */
+function refusedView(code: ErrorCode | 'unknown_here', person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const app = shown(nameOf(view.request.app))
+  const { said } = view
+  const notes: Partial<Record<typeof code, [title: string, text: Html]>> = {
+    unknown_here: [
+      'This account is not known here',
+      html`${app} does not know this account. If you have another one, use that.`,
+    ],
+    app_access_denied: ['You don’t have access yet', html`You don’t have access to ${app} yet. An admin can give it to you.`],
+    email_unverified: [
+      'Verify your e-mail address',
+      html`${app} asks for a verified e-mail address. Open the link that was mailed to you, and sign in again.`,
+    ],
+    organization_membership_required: [
+      'You are not a member of this organization',
+      html`Ask an admin of the organization to invite you.`,
+    ],
+    account_suspended: ['Your account is suspended', html`Ask the people who run ${app} what you can do.`],
+    app_inactive: ['This app is switched off', html`Nobody can enter ${app} at the moment. Try again later.`],
+  }
+  const [title, text] = notes[code] ?? [code === 'unknown_here' ? '' : errorCodes[code].title, html`You cannot enter ${app}.`]
+  const isAsked = said?.code === 'access_requested'
+  const outcome = isAsked
+    ? html`<p>You have asked for access. You get a mail when an admin has decided.</p>\n`
+    : alert(said && generalFaultOf(refusalOf(said), view.request))
+  const ask = code === 'app_access_denied' && !isAsked
+  return {
+    title,
+    body: html`${signedInAs(person)}<p>${text}</p>
+${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_access' }, button: 'Ask for access' })}${anotherAccount(view)}`,
+  }
+}
+
+function refusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
+  if (!said || said.code === 'access_requested') return undefined
+  const code = said.code as ErrorCode
+  const faults = { ...said.faults, ...(code === 'invalid_two_factor_code' ? { two_factor_code: 'is wrong or was already used' } : {}) }
+  const focus = code === 'invalid_credentials' ? 'password' : Object.keys(faults)[0]
+  return { status: errorCodes[code].status, code, title: errorCodes[code].title, faults, focus, retryAfter: said.retryAfter }
+}
+
+function generalFaultOf(refusal: FormRefusal | undefined, { app }: AuthorizationRequest): string | undefined {
+  switch (refusal?.code) {
+    case 'invalid_credentials':
+      return 'The e-mail address or the password is wrong.'
+    case 'invalid_token':
+      return 'That took too long. Sign in again.'
+    case 'invalid_two_factor_code':
+      return undefined
+    case 'email_unverified':
+      return 'Verify your e-mail address first, with the link that was mailed to you.'
+    default:
+      return generalFault(refusal, nameOf(app))
+  }
+}
+
+const faults: Record<RequestFault, { title: string; text: string; status: number }> = {
+  unknown_app: { status: 400, title: 'This app is not known here', text: 'No app has the `client_id` of this link.' },
+  inactive_app: { status: 403, title: 'This app is switched off', text: 'Nobody can sign in to it at the moment. Try again later.' },
+  redirect_missing: { status: 400, title: 'This sign-in cannot work', text: 'The link has no `redirect_uri`.' },
+  redirect_unknown: {
+    status: 400,
+    title: 'This sign-in cannot work',
+    text: 'The `redirect_uri` of this link is not one of the redirect URLs of the app.',
+  },
+  redirect_prefixes_only: {
+    status: 400,
+    title: 'This sign-in cannot work',
+    text: 'All redirect URLs of the app end in `*`. An admin has to add the exact URL.',
+  },
+}
+
+/** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
+export function faultView({ fault, app }: { fault: RequestFault; app: { name: string; code: string } | undefined }): PageView {
+  const { status, title, text } = faults[fault]
+  return { status, title, place: app && nameOf(app), body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>` }
+}
+
+/** For a form that was open for too long, or that this browser did not get. */
+export function startAgainView(query: string | undefined): PageView {
+  const start = query === undefined ? undefined : html`<p><a class="button" href="${`${action}?${query}`}">Start again</a></p>`
+  return {
+    status: 400,
+    title: 'This page is too old',
+    body: html`<p>The page was open for too long, or your browser does not keep cookies.</p>
+${start ?? html`<p>Go back to the app, and sign in again.</p>`}`,
+  }
+}

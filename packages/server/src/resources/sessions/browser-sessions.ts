@@ -1,0 +1,90 @@
+import type { Tx } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import type { Proof } from '../../lib/proof.ts'
+import { newId } from '../../lib/uuid.ts'
+import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
+import { Session } from '../../models/session.ts'
+import { recordEvent } from '../audit/record-event.ts'
+
+/** How long a person who chose to stay signed in may stay away. */
+export const keptIdleSeconds = 30 * 86_400
+/** Uses are noted to the minute, so that not every entry writes. */
+const noteUseEveryMs = 60_000
+
+/** The browser session of a secret that a browser has sent. Undefined if it is unknown, over, or its user may not sign in. */
+export async function findBrowserSession(deps: Deps, secret: string | undefined): Promise<LiveBrowserSession | undefined> {
+  if (secret === undefined) return undefined
+  const now = deps.clock()
+  const live = await BrowserSession.findLive(deps.db, hashOpaqueToken(secret), now)
+  return live && live.started_at + deps.config.sessionMaxSeconds * 1000 > now ? live : undefined
+}
+
+/**
+ * Keeps a proof in the browser that showed it, and returns the secret for its cookie. A session of the same user goes on under the
+ * new secret; one of somebody else ends, but the app sessions that it opened live on.
+ */
+export async function keepInBrowser(
+  deps: Deps<Tx>,
+  { proof, before, isKept }: { proof: Proof; before: LiveBrowserSession | undefined; isKept: boolean },
+  actor: Actor,
+): Promise<string> {
+  const secret = newOpaqueToken(TOKEN_PREFIXES.browserSession)
+  const now = deps.clock()
+  const isSame = before?.user_id === proof.userId
+  const startedAt = isSame ? before.started_at : now
+  const row = {
+    hash: hashOpaqueToken(secret),
+    user_id: proof.userId,
+    version: proof.version,
+    first_factor: proof.method,
+    first_proven_at: proof.firstProvenAt,
+    second_factor: proof.second ? 'otp' : null,
+    second_proven_at: proof.second?.provenAt ?? null,
+    second_activated_at: proof.second?.activatedAt ?? null,
+    is_kept: isKept ? 1 : 0,
+    last_seen_at: now,
+    expires_at: expiryOf(deps, { isKept, startedAt }),
+    ip: actor.origin.ip || null,
+    user_agent: actor.origin.userAgent,
+  }
+  if (isSame && (await BrowserSession.renew(deps.db, before.browser_session_id, row))) return secret
+  if (before) await endBrowserSession(deps, { id: before.browser_session_id, reason: 'replaced' }, actor)
+  const id = newId(now)
+  await BrowserSession.insert(deps.db, { ...row, id, started_at: now })
+  await recordEvent(deps, { event: 'browser_session.created', actor, userId: proof.userId, details: { session_id: id } })
+  return secret
+}
+
+/** Moves the end of a browser session that is used. */
+export async function noteBrowserUse(deps: Deps, live: LiveBrowserSession): Promise<void> {
+  const now = deps.clock()
+  if (now - live.last_seen_at < noteUseEveryMs) return
+  const expiresAt = expiryOf(deps, { isKept: live.is_kept === 1, startedAt: live.started_at })
+  await BrowserSession.noteUse(deps.db, live.browser_session_id, { last_seen_at: now, expires_at: expiresAt })
+}
+
+/** It ends without use, and always after the longest life of a session, counted from the first sign-in. */
+function expiryOf({ config, clock }: Deps, { isKept, startedAt }: { isKept: boolean; startedAt: number }): number {
+  const idleSeconds = isKept ? keptIdleSeconds : config.browserSessionSeconds
+  return Math.min(clock() + idleSeconds * 1000, startedAt + config.sessionMaxSeconds * 1000)
+}
+
+/** Ends a browser session. With `withApps` also the app sessions that it opened, whose tokens die everywhere at once. */
+export async function endBrowserSession(
+  deps: Deps<Tx>,
+  { id, reason, withApps = false }: { id: string; reason: string; withApps?: boolean },
+  actor: Actor,
+): Promise<void> {
+  const now = deps.clock()
+  const ended = await BrowserSession.end(deps.db, id, { now, reason })
+  if (withApps)
+    for (const { id: sessionId, user_id: userId, app_id: appId } of await Session.endOfBrowser(deps.db, id, { now, reason })) {
+      await recordEvent(deps, { event: 'logout', actor, userId, appId, details: { session_id: sessionId } })
+      deps.revocations.note({ userId, appId, sessionId })
+    }
+  if (!ended) return
+  const about = { userId: ended.user_id, reason, details: { session_id: id } }
+  await recordEvent(deps, { event: 'browser_session.ended', actor, ...about })
+}
