@@ -20,7 +20,7 @@ import {
 } from './read-request.ts'
 import type { Route, RouteAuth, RouteRequest } from './route.ts'
 import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
-import { errorForOAuth } from './speak/oauth.ts'
+import { errorForOAuth, oauthStatusOf } from './speak/oauth.ts'
 import { errorForBrowser, errorOfPage } from './speak/page.ts'
 import { validate } from './validate.ts'
 import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
@@ -64,7 +64,7 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
   } catch (thrown) {
     const error = countsIfRefused ? await countRefusal(deps, thrown, ip, options) : thrown
     const { status, code } = toApiError(error)
-    options.onReply?.(route, { requestId, status, code })
+    options.onReply?.(route, { requestId, status: route.oauthErrors === 'alone' ? oauthStatusOf(code) : status, code })
     throw error
   }
 }

@@ -11,6 +11,7 @@ import { keysOf } from '../lib/keys-of.ts'
 import { version } from '../lib/version.ts'
 import { limitOf } from './limits.ts'
 import { ok, type Route, route } from './route.ts'
+import { oauthStatusOf } from './speak/oauth.ts'
 
 const fieldErrorRecord = z.object({
   path: z.string().meta({ description: 'Member names and list positions joined by dots: `webhooks.0.url`' }),
@@ -29,6 +30,11 @@ const errorRecord = z
     request_id: z.string(),
   })
   .meta({ id: 'Error' })
+
+/** Errors of the token endpoint, as RFC 6749 says. */
+const oauthErrorRecord = z
+  .object({ error: z.string(), error_description: z.string(), code: z.string(), request_id: z.string() })
+  .meta({ id: 'OAuthError' })
 
 const ownBodies = new Map(
   keysOf(errorCodes).flatMap((code): [ErrorCode, z.ZodType][] => {
@@ -114,9 +120,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
           },
         }
       : {}),
-    ...(route.body
-      ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route) } }
-      : {}),
+    ...(route.body ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route) } } : {}),
     ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
@@ -177,25 +181,29 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
 export function errorsOf(route: Route): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of [...new Set([...route.errors, ...impliedErrors(route)])].sort()) {
-    const { status } = errorCodes[code]
+    const status = route.oauthErrors === 'alone' ? oauthStatusOf(code) : errorCodes[code].status
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   return byStatus
 }
 
 function errorResponses(route: Route): ZodOpenApiResponsesObject {
-  return Object.fromEntries([...errorsOf(route)].map(([status, codes]) => [String(status), errorResponse(codes)]))
+  return Object.fromEntries([...errorsOf(route)].map(([status, codes]) => [String(status), errorResponse(codes, route)]))
 }
 
 const responses = new Map<string, ZodOpenApiResponseObject>()
 
 /** The component that all routes with these codes share. Its name lists the codes, so you can read them without a lookup. */
-function errorResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject {
-  const id = codes.join('.')
+function errorResponse(codes: readonly ErrorCode[], { oauthErrors, speaks }: Route): ZodOpenApiResponseObject {
+  const form = speaks === 'page' ? 'page' : oauthErrors === 'alone' ? 'oauth' : undefined
+  const id = [...(form ? [form] : []), ...codes].join('.')
   const response = responses.get(id) ?? {
     id,
     description: codes.map((code) => `\`${wordOf(code)}\``).join(', '),
-    content: { 'application/json': { schema: bodyOf(codes) } },
+    content:
+      form === 'page'
+        ? { 'text/html': { schema: z.string() } }
+        : { 'application/json': { schema: form === 'oauth' ? oauthErrorRecord : bodyOf(codes) } },
   }
   responses.set(id, response)
   return response

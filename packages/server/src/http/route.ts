@@ -6,8 +6,8 @@ import type { ServiceScope } from '../lib/authority.ts'
 import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 import { dryRun } from '../lib/fields.ts'
 import type { SentBack } from '../lib/sent-back.ts'
-import { auditReason, type Lines } from './read-request.ts'
 import type { CookieName, Cookies } from './cookies.ts'
+import { auditReason, type Lines } from './read-request.ts'
 import type { Reply } from './speak/json.ts'
 
 /**

@@ -122,7 +122,9 @@ export class BrowserSession extends BaseModel {
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    const over = db(BrowserSession.tableName).where((any) => any.where('expires_at', '<=', until).orWhere('ended_at', '<=', until))
+    const over = db(BrowserSession.tableName).where((any) =>
+      any.where('expires_at', '<=', until).orWhere('ended_at', '<=', until),
+    )
     return deleteByKey(BrowserSession, db, over.limit(limit))
   }
 }

@@ -291,7 +291,9 @@ export class Session extends BaseModel {
 
   /** Notes how the user of a session has just signed in again. */
   static async noteFacts(db: Tx, id: string, { firstProvenAt, amr }: SignInFacts): Promise<void> {
-    await rowsOf(Session, db).where({ id }).update({ first_proven_at: firstProvenAt, amr: amr.join(' ') })
+    await rowsOf(Session, db)
+      .where({ id })
+      .update({ first_proven_at: firstProvenAt, amr: amr.join(' ') })
   }
 
   /** Some sessions that had expired or ended by then and that are not locked. Locks them until the transaction ends. */

@@ -36,7 +36,12 @@ ${after}</form>`
 
 /** A form of the sign-in page: hidden values, fields and a button. */
 export function stepForm(
-  { action, hidden, button, isQuiet = false }: { action: string; hidden: Readonly<Record<string, string>>; button: string; isQuiet?: boolean },
+  {
+    action,
+    hidden,
+    button,
+    isQuiet = false,
+  }: { action: string; hidden: Readonly<Record<string, string>>; button: string; isQuiet?: boolean },
   ...parts: readonly (Html | undefined)[]
 ): Html {
   const values = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)

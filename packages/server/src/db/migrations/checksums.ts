@@ -7,4 +7,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0005-proven-accounts': 'a042a40cc5ecea2a71796dcb0d16ca8c9b23c0712320258a4407ccd71d6df078',
   '0006-admin-grants-due': '8679038e16928ce837fec4f95a804d76ddbd7b37c25c53a81ef31a2c5232fcf1',
   '0007-auto-grant-policy': 'eb8841e265ef267eb6a99228aeae9d4229695c6210342f7f1c783962f260f9dd',
+  '0009-browser-sign-in': '8b651e19b44c596a711451d3befc2dab3f2233394069b6b8078146053199476a',
 }

@@ -4,10 +4,6 @@ import type { Actor } from '../../lib/caller.ts'
 import { html, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { App } from '../../models/app.ts'
-import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
-import { getOpenInvitation } from '../../resources/invitations/list-invitations.ts'
-import { logout } from '../refresh/refresh.ts'
-import { register } from '../registration/register.ts'
 import {
   alert,
   codeField,
@@ -22,6 +18,10 @@ import {
   shown,
   withFaultOfCode,
 } from '../../pages/fields.ts'
+import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
+import { getOpenInvitation } from '../../resources/invitations/list-invitations.ts'
+import { logout } from '../refresh/refresh.ts'
+import { register } from '../registration/register.ts'
 import type { InvitationAnswers, InvitationForm } from './schema.ts'
 
 /** What a page shows to the holder of an invitation link. */

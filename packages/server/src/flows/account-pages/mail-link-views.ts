@@ -1,6 +1,5 @@
 import { type Html, html, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
-import type { MailLink } from './mail-link.ts'
 import {
   alert,
   codeField,
@@ -15,6 +14,7 @@ import {
   shown,
   withFaultOfCode,
 } from '../../pages/fields.ts'
+import type { MailLink } from './mail-link.ts'
 
 export function verifyView(place: PageToken, link: MailLink, refusal?: FormRefusal): PageView {
   const { asksPassword, email } = link

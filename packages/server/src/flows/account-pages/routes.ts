@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
+import { type FormRefusal, type PageToken, refusalOf } from '../../pages/fields.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
 import {
   choosePassword,
@@ -30,7 +31,6 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { type FormRefusal, type PageToken, refusalOf } from '../../pages/fields.ts'
 import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 
 type Deps = Parameters<Route['handle']>[0]

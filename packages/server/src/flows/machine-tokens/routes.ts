@@ -14,6 +14,7 @@ export const machineTokenRoutes: Route[] = [
       'have enabled `machine_tokens`. The machine token lives as long as an access token of a user. It has `kind: "service"` ' +
       'and no session, and gives no access to this service. There is no refresh token: request another token before it expires.',
     speaks: 'oauth',
+    oauthErrors: 'added',
     auth: 'service_account',
     cors: true,
     scope: 'tokens:issue',

@@ -110,7 +110,8 @@ export async function readAuthorizationRequest(deps: Deps, sent: SentParameters,
     return refuse('invalid_request', `state must have at most ${mostState} characters`)
   if (given.code_challenge === undefined) return refuse('invalid_request', 'code_challenge is required (PKCE)')
   if (given.code_challenge_method !== 'S256') return refuse('invalid_request', 'code_challenge_method must be S256')
-  if (!/^[\w-]{43}$/.test(given.code_challenge)) return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+  if (!/^[\w-]{43}$/.test(given.code_challenge))
+    return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
   if ((given.nonce?.length ?? 0) > mostNonce) return refuse('invalid_request', `nonce must have at most ${mostNonce} characters`)
   const { prompt } = given
   if (prompt !== undefined && prompt !== 'none' && prompt !== 'login' && prompt !== 'create')

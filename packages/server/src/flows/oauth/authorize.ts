@@ -29,7 +29,9 @@ export interface Person {
 }
 
 /** What a browser is to be shown for a request, or where it goes. */
-export type Authorized = { location: string } | { step: Exclude<NextStep, { enter: string } | { error: string }>; person: Person | undefined }
+export type Authorized =
+  | { location: string }
+  | { step: Exclude<NextStep, { enter: string } | { error: string }>; person: Person | undefined }
 
 /**
  * Decides what happens next with an authorization request, from who is signed in in this browser. Gives a code only where silent
@@ -67,7 +69,11 @@ export async function continueAs(
   const { person, situation } = await look(deps, chosen, secret, actor)
   // Somebody else may have signed in meanwhile, in another tab.
   if (!person || person.user.id !== userId) return undefined
-  const hasChosen = { ...situation.request, hasOrganization: true, prompt: situation.request.prompt === 'none' ? undefined : situation.request.prompt }
+  const hasChosen = {
+    ...situation.request,
+    hasOrganization: true,
+    prompt: situation.request.prompt === 'none' ? undefined : situation.request.prompt,
+  }
   const step = nextStep({ ...situation, request: hasChosen })
   const isDue = 'enter' in step || ('ask' in step && step.ask === 'continue')
   return isDue ? giveCode(deps, chosen, person, chosen.organizationId) : undefined
@@ -91,7 +97,11 @@ async function look(
       hasOrganization: request.organizationId !== undefined,
       isRedirectOwned: isOwnedRedirect(redirectUri, deps.config),
     },
-    app: { singleSignOn: app.single_sign_on, maxSignInAgeSeconds: app.max_sign_in_age_seconds, isAdminApp: isAdminApp(deps, app) },
+    app: {
+      singleSignOn: app.single_sign_on,
+      maxSignInAgeSeconds: app.max_sign_in_age_seconds,
+      isAdminApp: isAdminApp(deps, app),
+    },
     signedIn: undefined,
   }
   const live = await findBrowserSession(deps, secret)

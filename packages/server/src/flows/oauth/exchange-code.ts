@@ -88,7 +88,13 @@ async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promis
     const reused = await AuthorizationCode.noteReuse(deps.db, hash, deps.clock())
     if (!reused) return
     const { user_id: userId, app_id: appId, session_id: sessionId } = reused
-    await recordEvent(deps, { event: 'code.reused', actor, userId, appId, details: sessionId === null ? {} : { session_id: sessionId } })
+    await recordEvent(deps, {
+      event: 'code.reused',
+      actor,
+      userId,
+      appId,
+      details: sessionId === null ? {} : { session_id: sessionId },
+    })
     if (sessionId !== null) await endSession(deps, { sessionId, event: 'session.ended' }, actor)
   })
 }

@@ -19,7 +19,8 @@ export async function readLogout(
   { client_id: code, post_logout_redirect_uri: url, state }: LogoutRequest,
 ): Promise<{ app: App | undefined; location: string | null }> {
   const app = code === undefined ? undefined : await (await readCatalog(deps)).findApp({ code })
-  const isGood = app !== undefined && url !== undefined && isExactRedirectUrl(url, app.allowed_redirect_urls) && !hasAnswerMember(url)
+  const isGood =
+    app !== undefined && url !== undefined && isExactRedirectUrl(url, app.allowed_redirect_urls) && !hasAnswerMember(url)
   return { app, location: isGood ? (state === undefined ? url : withAnswer(url, { state })) : null }
 }
 

@@ -2,8 +2,17 @@ import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { metadataOf } from './metadata.ts'
-import { authorizeQuery, logoutForm, logoutQuery, metadataRecord, oauthTokens, revokeBody, stepForm, tokenBody } from './schema.ts'
 import { answerAuthorize, answerLogout, answerStep, askLogout, type PageAnswer } from './pages.ts'
+import {
+  authorizeQuery,
+  logoutForm,
+  logoutQuery,
+  metadataRecord,
+  oauthTokens,
+  revokeBody,
+  stepForm,
+  tokenBody,
+} from './schema.ts'
 import { grantTokens, revokeToken } from './tokens.ts'
 
 const tag = 'Sign-in page'
@@ -31,7 +40,8 @@ export const oauthRoutes: Route[] = [
     query: authorizeQuery,
     responses: { 200: z.string(), 303: null, 400: z.string(), 403: z.string() },
     errors: [],
-    handle: async (deps, { query, cookies, origin }) => reply(await answerAuthorize(deps, query, cookies, { caller: undefined, origin })),
+    handle: async (deps, { query, cookies, origin }) =>
+      reply(await answerAuthorize(deps, query, cookies, { caller: undefined, origin })),
   }),
   route({
     method: 'POST',
@@ -46,7 +56,8 @@ export const oauthRoutes: Route[] = [
     body: stepForm,
     responses: { 303: null, 400: z.string() },
     errors: ['foreign_form'],
-    handle: async (deps, { body, cookies, origin }) => reply(await answerStep(deps, body, cookies, { caller: undefined, origin })),
+    handle: async (deps, { body, cookies, origin }) =>
+      reply(await answerStep(deps, body, cookies, { caller: undefined, origin })),
   }),
   route({
     method: 'POST',
@@ -127,7 +138,8 @@ export const oauthRoutes: Route[] = [
     body: logoutForm,
     responses: { 303: null, 400: z.string() },
     errors: ['foreign_form'],
-    handle: async (deps, { body, cookies, origin }) => reply(await answerLogout(deps, body, cookies, { caller: undefined, origin })),
+    handle: async (deps, { body, cookies, origin }) =>
+      reply(await answerLogout(deps, body, cookies, { caller: undefined, origin })),
   }),
   route({
     method: 'GET',

@@ -36,9 +36,7 @@ const sent = z.string().catch('')
 export const stepForm = z.object({
   request: sent,
   resume: sent,
-  step: z
-    .enum(['sign_in', 'two_factor', 'continue', 'ask_for_access', 'another_account', 'restart'])
-    .catch('sign_in'),
+  step: z.enum(['sign_in', 'two_factor', 'continue', 'ask_for_access', 'another_account', 'restart']).catch('sign_in'),
   email: sent,
   password: sent,
   keep: sent,

@@ -153,7 +153,5 @@ export async function askForAccess(deps: Deps<Pool>, { request, secret }: Journe
 export async function signOut(deps: Deps<Pool>, { secret }: Pick<Journey, 'secret'>, actor: Actor): Promise<void> {
   const live = await findBrowserSession(deps, secret)
   if (!live) return
-  await transaction(deps, (deps) =>
-    endBrowserSession(deps, { id: live.browser_session_id, reason: 'another_account' }, actor),
-  )
+  await transaction(deps, (deps) => endBrowserSession(deps, { id: live.browser_session_id, reason: 'another_account' }, actor))
 }

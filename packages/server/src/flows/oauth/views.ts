@@ -1,8 +1,8 @@
 import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { type Html, html, type PageView } from '../../lib/html.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
-import type { Authorized, Person } from './authorize.ts'
 import type { AuthorizationRequest, RequestFault } from './authorization-request.ts'
+import type { Authorized, Person } from './authorize.ts'
 import type { FirstFactorTicket, SaidRefusal } from './sealed-fields.ts'
 
 const action = '/oauth/authorize'
@@ -100,14 +100,15 @@ function anotherAccount({ carried }: Shown): Html {
 }
 
 /** Why somebody may not enter, and what they can do. */
-function refusedView(code: ErrorCode | 'unknown_here', person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function refusedView(
+  code: ErrorCode | 'unknown_here',
+  person: Person | undefined,
+  view: Shown,
+): Pick<PageView, 'title' | 'body'> {
   const app = shown(nameOf(view.request.app))
   const { said } = view
   const notes: Partial<Record<typeof code, [title: string, text: Html]>> = {
-    unknown_here: [
-      'This account is not known here',
-      html`${app} does not know this account. If you have another one, use that.`,
-    ],
+    unknown_here: ['This account is not known here', html`${app} does not know this account. If you have another one, use that.`],
     app_access_denied: ['You don’t have access yet', html`You don’t have access to ${app} yet. An admin can give it to you.`],
     email_unverified: [
       'Verify your e-mail address',
@@ -136,7 +137,10 @@ ${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_
 function refusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
   if (!said || said.code === 'access_requested') return undefined
   const code = said.code as ErrorCode
-  const faults = { ...said.faults, ...(code === 'invalid_two_factor_code' ? { two_factor_code: 'is wrong or was already used' } : {}) }
+  const faults = {
+    ...said.faults,
+    ...(code === 'invalid_two_factor_code' ? { two_factor_code: 'is wrong or was already used' } : {}),
+  }
   const focus = code === 'invalid_credentials' ? 'password' : Object.keys(faults)[0]
   return { status: errorCodes[code].status, code, title: errorCodes[code].title, faults, focus, retryAfter: said.retryAfter }
 }
@@ -158,7 +162,11 @@ function generalFaultOf(refusal: FormRefusal | undefined, { app }: Authorization
 
 const faults: Record<RequestFault, { title: string; text: string; status: number }> = {
   unknown_app: { status: 400, title: 'This app is not known here', text: 'No app has the `client_id` of this link.' },
-  inactive_app: { status: 403, title: 'This app is switched off', text: 'Nobody can sign in to it at the moment. Try again later.' },
+  inactive_app: {
+    status: 403,
+    title: 'This app is switched off',
+    text: 'Nobody can sign in to it at the moment. Try again later.',
+  },
   redirect_missing: { status: 400, title: 'This sign-in cannot work', text: 'The link has no `redirect_uri`.' },
   redirect_unknown: {
     status: 400,
@@ -175,7 +183,12 @@ const faults: Record<RequestFault, { title: string; text: string; status: number
 /** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
 export function faultView({ fault, app }: { fault: RequestFault; app: { name: string; code: string } | undefined }): PageView {
   const { status, title, text } = faults[fault]
-  return { status, title, place: app && nameOf(app), body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>` }
+  return {
+    status,
+    title,
+    place: app && nameOf(app),
+    body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>`,
+  }
 }
 
 /** For a form that was open for too long, or that this browser did not get. */

@@ -62,7 +62,12 @@ export async function changePassword(
     const deviceToken = newDeviceTokenOf(deps, admission, factor?.activated_at ?? null)
     const facts = factsOf({ method: 'password', firstProvenAt: deps.clock(), second: null })
     await Session.noteFacts(deps.db, session.id, facts)
-    return issueTokens(deps, admission, { ...session, ...facts }, { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken })
+    return issueTokens(
+      deps,
+      admission,
+      { ...session, ...facts },
+      { token: refreshToken, expiresAt: refreshExpiresAt, deviceToken },
+    )
   })
 }
 

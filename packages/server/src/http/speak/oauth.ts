@@ -42,9 +42,21 @@ export function errorForOAuth(form: 'alone' | 'added', error: ApiError, requestI
   const faults = error.errors?.map(({ path, message }) => `${path}: ${message}`).join('; ')
   const members = { error: word, error_description: printable(faults ?? error.detail ?? errorCodes[error.code].title) }
   if (form === 'added') return { ...reply, body: { ...Object(reply.body), ...members } }
-  const status = error.status === 429 || error.status >= 500 || error.status === 413 ? error.status : word === 'invalid_client' ? 401 : 400
+  const status = oauthStatusOf(error.code)
   const challenge: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Basic realm="gatehouse"' } : {}
-  return { ...reply, status, headers: { ...error.headers, ...challenge }, body: { ...members, code: wordOf(error.code), request_id: requestId } }
+  return {
+    ...reply,
+    status,
+    headers: { ...error.headers, ...challenge },
+    body: { ...members, code: wordOf(error.code), request_id: requestId },
+  }
+}
+
+/** RFC 6749 knows 400 and 401. A status that says when to come back stays. */
+export function oauthStatusOf(code: ErrorCode): number {
+  const { status } = errorCodes[code]
+  if (status === 429 || status === 413 || status >= 500) return status
+  return words[code] === 'invalid_client' ? 401 : 400
 }
 
 /** RFC 6749 allows printable ASCII without quotes and backslashes. */

@@ -104,7 +104,8 @@ const settings = {
     description: 'Whether people who are signed in at this service in a browser enter the app without a page. Default: true',
   }),
   max_sign_in_age_seconds: clearable(z.int().min(0).max(31_536_000)).meta({
-    description: 'How long ago a person may have signed in to enter through a browser. A refresh is not affected. Default: no limit',
+    description:
+      'How long ago a person may have signed in to enter through a browser. A refresh is not affected. Default: no limit',
   }),
 }
 
