@@ -107,7 +107,7 @@ export default {
     only(
       'routes-use-their-own',
       `${server}((?:resources|flows)/[^/]+)/routes[.]ts$`,
-      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`, `${server}flows/sign-in/`],
+      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`, `${server}pages/`, `${server}flows/sign-in/`],
       'A routes.ts imports http/, flows/sign-in/ and its own schema, presentation and use-cases; never models or another feature.',
     ),
     never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),

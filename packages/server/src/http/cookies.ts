@@ -1,12 +1,7 @@
 import type { Context } from 'koa'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../errors.ts'
-
-/** `browser` marks the browser, `session` signs a person in, and `device` is the device token of a login. */
-export type CookieName = 'browser' | 'session' | 'device'
-export type Cookies = Partial<Record<CookieName, string>>
-/** Cookies to set. Null deletes one. Without `seconds` it lasts until the browser closes. */
-export type SetCookies = Partial<Record<CookieName, { value: string; seconds?: number | undefined } | null>>
+import type { CookieName, Cookies, SetCookies } from '../lib/cookies.ts'
 
 /**
  * The cookies that a route reads. With an https `PUBLIC_URL` their names have the prefix `__Host-`, so that no other host of the

@@ -82,7 +82,7 @@ async function enterByCode(deps: Deps<Pool>, spent: SpentCode, { clientId }: Cod
   })
 }
 
-/** Whoever uses a code twice may not be whom it was given to. */
+/** The second of two uses may be an attacker's, and so may the first: what the code opened ends. */
 async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const reused = await AuthorizationCode.noteReuse(deps.db, hash, deps.clock())

@@ -1,7 +1,7 @@
-import type { Config } from '../../config.ts'
+import type { Deps } from '../../deps.ts'
 
 /** What standard clients read about this service (RFC 8414). */
-export function metadataOf({ publicUrl }: Pick<Config, 'publicUrl'>) {
+export function metadataOf({ publicUrl }: Pick<Deps['config'], 'publicUrl'>) {
   const at = (path: string) => `${publicUrl}${path}`
   return {
     issuer: publicUrl,

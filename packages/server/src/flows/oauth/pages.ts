@@ -2,6 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Cookies, SetCookies } from '../../lib/cookies.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { html, type PageView } from '../../lib/html.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
@@ -23,27 +24,9 @@ import { type FirstFactorTicket, openField, requestLifeMs, type SaidRefusal, sea
 import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
 import { faultView, startAgainView, stepView } from './views.ts'
 
-/** The cookies of a browser, by what they are for. */
-interface BrowserCookies {
-  browser?: string
-  session?: string
-  device?: string
-}
-
-interface SetBrowserCookies {
-  browser?: Cookie
-  session?: Cookie | null
-  device?: Cookie
-}
-
-interface Cookie {
-  value: string
-  seconds?: number | undefined
-}
-
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
-  cookies?: SetBrowserCookies
+  cookies?: SetCookies
   errorCode?: ErrorCode | undefined
 }
 
@@ -57,7 +40,7 @@ const path = '/oauth/authorize'
 export async function answerAuthorize(
   deps: Deps<Pool>,
   { resume: resumed, ...sent }: SentParameters & { resume?: string | string[] | undefined },
-  cookies: BrowserCookies,
+  cookies: Cookies,
   actor: Actor,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
@@ -86,7 +69,7 @@ export async function answerAuthorize(
 }
 
 /** Takes a step of the page. Whatever comes of it, the browser goes on to the same request, or to the app. */
-export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: BrowserCookies, actor: Actor): Promise<PageAnswer> {
+export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cookies, actor: Actor): Promise<PageAnswer> {
   assertPagesOn(deps)
   const now = deps.clock()
   const { browser } = cookies
@@ -186,7 +169,7 @@ function locationOf(
 export async function askLogout(
   deps: Deps,
   { done, ...query }: LogoutRequest & { done?: string | undefined },
-  cookies: BrowserCookies,
+  cookies: Cookies,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   if (done === 'yes') return { view: signedOutView }
@@ -210,7 +193,7 @@ ${stepForm({ action: '/oauth/logout', hidden: { request }, button: 'Sign out' })
 export async function answerLogout(
   deps: Deps<Pool>,
   form: { request: string },
-  cookies: BrowserCookies,
+  cookies: Cookies,
   actor: Actor,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)

@@ -9,10 +9,8 @@ import { poolSet } from '../../lib/pool-set.ts'
 import type { Proof } from '../../lib/proof.ts'
 import { SpentField } from '../../models/spent-field.ts'
 import { User } from '../../models/user.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { openRequest } from '../../resources/grants/requests.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
-import { newDeviceTokenOf } from '../../resources/sessions/open-session.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
@@ -127,14 +125,13 @@ async function complete(
   actor: Actor,
 ): Promise<SignedInBrowser> {
   const before = await findBrowserSession(deps, secretBefore)
-  const minIat = await (await readCatalog(deps)).getMinIat()
-  const secret = await transaction(deps, async (deps) => {
+  const entered = await transaction(deps, async (deps) => {
     if (ticket) await spendTicket(deps, ticket)
-    const secret = await signInBrowser(deps, { proof, user, counted, before, isKept }, actor)
+    const entered = await signInBrowser(deps, { proof, user, counted, before, isKept }, actor)
     if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
-    return secret
+    return entered
   })
-  return { secret, isKept, deviceToken: newDeviceTokenOf(deps, { user, minIat }, proof.second?.activatedAt ?? null) }
+  return { ...entered, isKept }
 }
 
 async function spendTicket(deps: Parameters<typeof signInBrowser>[0], ticket: FirstFactorTicket): Promise<void> {

@@ -9,11 +9,12 @@ import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { clearFailures } from '../../resources/lockouts/lockouts.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { type EntryRequest, foreseeAdmission } from '../../resources/sessions/admit.ts'
 import { keepInBrowser } from '../../resources/sessions/browser-sessions.ts'
-import { openSession } from '../../resources/sessions/open-session.ts'
+import { newDeviceTokenOf, openSession } from '../../resources/sessions/open-session.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import type { CountedAttempt, WayIn } from './attempt.ts'
@@ -51,7 +52,7 @@ export interface BrowserSignIn {
 }
 
 /**
- * Signs a person in at this service, and returns the secret of the browser session. It opens no app: every app asks the gate.
+ * Signs a person in at this service, and returns the secret of the browser session and a device token. It opens no app: every app asks the gate.
  * Clears failures and gives the attempt back, as every complete sign-in does. Throws `account_suspended`, `two_factor_required` if a
  * factor was activated meanwhile, `invalid_credentials` if the sessions of the user were ended meanwhile, and `account_locked`.
  */
@@ -59,7 +60,7 @@ export async function signInBrowser(
   deps: Deps<Tx>,
   { proof, user, counted, before, isKept }: BrowserSignIn,
   actor: Actor,
-): Promise<string> {
+): Promise<{ secret: string; deviceToken: string }> {
   if (proof.userId !== user.id) throw new Error('another user was proven')
   await lockUserRow(deps, user.id)
   const current = await getUser(deps, user.id)
@@ -72,7 +73,8 @@ export async function signInBrowser(
     await clearFailures(deps, failuresAt(proof, counted.way))
     await giveBackAttempt(deps, counted.attempt)
   }
-  return secret
+  const minIat = await (await readCatalog(deps)).getMinIat()
+  return { secret, deviceToken: newDeviceTokenOf(deps, { user: current, minIat }, proof.second?.activatedAt ?? null) }
 }
 
 /** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */
