@@ -59,6 +59,8 @@ describe('what is created', () => {
       organization_sign_up: true,
       require_verified_email: false,
       machine_tokens: false,
+      single_sign_on: true,
+      max_sign_in_age_seconds: null,
       built_in: false,
       created_at: expect.stringMatching(isoTime),
       updated_at: expect.stringMatching(isoTime),

@@ -43,6 +43,8 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   organization_sign_up: { value: false, cleared: true },
   require_verified_email: { value: true, cleared: false },
   machine_tokens: { value: true, cleared: false },
+  single_sign_on: { value: false, cleared: true },
+  max_sign_in_age_seconds: { value: 3_600, cleared: null },
 }
 
 describe('a change', () => {

@@ -94,9 +94,15 @@ describe('from any origin', () => {
   })
 })
 
-test('by their declarations, the routes of /auth and /organizations are open to browsers, and no other', () => {
+test('by their declarations, the routes of /auth and /organizations are open to browsers, and what standard clients call', () => {
   const ofApps = listRoutes().filter(({ path }) => /^\/(auth|organizations)\//.test(path))
-  expect([...listRoutes(), ...listRootRoutes()].filter(isOpenToBrowsers)).toEqual(ofApps)
+  const ofStandardClients = ['/oauth/token', '/oauth/revoke', '/.well-known/oauth-authorization-server']
+  expect(listRoutes().filter(isOpenToBrowsers)).toEqual(ofApps)
+  expect(
+    listRootRoutes()
+      .filter(isOpenToBrowsers)
+      .map(({ path }) => path),
+  ).toEqual(ofStandardClients)
 })
 
 test('nothing else has CORS, preflights neither', async () => {

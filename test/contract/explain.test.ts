@@ -192,7 +192,7 @@ describe('what a login would answer', () => {
       if (outcome === 'granted') {
         const real = claimsOf(login.body.access_token)
         const drawn = { sid: expect.any(String), jti: expect.any(String) }
-        const times = { iat: expect.any(Number), nbf: expect.any(Number), exp: expect.any(Number) }
+        const times = { auth_time: expect.any(Number), iat: expect.any(Number), nbf: expect.any(Number), exp: expect.any(Number) }
         expect(claims, label).toEqual({ ...real, ...drawn, ...times })
         expect(real.roles, label).toEqual(expectedRoles(situation))
         // If the grant ends soon, both tokens end with it, so the later one has a shorter life.

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { type ErrorCode, errorCodes } from '../../packages/server/src/errors.ts'
+import { oauthStatusOf } from '../../packages/server/src/http/speak/oauth.ts'
 import type { Reply } from './service.ts'
 
 const fieldErrorCodes = ['required', 'invalid_type', 'invalid_value', 'unknown_field', 'too_short', 'too_long', 'too_common']
@@ -17,10 +18,16 @@ export function expectHeaders({ headers, status }: Reply): void {
 /** Checks a whole error: status, code, exact members, headers. `label` says which of many requests it answered. */
 export function expectError(reply: Reply, code: ErrorCode, label = ''): void {
   const { body, headers, status } = reply
+  if (body.error !== undefined) expectOAuthMembers(body)
+  if (body.error !== undefined && body.title === undefined) return expectOAuthError(reply, code, label)
   expect({ status, code: body.code, label }).toEqual({ status: errorCodes[code].status, code, label })
   expectHeaders(reply)
   expect(Object.keys(body).sort()).toEqual(
-    ['code', 'detail', 'request_id', 'status', 'title', ...(code === 'validation_failed' ? ['errors'] : [])].sort(),
+    [
+      ...['code', 'detail', 'request_id', 'status', 'title'],
+      ...(code === 'validation_failed' ? ['errors'] : []),
+      ...(body.error === undefined ? [] : ['error', 'error_description']),
+    ].sort(),
   )
   expect(body).toMatchObject({ status, code, title: expect.any(String), request_id: headers.get('x-request-id') })
   expect(body.detail === null || typeof body.detail === 'string').toBe(true)
@@ -38,6 +45,19 @@ export function expectError(reply: Reply, code: ErrorCode, label = ''): void {
   else expect(challenge).toBeNull()
   if ([423, 429, 503].includes(status)) expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
   else expect(headers.get('retry-after')).toBeNull()
+}
+
+function expectOAuthMembers(body: Reply['body']): void {
+  expect(body.error).toMatch(/^[a-z_]+$/)
+  expect(body.error_description).toMatch(/^[ !#-[\]-~]+$/)
+}
+
+/** An error as RFC 6749 says, with our code. */
+function expectOAuthError({ body, headers, status }: Reply, code: ErrorCode, label: string): void {
+  expect({ status, code: body.code, label }).toEqual({ status: oauthStatusOf(code), code, label })
+  expect(Object.keys(body).sort()).toEqual(['code', 'error', 'error_description', 'request_id'])
+  expect(body.request_id).toBe(headers.get('x-request-id'))
+  expect(headers.get('www-authenticate')).toBe(status === 401 ? 'Basic realm="gatehouse"' : null)
 }
 
 /** The faults of a `validation_failed` as `path: code`, sorted. */

@@ -162,6 +162,20 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
         ...{ ended_at: madeAt(), ended_reason: "'logout'" },
       },
     },
+    {
+      table: 'browser_sessions',
+      columns: {
+        ...{
+          id: id(madeAt(), `u + ${2 ** 41}`),
+          user_id: idOf(),
+          version: '0',
+          first_factor: "'password'",
+          first_proven_at: madeAt(),
+        },
+        ...{ hash: digest("'gbs_' || u"), is_kept: '0', started_at: madeAt(), last_seen_at: madeAt(), expires_at: `${later}` },
+        ...request,
+      },
+    },
     refreshToken("'grt_live' || u", 'null'),
     refreshToken("'grt_spent' || u", madeAt()),
     audit(0, 'user.registered', idOf()),

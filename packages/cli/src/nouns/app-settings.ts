@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { components } from '@gatehouse/sdk/admin'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
-import { choice, flagName, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
+import { choice, count, flagName, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 
 /** A backend that guards with permissions needs `roles`. The default of the service is `services`. */
 export const permissionScopes = ['roles', 'services'] as const
@@ -31,6 +31,8 @@ export const appSettings = {
   organizationSignUp: toggle('Let users create an organization when they register'),
   requireVerifiedEmail: toggle('Let in only users who have verified their e-mail address'),
   machineTokens: toggle('Let service accounts get tokens for the app'),
+  singleSignOn: toggle('Let people who are signed in at the sign-in page enter without a page'),
+  maxSignInAge: count('SECONDS', 'How long ago a person who enters through a browser may have signed in'),
   webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
 } satisfies Options
 
@@ -58,6 +60,8 @@ const members = {
   organizationSignUp: 'organization_sign_up',
   requireVerifiedEmail: 'require_verified_email',
   machineTokens: 'machine_tokens',
+  singleSignOn: 'single_sign_on',
+  maxSignInAge: 'max_sign_in_age_seconds',
 } as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>
 
 const optionOf = new Map(Object.entries(members).map(([option, member]) => [member as string, option]))

@@ -25,7 +25,7 @@ export function identitiesOf(api: Api, userId: string, limit?: number): Pages<Id
 }
 
 export const sessionColumns: Column<Session>[] = [
-  ['app', ({ app }) => app?.code ?? null],
+  ['app', ({ app, kind }) => app?.code ?? (kind === 'browser' ? '(sign-in page)' : null)],
   ['method', ({ auth_method }) => auth_method],
   'ip',
   'created_at',

@@ -92,7 +92,7 @@ export class AuthorizationCode extends BaseModel {
     return db('authorization_codes as c').join('apps as a', 'a.id', 'c.app_id').where('c.hash', hash).first('a.code')
   }
 
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
+  static async deleteOfUser(db: Db, userId: string): Promise<void> {
     await rowsOf(AuthorizationCode, db).where({ user_id: userId }).delete()
   }
 

@@ -1,5 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
+import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { type UserRow, userColumns } from './user.ts'
@@ -67,6 +68,27 @@ export class BrowserSession extends BaseModel {
     return rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').where('expires_at', '>', now).first('id', 'started_at')
   }
 
+  /** A page of those of a user that are alive, newest first, in the terms of sessions. */
+  static async listAlive(db: Db, userId: string, request: PageRequest, now: number): Promise<ListedBrowserSession[]> {
+    const query = db('browser_sessions as b')
+      .join('users as u', 'u.id', 'b.user_id')
+      .where('b.user_id', userId)
+      .whereNull('b.ended_at')
+      .andWhere('b.expires_at', '>', now)
+      .whereRaw('b.version >= u.min_token_version')
+      .orderBy('b.id', 'desc')
+      .limit(rowsToRead(request))
+      .select('b.id', 'b.first_factor as auth_method', 'b.ip', 'b.user_agent', 'b.started_at as created_at')
+      .select('b.last_seen_at as last_used_at', 'b.expires_at')
+    if (request.cursor !== undefined) query.where('b.id', '<', request.cursor)
+    return query
+  }
+
+  /** Whether this is one of the user's that has not ended. */
+  static async isOpenOf(db: Db, { id, user_id }: Pick<BrowserSession, 'id' | 'user_id'>): Promise<boolean> {
+    return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
+  }
+
   static async insert(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {
     await rowsOf(BrowserSession, db).insert(row)
   }
@@ -117,7 +139,7 @@ export class BrowserSession extends BaseModel {
   }
 
   /** Removes where a user was, for one who is erased. */
-  static async blankPlaces(db: Tx, userId: string): Promise<void> {
+  static async blankPlaces(db: Db, userId: string): Promise<void> {
     await rowsOf(BrowserSession, db).where({ user_id: userId }).update({ ip: null, user_agent: null })
   }
 
@@ -127,6 +149,12 @@ export class BrowserSession extends BaseModel {
     )
     return deleteByKey(BrowserSession, db, over.limit(limit))
   }
+}
+
+type ListedBrowserSession = Pick<BrowserSession, 'id' | 'ip' | 'user_agent' | 'expires_at'> & {
+  auth_method: string
+  created_at: number
+  last_used_at: number
 }
 
 type NewBrowserSession = Pick<BrowserSession, Exclude<keyof BrowserSession, keyof BaseModel>>

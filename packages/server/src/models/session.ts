@@ -304,6 +304,11 @@ export class Session extends BaseModel {
     return forUpdateOfUnlocked(db, rowsOf(Session, db).limit(limit).where(since, '<=', until)).pluck('id')
   }
 
+  /** Removes where a user was, for one who is erased. */
+  static async blankPlaces(db: Db, userId: string): Promise<void> {
+    await rowsOf(Session, db).where({ user_id: userId }).update({ ip: null, user_agent: null })
+  }
+
   static async delete(db: Tx, ids: readonly string[]): Promise<void> {
     await rowsOf(Session, db).whereIn('id', ids).delete()
   }

@@ -5,7 +5,9 @@ import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { AccessRequest } from '../models/access-request.ts'
 import { AuditEvent } from '../models/audit-event.ts'
+import { AuthorizationCode } from '../models/authorization-code.ts'
 import type { Expired } from '../models/base-model.ts'
+import { BrowserSession } from '../models/browser-session.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
 import { Lockout } from '../models/lockout.ts'
@@ -15,6 +17,7 @@ import { RateLimit } from '../models/rate-limit.ts'
 import { RefreshToken } from '../models/refresh-token.ts'
 import { Revocation } from '../models/revocation.ts'
 import { Session } from '../models/session.ts'
+import { SpentField } from '../models/spent-field.ts'
 import { SsoLogin } from '../models/sso-login.ts'
 import { expireEvents } from '../resources/audit/expire-events.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
@@ -50,6 +53,9 @@ function rulesOf(deps: Deps): Rule[] {
     expired(OutboxMessage, kept),
     expired(MailToken, kept),
     expired(SsoLogin, 0),
+    expired(AuthorizationCode, dayMs),
+    expired(SpentField, dayMs),
+    expired(BrowserSession, kept),
     expired(AccessRequest, kept),
     expired(RefreshToken, kept),
     sessionsWithTokens('expired_sessions', 'expires_at', kept),

@@ -2,7 +2,11 @@ import { z } from 'zod'
 import { id, text } from '../../lib/fields.ts'
 import { tokenAnswer } from '../../lib/records.ts'
 
-const parameter = z.union([z.string(), z.array(z.string())]).optional()
+/** A parameter that is given twice is refused later, and told to the app. */
+const parameter = z
+  .union([z.string(), z.array(z.string())])
+  .optional()
+  .meta({ override: { type: 'string', anyOf: undefined } })
 const described = (description: string) => parameter.meta({ description })
 
 /** Every value is read later, since a fault of most of them is told to the app and not to the browser. */

@@ -57,7 +57,7 @@ export function showPage(view: PageView): Reply {
 
 /** Sends a browser elsewhere after its form was read. */
 export function leadTo(url: string): Reply {
-  return { status: 303, headers: { ...pageHeaders(url.startsWith('/') ? null : url), Location: url } }
+  return { status: 303, headers: { ...pageHeaders(null), 'Referrer-Policy': 'no-referrer', Location: url } }
 }
 
 /** Renders the whole document of a page: one column, no scripts, nothing loaded from elsewhere. */

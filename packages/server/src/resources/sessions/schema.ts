@@ -8,10 +8,13 @@ export const listSessionsQuery = z.strictObject(pageQuery)
 export const sessionParams = z.object({ sessionId: id })
 export const userSessionParams = z.object({ userId: id, sessionId: id })
 
-/** A login that is alive. */
+/** A login that is alive: of an app, or of a person at the pages of this service in one browser. */
 export const sessionRecord = z
   .object({
     id,
+    kind: z.enum(['app', 'browser']).meta({
+      description: '`browser`: the person is signed in at the pages of this service, and enters apps from there',
+    }),
     app: appRefRecord.nullable(),
     auth_method: z.string(),
     ip: z.string().nullable(),

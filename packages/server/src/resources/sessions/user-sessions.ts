@@ -4,12 +4,14 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
-import { type Page, type PageRequest, pageOf } from '../../lib/keyset.ts'
+import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { iso } from '../../lib/timestamps.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
+import { endBrowserSession } from './browser-sessions.ts'
 import { lockSelf } from './read-self.ts'
 import type { sessionRecord } from './schema.ts'
 
@@ -19,12 +21,23 @@ export async function listSessions(
   { userId, currentId }: { userId: string; currentId: string },
   request: PageRequest,
 ): Promise<Page<z.output<typeof sessionRecord>>> {
-  const rows = await Session.listAlive(deps.db, userId, request, deps.clock())
+  const now = deps.clock()
+  const ofApps = (await Session.listAlive(deps.db, userId, request, now)).map((row) => ({ ...row, kind: 'app' as const }))
+  const ofBrowsers = (await BrowserSession.listAlive(deps.db, userId, request, now)).map((row) => ({
+    ...row,
+    kind: 'browser' as const,
+    app_id: null,
+    app_code: null,
+  }))
+  const rows = [...ofApps, ...ofBrowsers].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, rowsToRead(request))
   const { items, nextCursor } = pageOf(rows, request, (row) => row.id)
   return { items: items.map((row) => presentSession(row, currentId)), nextCursor }
 }
 
-function presentSession({ app_id, app_code, ...row }: SessionRow, currentId: string): z.output<typeof sessionRecord> {
+function presentSession(
+  { app_id, app_code, ...row }: SessionRow & { kind: 'app' | 'browser' },
+  currentId: string,
+): z.output<typeof sessionRecord> {
   return {
     ...row,
     app: app_id !== null && app_code !== null ? { id: app_id, code: app_code } : null,
@@ -45,13 +58,15 @@ export async function listUserSessions(
   return listSessions(deps, of, request)
 }
 
-/** Ends one session of a user. Throws `not_found` if the session has ended or belongs to another user. */
+/** Ends one session of a user; with a browser session, also the app sessions that it opened. Throws `not_found` if the session has ended or belongs to another user. */
 export async function endUserSession(
   deps: Deps<Pool>,
   { userId, sessionId }: { userId: string; sessionId: string },
   actor: Actor,
 ): Promise<void> {
   await transaction(deps, async (deps) => {
+    if (await BrowserSession.isOpenOf(deps.db, { id: sessionId, user_id: userId }))
+      return endBrowserSession(deps, { id: sessionId, reason: 'session.ended', withApps: true }, actor)
     const isTheirs = await Session.isOpenOf(deps.db, { id: sessionId, user_id: userId })
     if (!isTheirs) throw new ApiError('not_found', { detail: 'The user has no such session' })
     await endSession(deps, { sessionId, event: 'session.ended' }, actor)

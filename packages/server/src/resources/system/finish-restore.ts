@@ -3,6 +3,8 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { CLOCK_TOLERANCE_SECONDS } from '../../lib/access-token.ts'
 import { AppKey } from '../../models/app-key.ts'
+import { AuthorizationCode } from '../../models/authorization-code.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { Service } from '../../models/service.ts'
@@ -33,7 +35,7 @@ export interface RestoredKeys {
 /**
  * Must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so
  * everything that a client may hold ends: access tokens, sessions with their refresh tokens, mail links, open invitations and
- * unfinished third-party logins. Consumers forget the revocations that they know. A second run ends what was issued meanwhile,
+ * unfinished third-party logins, and who is signed in in a browser. Consumers forget the revocations that they know. A second run ends what was issued meanwhile,
  * and is harmless otherwise. `replaced`: the own keys of the database that was replaced, if it can be read.
  */
 export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promise<FinishedRestore> {
@@ -45,6 +47,8 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
       invitations: await Invitation.endAllOpen(deps.db, now),
     }
     await SsoLogin.deleteAll(deps.db)
+    await BrowserSession.endAll(deps.db, { now, reason: 'service.restored' })
+    await AuthorizationCode.deleteAll(deps.db)
     await renewCatalog(deps)
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })
     await recordEvent(deps, { event: 'service.restored', actor: systemActor, details: { ...ended, min_iat: minIat } })

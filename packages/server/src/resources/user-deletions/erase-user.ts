@@ -5,8 +5,11 @@ import type { PersonalFacts, StoredEvent } from '../../lib/audit-proof.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { AccessRequest } from '../../models/access-request.ts'
 import { AuditEvent, type DetailsRow, type Erasable } from '../../models/audit-event.ts'
+import { AuthorizationCode } from '../../models/authorization-code.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { OutboxMessage } from '../../models/outbox-message.ts'
+import { Session } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { blankEvents } from '../audit/blank-events.ts'
@@ -17,7 +20,7 @@ import { getUser } from '../users/get-user.ts'
 const portion = 100
 
 /**
- * Blanks the e-mail and the names of a deleted user wherever they are kept; ids stay. The user's row comes last, because it holds
+ * Blanks the e-mail and the names of a deleted user wherever they are kept, and where their sessions were; ids stay. The user's row comes last, because it holds
  * the address: if the call is interrupted, repeat it to do the rest. Audit events without a user (failed logins with an unknown
  * address) are blanked too if they hold an address of this user.
  */
@@ -37,6 +40,9 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))
   await UserApp.blankReasons(deps.db, userId)
   await AccessRequest.deleteOfUser(deps.db, userId)
+  await AuthorizationCode.deleteOfUser(deps.db, userId)
+  await BrowserSession.blankPlaces(deps.db, userId)
+  await Session.blankPlaces(deps.db, userId)
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
     if (isErased) await recordEvent(deps, { event: 'user.erased', actor, userId })
