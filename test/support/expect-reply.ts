@@ -19,7 +19,10 @@ export function expectHeaders({ headers, status }: Reply): void {
 export function expectError(reply: Reply, code: ErrorCode, label = ''): void {
   const { body, headers, status } = reply
   if (body.error !== undefined) expectOAuthMembers(body)
-  if (body.error !== undefined && body.title === undefined) return expectOAuthError(reply, code, label)
+  if (body.error !== undefined && body.title === undefined) {
+    expectOAuthError(reply, code, label)
+    return
+  }
   expect({ status, code: body.code, label }).toEqual({ status: errorCodes[code].status, code, label })
   expectHeaders(reply)
   expect(Object.keys(body).sort()).toEqual(
