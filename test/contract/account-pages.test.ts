@@ -332,7 +332,9 @@ describe('/magic-link', () => {
   test('a private scheme of an app on a phone is led to, too', async () => {
     const { user } = await build()
     const { token } = await ask('magic-link', user.email, { redirect_url: 'com.example.shop:/signed-in' })
-    expect((await show('/magic-link', token)).headers.get('content-security-policy')).toContain("'self' com.example.shop:;")
+    expect((await show('/magic-link', token)).headers.get('content-security-policy')).toContain(
+      "'self' https: com.example.shop:;",
+    )
     expect((await send('/magic-link', { token })).headers.get('location')).toBe(`com.example.shop:/signed-in?token=${token}`)
   })
 

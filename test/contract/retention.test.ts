@@ -91,6 +91,15 @@ describe('each rule', () => {
     await service.deps.db('sso_providers').insert({ id, code: 'unused', issuer: 'https://id.example.com', ...unused, ...times })
     return { id }
   })
+  const browserSession = (times: Record<string, unknown>) => ({
+    ...{ id: randomUUID(), hash: randomUUID(), user_id: user.id, version: 0, first_factor: 'password', first_proven_at: 1 },
+    ...{ is_kept: 0, started_at: 1, last_seen_at: 1, expires_at: NEVER, ...times },
+  })
+  const kept = fixture(async () => {
+    const row = browserSession({})
+    await service.deps.db('browser_sessions').insert(row)
+    return { id: row.id }
+  })
   const session = (times: Record<string, unknown>) => ({
     ...{ id: randomUUID(), user_id: user.id, auth_method: 'password', token_version: 0 },
     ...{ created_at: 1, last_used_at: 1, expires_at: NEVER, ...times },
@@ -101,6 +110,16 @@ describe('each rule', () => {
     ['rate_limits', 0, (over) => ({ key: 'ip:test', count: 1, resets_at: over })],
     ['lockouts', 900, (over) => ({ key: 'test', failures: 1, last_failed_at: over })],
     ['revocations', 3_660, (over) => ({ user_id: user.id, at: over })],
+    ['spent_fields', days, (over) => ({ hash: randomUUID(), expires_at: over })],
+    ['browser_sessions', 10 * days, (over) => browserSession({ expires_at: over })],
+    [
+      'authorization_codes',
+      days,
+      (over) => ({
+        ...{ hash: randomUUID(), app_id: app.id, user_id: user.id, browser_session_id: kept.id, redirect_uri: 'x', scope: '' },
+        ...{ version: 0, first_factor: 'password', first_proven_at: 1, created_at: 1, expires_at: over },
+      }),
+    ],
     ['consumer_secrets', 10 * days, (over) => ({ app_id: app.id, kids: 'test', last_seen_at: over })],
     ['deleted_apps', 3_660, (over) => ({ code: 'gone', app_id: randomUUID(), deleted_at: over })],
     [
