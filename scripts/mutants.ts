@@ -24,7 +24,7 @@ async function isCaught({ file, search, replace, tests, database = 'sqlite' }: P
   }
   process.env[faultVariable] = JSON.stringify({ path, search, replace })
   // The failure itself is the result here, so its message is not reported.
-  const options = { watch: false, bail: 1, project: ['unit', database], reporters: [{}], root }
+  const options = { watch: false, bail: 1, project: [database], reporters: [{}], root }
   const vitest = await startVitest('test', [...tests], options, { plugins: [plant] })
   const ran = vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()])
   const failed = ran.some((test) => test.result().state === 'failed')

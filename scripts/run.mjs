@@ -16,6 +16,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { constants } from 'node:os'
@@ -28,6 +29,7 @@ const PNPM_VERSION = '12.21.0'
 const SDK_NODE_VERSIONS = ['20.16.0', '22.23.3', NODE_VERSION, '26.10.0']
 /** The newest Vitest that runs on the oldest of these. */
 const OLD_VITEST = ['vitest@3.2.4', 'vite@6.4.6']
+const STRYKER = ['@stryker-mutator/core@10.1.1', '@stryker-mutator/vitest-runner@10.1.1']
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const runtime = join(root, '.runtime')
@@ -53,6 +55,7 @@ const tasks = {
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
   mutants: { run: ['node', 'scripts/mutants.ts'] },
+  'mutants:unit': { run: ['node', 'scripts/mutants-unit.ts'], stryker: true },
   record: { run: ['node', 'scripts/record-replies.ts'], build: ['sdk', 'server', 'cli'], callerDir: true },
   generate: { run: ['node', 'scripts/generate.ts'] },
   exec: { run: [] },
@@ -100,7 +103,7 @@ function childEnvironment(paths) {
 /**
  * Fetches npm packages into `.runtime/<folder>`, and moves them there complete: two first runs at once never see half of them.
  */
-function fetchPackage(folder, specifiers, why) {
+function fetchPackage(folder, specifiers, why, flags = []) {
   const target = join(runtime, folder)
   if (existsSync(target)) return target
   say(`${why}: fetching ${specifiers.join(', ')} into .runtime/ (once)`)
@@ -111,7 +114,7 @@ function fetchPackage(folder, specifiers, why) {
   writeFileSync(join(staging, 'package.json'), '{"private":true}\n')
   const npm = spawnSync(
     windows ? 'npm.cmd' : 'npm',
-    ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...specifiers],
+    ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...flags, ...specifiers],
     { cwd: staging, stdio: ['ignore', 2, 'inherit'], shell: windows, env: childEnvironment([]) },
   )
   if (npm.status !== 0) {
@@ -154,6 +157,14 @@ function fetchManyNodes() {
     fail('npm does not have every Node version for this machine: run this on Linux, or on Windows with x64.')
   const vitest = fetchPackage(OLD_VITEST.join('-').replaceAll('@', '-'), OLD_VITEST, why)
   return { SDK_NODES: folders.map(nodeProgram).join(delimiter), SDK_VITEST: join(vitest, 'node_modules', 'vitest') }
+}
+
+/** Fetches Stryker, which runs with the Vitest of the workspace. Returns the environment variable that says where it is. */
+function fetchStryker() {
+  const folder = fetchPackage('stryker-10.1.1', STRYKER, 'mutants are made by Stryker', ['--legacy-peer-deps'])
+  const vitest = join(folder, 'node_modules', 'vitest')
+  if (!existsSync(vitest)) symlinkSync(join(root, 'node_modules', 'vitest'), vitest, 'junction')
+  return { STRYKER: folder }
 }
 
 function pnpmFolder() {
@@ -376,6 +387,7 @@ if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) {
 }
 if (task.build) build(env, nodeDir, task.build, task.always)
 if (task.manyNodes) Object.assign(env, fetchManyNodes())
+if (task.stryker) Object.assign(env, fetchStryker())
 
 // npm changes to the root and keeps the original folder in INIT_CWD, which may also be left over from an outer npm.
 const callerDir = process.env.npm_lifecycle_event === taskName ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd()
