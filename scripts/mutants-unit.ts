@@ -49,9 +49,11 @@ const mutants: Mutant[] = await new Stryker({
 
 const isCaught = ({ status }: Mutant) => status === 'Killed' || status === 'Timeout'
 const counted = mutants.filter((mutant) => isCaught(mutant) || mutant.status === 'Survived' || mutant.status === 'NoCoverage')
-const byFile = Map.groupBy(counted, ({ fileName }) => relative(root, fileName))
+const files = [...new Set(counted.map(({ fileName }) => fileName))].sort()
 const score = (of: readonly Mutant[]) => `${of.filter(isCaught).length} of ${of.length}`
-const rows = [...byFile].sort(([one], [other]) => (one < other ? -1 : 1)).map(([file, of]) => `| \`${file}\` | ${score(of)} |`)
+const rows = files.map(
+  (file) => `| \`${relative(root, file)}\` | ${score(counted.filter(({ fileName }) => fileName === file))} |`,
+)
 
 if (chosen.length > 0) {
   for (const { fileName, status, location, mutatorName, replacement } of counted.filter((mutant) => !isCaught(mutant)))

@@ -160,7 +160,7 @@ describe('permission register', () => {
     expect((await authctl(`${register} other.yaml`)).exit).toBe(6)
     writeFileSync(join(folder, 'bad.yaml'), '- code: nonsense\n  name: N\n')
     const bad = await authctl(`${register} bad.yaml --json`)
-    expect(errorOf(bad)).toMatchObject({ code: 'invalid_permission_file', message: expect.stringContaining('permissions[0]') })
+    expect(errorOf(bad)).toMatchObject({ code: 'validation_failed', message: expect.stringContaining('permissions.0.code') })
   })
 })
 

@@ -261,7 +261,7 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
     code: body.code,
     hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
     requestId: body.request_id ?? requestIdOf(answer),
-    members: body.errors?.map(({ path }) => path.split('.')[0]!),
+    errors: body.errors,
   })
 }
 

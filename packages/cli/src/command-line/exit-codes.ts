@@ -25,8 +25,8 @@ export interface FailureDetails {
   hint?: string | undefined
   /** The id of the request, to find it in the log of the service. */
   requestId?: string | undefined
-  /** The members of the request that the service refuses, such as `allowed_redirect_urls`. */
-  members?: readonly string[] | undefined
+  /** What the service refuses of the request, by path, such as `webhooks.0.url`. */
+  errors?: readonly { path: string; message: string }[] | undefined
   cause?: unknown
 }
 
@@ -36,16 +36,16 @@ export class Failure extends Error {
   readonly code: string
   readonly hint: string | undefined
   readonly requestId: string | undefined
-  readonly members: readonly string[]
+  readonly errors: readonly { path: string; message: string }[]
 
-  constructor(ending: Exclude<Ending, 'done'>, message: string, { code, hint, requestId, members, cause }: FailureDetails) {
+  constructor(ending: Exclude<Ending, 'done'>, message: string, { code, hint, requestId, errors, cause }: FailureDetails) {
     super(message, { cause })
     this.name = 'Failure'
     this.ending = ending
     this.code = code
     this.hint = hint
     this.requestId = requestId
-    this.members = members ?? []
+    this.errors = errors ?? []
   }
 
   get exit(): number {

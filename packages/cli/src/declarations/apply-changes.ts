@@ -43,7 +43,7 @@ export async function applyChanges(changes: readonly PlannedChange[], writing: W
       continue
     }
     try {
-      const warnings = await write(planned, writing)
+      const warnings = await writeChange(planned, writing)
       application.rows.push({ ...row, outcome: outcomes[change], ...(warnings.length > 0 ? { warnings } : {}) })
     } catch (thrown) {
       if (thrown instanceof PlannedRequest) {
@@ -83,7 +83,8 @@ async function releaseCodes(changes: readonly PlannedChange[], api: Api): Promis
   return planned
 }
 
-function write(planned: PlannedChange, writing: Writing): Promise<string[]> {
+/** Makes a change. Returns the warnings of the service. */
+export function writeChange(planned: PlannedChange, writing: Writing): Promise<string[]> {
   switch (planned.kind) {
     case 'service':
       return writeService(planned, writing)
@@ -113,9 +114,10 @@ async function writeRole({ change, code, before, after, fields }: PlannedRole, {
   }
   const { permissions, ...role } = after
   const changed = fields.map(({ field }) => field)
-  const { name, description, assignable_by } = role
+  const { name, description, assignable_by } = role as components['schemas']['CreateRole']
   const writes: (() => Promise<unknown>)[] = []
-  if (change === 'create') writes.push(() => api.POST('/api/v1/admin/roles', { body: role }))
+  if (change === 'create')
+    writes.push(() => api.POST('/api/v1/admin/roles', { body: role as components['schemas']['CreateRole'] }))
   else if (changed.some((field) => field !== 'permissions'))
     writes.push(() =>
       api.PATCH('/api/v1/admin/roles/{roleCode}', { params: { path }, body: { name, description, assignable_by } }),

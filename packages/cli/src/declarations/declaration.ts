@@ -1,7 +1,5 @@
 /** The service of the built-in permissions. Clients cannot register them. */
 export const builtInService = 'core'
-/** The app of authctl itself. A file can neither change it nor link it. */
-export const builtInApp = 'authctl'
 /** An org_admin may assign these roles unless the service is configured otherwise. */
 export const builtInOrganizationRoles = ['org_member', 'org_admin']
 /** This role holds every permission, so its list cannot be changed. */

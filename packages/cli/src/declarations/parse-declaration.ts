@@ -16,6 +16,8 @@ const mostFaults = 100
 
 export interface Parsed {
   declaration: Declaration
+  /** As the file has it. */
+  content: unknown
   /** Runs `look`. If it finds faults, throws one failure with all of them, each with its line. */
   check(look: (fault: Fault) => void): void
 }
@@ -54,11 +56,12 @@ export async function parseDeclaration(text: string, source: string): Promise<Pa
     faults.sort((one, other) => one.line - other.line)
     if (count > 0) throw invalid(source, faults, count)
   }
-  const { data: declaration = {}, error } = declarationSchema.safeParse(contentOf(document, source, lineCounter))
+  const content = contentOf(document, source, lineCounter)
+  const { data: declaration = {}, error } = declarationSchema.safeParse(content)
   check((fault) => {
     for (const issue of error?.issues ?? []) for (const { path, message } of faultsOf(issue)) fault(path, message)
   })
-  return { declaration, check }
+  return { declaration, content, check }
 }
 
 /** zod reports all unknown fields of an object as one issue. Each becomes a fault. */
@@ -87,7 +90,7 @@ function spell(path: Path): string {
 function invalid(source: string, faults: readonly Line[], count: number): Failure {
   const shown = faults.slice(0, mostFaults).map(({ line, message }) => `${source}:${line}: ${message}`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
-  return new Failure('invalid', `${source} has ${count === 1 ? 'an error' : `${count} errors`}; nothing was sent`, {
+  return new Failure('invalid', `${source} has ${count === 1 ? 'an error' : `${count} errors`}; nothing was changed`, {
     code: 'invalid_declaration',
     hint: shown.join('\n'),
   })

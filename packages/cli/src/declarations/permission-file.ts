@@ -2,37 +2,26 @@ import { z } from 'zod'
 import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import type { Tools } from '../tools/create-tools.ts'
-import { permissionFault, permissionForm } from './fields.ts'
 import { partsOf } from './parts-of.ts'
 import { readYaml } from './read-yaml.ts'
 
-const codeFault = `code ${permissionFault}`
-const partsFault = 'resource and action must match the code; they can be left out'
-
-/** A permission as a service declares one. */
+/** A permission as a service declares one. The resource and the action follow from its code unless they are given. */
 const permission = z
   .strictObject(
     {
-      code: z.string(codeFault).regex(permissionForm, codeFault),
-      name: z.string('name must be text').refine((name) => name.trim() !== '', 'name must be text'),
-      resource: z.string(partsFault).nullish(),
-      action: z.string(partsFault).nullish(),
+      code: z.string('code must be text'),
+      name: z.string('name must be text'),
+      resource: z.string('resource must be text').nullish(),
+      action: z.string('action must be text').nullish(),
     },
     { error: 'must be an object with code and name' },
   )
-  .transform(({ code, name, ...given }, context) => {
-    const { resource, action } = partsOf(code)
-    if ((given.resource ?? resource) !== resource || (given.action ?? action) !== action) context.addIssue(partsFault)
-    return { code, name, resource, action }
+  .transform(({ code, name, resource, action }) => {
+    const parts = partsOf(code)
+    return { code, name, resource: resource ?? parts.resource, action: action ?? parts.action }
   })
 
-const permissions = z.array(permission, 'permissions must be a list').superRefine((list, context) => {
-  const codes = new Set<string>()
-  for (const [index, { code }] of list.entries()) {
-    if (codes.has(code)) context.addIssue({ code: 'custom', path: [index], message: `${code} is listed twice` })
-    codes.add(code)
-  }
-})
+const permissions = z.array(permission, 'permissions must be a list')
 
 /** `{service?, permissions: [{code, name}]}`, or the bare list. */
 const permissionFile = z.preprocess(

@@ -93,6 +93,24 @@ function compare<K extends Kind, E extends Entry>(
   return { change: current ? 'update' : 'create', kind, code: nameOf(entry), fields, before: current, after: entry }
 }
 
+/** What is left of a change once the service has answered how it would write the fields that were `asked`. */
+export function settledChange(
+  change: PlannedChange,
+  asked: PlannedChange,
+  answer: Record<string, unknown>,
+  installation: Installation,
+): PlannedChange | undefined {
+  // The answer to a registration counts permissions.
+  if (change.kind === 'service' || !change.after) return change
+  const [wanted, sent]: Record<string, unknown>[] = [{ ...change.after }, { ...asked.after }]
+  // A secret is shown in another form, and a list from which references were left out says nothing of them.
+  const written = asked.fields.flatMap(({ field }) =>
+    field !== 'webhooks' && field in answer && isSame(wanted?.[field], sent?.[field]) ? [[field, answer[field]]] : [],
+  )
+  const after = { ...change.after, ...Object.fromEntries(written) } as typeof change.after
+  return compare(change.kind, change.before, after, installation) as PlannedChange | undefined
+}
+
 /** A new entry of this name with default values. */
 function standardEntry(kind: Kind, entry: Entry): Record<string, unknown> {
   const standards = [...standardsOf(kind, { code: nameOf(entry) })].map(([field, standard]) => [field, standard?.value])

@@ -5,6 +5,7 @@ import { parseDeclaration } from './parse-declaration.ts'
 import type { Plan } from './plan.ts'
 import { planChanges } from './plan-changes.ts'
 import { readInstallation } from './read-installation.ts'
+import { rehearse, reportRefusals } from './rehearse.ts'
 
 export interface Prepared {
   plan: Plan
@@ -12,16 +13,24 @@ export interface Prepared {
   organizationIds: ReadonlyMap<string, string>
 }
 
-/** Compares a file with the installation and plans the changes. Throws all faults of the file. Writes nothing. */
+/**
+ * Compares a file with the installation and plans the changes. Throws all faults of the file, also those that the service finds.
+ * Writes nothing.
+ */
 export async function prepare(
-  { api, io }: Pick<Tools, 'api' | 'io'>,
+  { api, rehearsalApi, io }: Pick<Tools, 'api' | 'rehearsalApi' | 'io'>,
   { file, prune }: { file: string; prune: boolean },
 ): Promise<Prepared> {
-  const { declaration, check } = await parseDeclaration(await readSource(io, file), sourceName(file))
+  const parsed = await parseDeclaration(await readSource(io, file), sourceName(file))
+  const { declaration, check } = parsed
   const installation = await readInstallation(api)
   const organizationIds = await findOrganizations(api, declaration)
-  check((fault) => checkReferences(declaration, { installation, organizationIds, prune }, fault))
-  const plan = planChanges(declaration, installation, { prune })
+  const planned = planChanges(declaration, installation, { prune })
+  const { plan, refusals } = await rehearse(planned, { api: rehearsalApi, organizationIds, installation })
+  check((fault) => {
+    checkReferences(declaration, { installation, organizationIds, prune }, fault)
+    reportRefusals(refusals, parsed, fault)
+  })
   const { length } = plan.unlisted
   if (length > 0 && !prune) io.note(`entries that the file does not list stay unchanged (${length}); --prune deletes them`)
   return { plan, organizationIds }

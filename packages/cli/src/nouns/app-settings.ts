@@ -88,8 +88,8 @@ export async function inFlags<T>(call: Promise<T>): Promise<T> {
     return await call
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown
-    const { ending, code, hint, requestId, members } = thrown
-    throw new Failure(ending, flagsFor(thrown.message), { code, hint, requestId, members, cause: thrown })
+    const { ending, code, hint, requestId, errors } = thrown
+    throw new Failure(ending, flagsFor(thrown.message), { code, hint, requestId, errors, cause: thrown })
   }
 }
 

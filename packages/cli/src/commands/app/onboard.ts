@@ -167,7 +167,8 @@ function withSettings(wanted: Onboarding, settings: Partial<Onboarding['settings
 
 /** Asks again for the answers that the service refused, and for no others. */
 async function correct(tools: Tools, refusal: Failure, wanted: Onboarding): Promise<Onboarding> {
-  const refused = refusal.code === 'app_code_taken' ? ['code'] : [...new Set(refusal.members)]
+  const refused =
+    refusal.code === 'app_code_taken' ? ['code'] : [...new Set(refusal.errors.map(({ path }) => path.split('.')[0]!))]
   if (refused.length === 0 || !refused.every((member) => Object.hasOwn(corrections, member))) throw refusal
   // The hint on a taken code names flags for an app that is already there. Here the next answer is the way out.
   tools.io.note(refusal.message)
