@@ -72,7 +72,7 @@ const app = entry({
   require_verified_email: flag.default(false),
   machine_tokens: flag.default(false),
   single_sign_on: flag.default(true),
-  max_sign_in_age_seconds: z.int().min(0).max(31_536_000).nullable().default(null),
+  max_sign_in_age_seconds: z.number().nullable().default(null),
   auto_grant_on_signup: flag.default(false),
   auto_grant_follows_policy: flag.default(false),
   allowed_redirect_urls: listOf(text).default(() => []),
