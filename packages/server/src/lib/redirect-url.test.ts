@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchesRedirectUrl, redirectRuleFault } from './redirect-url.ts'
+import { hostileRedirects, redirectRules } from '../../../../test/support/hostile-redirects.ts'
+import { hasAnswerMember, isExactRedirectUrl, matchesRedirectUrl, redirectRuleFault, withAnswer } from './redirect-url.ts'
 
 // Which rules an app may have is tested through the API, in test/contract/redirect-urls.test.ts.
 
@@ -223,4 +224,41 @@ test('a rule that is accepted matches itself, and its fault never holds the rule
     }),
     { numRuns: 3_000 },
   )
+})
+
+describe('the redirect URL of an authorization request', () => {
+  test.each(redirectRules.filter((rule) => !rule.endsWith('*')))('%s is one', (rule) => {
+    expect(isExactRedirectUrl(rule, redirectRules)).toBe(true)
+  })
+
+  test.each(['http://127.0.0.1:1/cb', 'http://127.0.0.1:54321/cb', 'http://[::1]:54321/cb', 'http://127.0.0.1:8080/fixed'])(
+    '%s is one, since the rule names no port or this one',
+    (candidate) => {
+      expect(isExactRedirectUrl(candidate, redirectRules)).toBe(true)
+    },
+  )
+
+  test.each(hostileRedirects)('%j is none', (candidate) => {
+    expect(isExactRedirectUrl(candidate, redirectRules)).toBe(false)
+  })
+
+  test.each([
+    'https://shop.example/cb?code=1',
+    'https://shop.example/cb?x=1&state=',
+    'https://shop.example/cb?%63ode=1',
+    'https://shop.example/cb?iss',
+    'https://shop.example/cb?error=x&error_description=y',
+  ])('%s already has a member of the answer', (url) => {
+    expect(hasAnswerMember(url)).toBe(true)
+  })
+
+  test('an answer is added to the URL as it is, and cannot add another member', () => {
+    const state = 'a&code=evil#x=1\r\nLocation: https://evil.example/'
+    const url = withAnswer('https://shop.example/fixed?tenant=1', { code: 'right', state, iss: 'https://login.example' })
+    expect(url).toMatch(/^https:\/\/shop\.example\/fixed\?tenant=1&code=right&state=/)
+    const { searchParams, hash } = new URL(url)
+    expect(searchParams.getAll('code')).toEqual(['right'])
+    expect(searchParams.get('state')).toBe(state)
+    expect(hash).toBe('')
+  })
 })

@@ -81,12 +81,14 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   return isSilent ? { enter: 'silently' } : { ask: 'continue' }
 }
 
+const loopback = /^(127(\.\d+){3}|\[::1\])$/
+
 /**
  * Whether only its owner can receive what is sent to a redirect URL. Any program on the machine can listen on a loopback address,
  * and any app on a phone can register a private scheme, so both need a person who agrees.
  */
 export function isOwnedRedirect(redirectUri: string, { production }: { production: boolean }): boolean {
   const { protocol, hostname } = new URL(redirectUri)
-  if (protocol === 'https:') return true
-  return protocol === 'http:' && !production && hostname !== '127.0.0.1' && hostname !== '[::1]'
+  if (loopback.test(hostname)) return false
+  return protocol === 'https:' || (protocol === 'http:' && !production)
 }

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest'
+import { isOwnedRedirect, nextStep, type SignedIn, type Situation } from './next-step.ts'
+
+const now = 1_800_000_000_000
+const begunAt = now - 60_000
+const minutesAgo = (minutes: number) => now - minutes * 60_000
+
+/** Every combination of one value for each name. */
+function* combinations<T extends object>(values: { [K in keyof T]: readonly T[K][] }): Generator<T> {
+  const names = Object.keys(values) as (keyof T)[]
+  const chosen = {} as T
+  function* choose(index: number): Generator<T> {
+    const name = names[index]
+    if (name === undefined) yield { ...chosen }
+    else
+      for (const value of values[name]) {
+        chosen[name] = value
+        yield* choose(index + 1)
+      }
+  }
+  yield* choose(0)
+}
+
+const requests = [
+  ...combinations<Situation['request']>({
+    prompt: [undefined, 'none', 'login', 'create'],
+    maxAgeSeconds: [undefined, 0, 300],
+    begunAt: [begunAt],
+    hasInvite: [false, true],
+    hasOrganization: [false, true],
+    isRedirectOwned: [true, false],
+  }),
+]
+const apps = [
+  ...combinations<Situation['app']>({
+    singleSignOn: [true, false],
+    maxSignInAgeSeconds: [null, 240, 3_600],
+    isAdminApp: [false, true],
+  }),
+]
+const people: SignedIn[] = [
+  ...combinations<SignedIn>({
+    firstProvenAt: [begunAt, minutesAgo(4.5), minutesAgo(11), minutesAgo(120)],
+    secondProvenAt: [null, begunAt, minutesAgo(11)],
+    hasSecondFactor: [false, true],
+    isNamedHere: [true, false],
+    hasEntered: [true, false],
+    refusal: [undefined, 'app_access_denied'],
+    organizations: [0, 1, 2],
+  }),
+]
+
+/** Gets each situation with what follows from it. Returns the situations for which it is false. */
+function violations(isRight: (situation: Situation, step: ReturnType<typeof nextStep>) => boolean): string[] {
+  const wrong: string[] = []
+  for (const request of requests)
+    for (const app of apps)
+      for (const signedIn of [undefined, ...people]) {
+        const situation = { now, request, app, signedIn }
+        const step = nextStep(situation)
+        if (!isRight(situation, step) && wrong.length < 3) wrong.push(JSON.stringify({ situation, step }))
+      }
+  return wrong
+}
+
+/** The conditions of a silent entry, each by itself. */
+const conditions: Record<string, (situation: Situation, person: SignedIn) => boolean> = {
+  'the app takes part in single sign-on': ({ app }) => app.singleSignOn,
+  'the redirect URL has an owner': ({ request }) => request.isRedirectOwned,
+  'no prompt, or one that was answered for this request': ({ request }, { firstProvenAt }) =>
+    request.prompt === undefined || request.prompt === 'none' || firstProvenAt >= request.begunAt,
+  'no invitation': ({ request }) => !request.hasInvite,
+  'the user has entered before': (_, { hasEntered }) => hasEntered,
+  'the proof is newer than max_age': ({ request }, { firstProvenAt }) =>
+    firstProvenAt >= request.begunAt || now - firstProvenAt <= (request.maxAgeSeconds ?? 1e9) * 1000,
+  'the proof is newer than the app demands': ({ request, app }, { firstProvenAt }) =>
+    firstProvenAt >= request.begunAt || now - firstProvenAt <= (app.maxSignInAgeSeconds ?? 1e9) * 1000,
+  'the second factor was shown': (_, { hasSecondFactor, secondProvenAt }) => !hasSecondFactor || secondProvenAt !== null,
+  'the app knows this user by this address': (_, { isNamedHere }) => isNamedHere,
+  'the gate admits': (_, { refusal }) => refusal === undefined,
+  'the organization is clear': ({ request }, { organizations }) => request.hasOrganization || organizations < 2,
+  'both proofs are fresh at an app that administers': ({ app }, { firstProvenAt, hasSecondFactor, secondProvenAt }) =>
+    !app.isAdminApp ||
+    (now - firstProvenAt <= 600_000 && (!hasSecondFactor || (secondProvenAt !== null && now - secondProvenAt <= 600_000))),
+}
+
+describe('over every combination of what decides', () => {
+  test('somebody enters silently if every condition holds, and never otherwise', () => {
+    const all = Object.values(conditions)
+    expect(
+      violations((situation, step) => {
+        const { signedIn } = situation
+        return 'enter' in step === (signedIn !== undefined && all.every((holds) => holds(situation, signedIn)))
+      }),
+    ).toEqual([])
+  })
+
+  test.each(Object.entries(conditions))('the condition counts alone: %s', (name, holds) => {
+    const others = Object.entries(conditions).filter(([other]) => other !== name)
+    let alone = 0
+    const isRight = (situation: Situation, step: ReturnType<typeof nextStep>) => {
+      const { signedIn } = situation
+      if (!signedIn || holds(situation, signedIn) || !others.every(([, other]) => other(situation, signedIn))) return true
+      alone += 1
+      return !('enter' in step)
+    }
+    expect(violations(isRight)).toEqual([])
+    expect(alone).toBeGreaterThan(0)
+  })
+
+  test('prompt=none shows nothing, and nothing else is answered with an error', () => {
+    expect(
+      violations(({ request }, step) =>
+        request.prompt === 'none' ? 'enter' in step || 'error' in step : 'ask' in step || 'enter' in step || 'refuse' in step,
+      ),
+    ).toEqual([])
+  })
+
+  test('prompt=none tells an app that the person has never entered what it tells of a stranger', () => {
+    expect(
+      violations(({ request, signedIn }, step) => {
+        if (request.prompt !== 'none' || signedIn?.hasEntered) return true
+        return 'error' in step && step.error === 'login_required'
+      }),
+    ).toEqual([])
+  })
+
+  test('prompt=none asks those for an interaction who need not sign in again', () => {
+    expect(
+      violations(({ request, app, signedIn }, step) => {
+        if (request.prompt !== 'none' || !signedIn?.hasEntered || 'enter' in step) return true
+        const asked = nextStep({ now, request: { ...request, prompt: undefined }, app, signedIn })
+        const mustSignIn = 'ask' in asked && asked.ask === 'sign_in'
+        return 'error' in step && step.error === (mustSignIn ? 'login_required' : 'interaction_required')
+      }),
+    ).toEqual([])
+  })
+
+  test('a person whom the gate refuses or the app does not know is never asked to go on', () => {
+    expect(
+      violations(({ signedIn }, step) => {
+        if (!signedIn || (signedIn.refusal === undefined && signedIn.isNamedHere)) return true
+        return !('enter' in step) && !('ask' in step && (step.ask === 'continue' || step.ask === 'organization'))
+      }),
+    ).toEqual([])
+  })
+
+  test('a refusal is the one of the gate, and is told only to those who have proven enough', () => {
+    expect(
+      violations(({ request, signedIn }, step) => {
+        if (!('refuse' in step)) return true
+        if (!signedIn || (signedIn.hasSecondFactor && signedIn.secondProvenAt === null)) return false
+        if (request.prompt === 'login' && signedIn.firstProvenAt < request.begunAt) return false
+        return step.refuse === (signedIn.isNamedHere ? signedIn.refusal : 'unknown_here')
+      }),
+    ).toEqual([])
+  })
+
+  test('a person who is not signed in is only asked to sign in', () => {
+    expect(
+      violations(({ request, signedIn }, step) => {
+        if (signedIn || request.prompt === 'none') return true
+        return 'ask' in step && step.ask === (request.prompt === 'create' ? 'create_account' : 'sign_in')
+      }),
+    ).toEqual([])
+  })
+
+  test('a person who has shown everything for this request is not asked for it again', () => {
+    expect(
+      violations(({ signedIn }, step) => {
+        if (!signedIn || signedIn.firstProvenAt < begunAt) return true
+        if (signedIn.hasSecondFactor && signedIn.secondProvenAt === null) return true
+        return !('ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account'))
+      }),
+    ).toEqual([])
+  })
+
+  test('a person who goes on by a button has proven as much as one who enters silently', () => {
+    const proofs = ['the proof is newer than max_age', 'the proof is newer than the app demands', 'the second factor was shown']
+    expect(
+      violations((situation, step) => {
+        const { signedIn } = situation
+        if (!('ask' in step) || (step.ask !== 'continue' && step.ask !== 'organization')) return true
+        return signedIn !== undefined && proofs.every((name) => conditions[name]!(situation, signedIn))
+      }),
+    ).toEqual([])
+  })
+})
+
+test.each([
+  ['https://shop.example/cb', true, true],
+  ['https://localhost/cb', true, true],
+  ['http://localhost:3000/cb', false, true],
+  ['http://shop.test/cb', false, true],
+  ['http://127.0.0.1:3000/cb', false, false],
+  ['http://127.1:3000/cb', false, false],
+  ['http://127.8.8.8:3000/cb', false, false],
+  ['http://[::1]:3000/cb', false, false],
+  ['https://127.0.0.1:3000/cb', false, false],
+  ['https://[::1]/cb', false, false],
+  ['com.example.shop:/cb', false, false],
+  ['com.example.shop://cb', false, false],
+])('%s has an owner: %s in production, %s elsewhere', (url, production, elsewhere) => {
+  expect(isOwnedRedirect(url, { production: true })).toBe(production)
+  expect(isOwnedRedirect(url, { production: false })).toBe(elsewhere)
+})
