@@ -60,7 +60,9 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
     const reply = await doIt(deps, route, request, options)
     if (reply.cookies) writeCookies(deps, ctx, reply.cookies, route.cookies?.sets ?? [])
     say(ctx, reply)
-    options.onReply?.(route, { requestId, status: reply.status, body: reply.body, code: reply.errorCode })
+    // A redirect after a form leads to the page that shows the error, so it is no error itself.
+    const code = reply.status < 400 ? undefined : reply.errorCode
+    options.onReply?.(route, { requestId, status: reply.status, body: reply.body, code })
   } catch (thrown) {
     const error = countsIfRefused ? await countRefusal(deps, thrown, ip, options) : thrown
     const { status, code } = toApiError(error)

@@ -84,7 +84,9 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   const goOn = (said: { ticket?: FirstFactorTicket | undefined; refusal?: SaidRefusal } = {}) => ({
     location: locationOf(deps, request, browser, said),
   })
-  const ticket = openField(deps, 'resume', browser, form.resume)?.ticket
+  const resume = openField(deps, 'resume', browser, form.resume)
+  // What another request has carried does not count for this one.
+  const ticket = resume?.queryHash === hashOfQuery(request.query) ? resume.ticket : undefined
   try {
     const outcome = await take(deps, form, { journey, userId: carried.userId, ticket }, actor)
     if (outcome === undefined) return goOn()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
+import { assertPagesOn } from './authorize.ts'
 import { metadataOf } from './metadata.ts'
 import { answerAuthorize, answerLogout, answerStep, askLogout, type PageAnswer } from './pages.ts'
 import {
@@ -36,10 +37,11 @@ export const oauthRoutes: Route[] = [
     auth: 'public',
     speaks: 'page',
     noStore: true,
+    navigation: true,
     cookies,
     query: authorizeQuery,
     responses: { 200: z.string(), 303: null, 400: z.string(), 403: z.string() },
-    errors: [],
+    errors: ['not_found'],
     handle: async (deps, { query, cookies, origin }) =>
       reply(await answerAuthorize(deps, query, cookies, { caller: undefined, origin })),
   }),
@@ -55,7 +57,7 @@ export const oauthRoutes: Route[] = [
     cookies,
     body: stepForm,
     responses: { 303: null, 400: z.string() },
-    errors: ['foreign_form'],
+    errors: ['foreign_form', 'not_found'],
     handle: async (deps, { body, cookies, origin }) =>
       reply(await answerStep(deps, body, cookies, { caller: undefined, origin })),
   }),
@@ -123,7 +125,7 @@ export const oauthRoutes: Route[] = [
     cookies: { reads: ['browser', 'session'], sets: ['browser'] },
     query: logoutQuery,
     responses: { 200: z.string(), 303: null },
-    errors: [],
+    errors: ['not_found'],
     handle: async (deps, { query, cookies }) => reply(await askLogout(deps, query, cookies)),
   }),
   route({
@@ -137,7 +139,7 @@ export const oauthRoutes: Route[] = [
     cookies: { reads: ['browser', 'session'], sets: ['session'] },
     body: logoutForm,
     responses: { 303: null, 400: z.string() },
-    errors: ['foreign_form'],
+    errors: ['foreign_form', 'not_found'],
     handle: async (deps, { body, cookies, origin }) =>
       reply(await answerLogout(deps, body, cookies, { caller: undefined, origin })),
   }),
@@ -150,7 +152,10 @@ export const oauthRoutes: Route[] = [
     cors: true,
     offline: true,
     responses: { 200: metadataRecord },
-    errors: [],
-    handle: async ({ config }) => ok(metadataOf(config)),
+    errors: ['not_found'],
+    handle: async (deps) => {
+      assertPagesOn(deps)
+      return ok(metadataOf(deps.config))
+    },
   }),
 ]
