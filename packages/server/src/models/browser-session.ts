@@ -1,4 +1,5 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
+import { forShare } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
@@ -87,6 +88,11 @@ export class BrowserSession extends BaseModel {
   /** Whether this is one of the user's that has not ended. */
   static async isOpenOf(db: Db, { id, user_id }: Pick<BrowserSession, 'id' | 'user_id'>): Promise<boolean> {
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
+  }
+
+  /** Whether it is still alive. If it is, a request that ends it waits until this transaction is over. */
+  static async keepAlive(db: Tx, id: string): Promise<boolean> {
+    return (await forShare(db, rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').first('id'))) !== undefined
   }
 
   static async insert(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {

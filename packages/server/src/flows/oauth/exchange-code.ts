@@ -75,6 +75,8 @@ async function enterByCode(deps: Deps<Pool>, spent: SpentCode, { clientId }: Cod
     const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser: fromBrowser }, actor)
     const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, tokens.refresh_token) ?? ''
     if (!(await AuthorizationCode.noteSession(deps.db, spent.hash, sessionId))) throw invalidGrant('The code was used again')
+    // Signing out in the browser ends the sessions that came from it. It finds this one, or was first.
+    if (!(await BrowserSession.keepAlive(deps.db, browser.id))) throw invalidGrant('The person is no longer signed in')
     // A session that begins below a floor is dead. Here the app learns it at once.
     const session = await Session.findLive(deps.db, sessionId)
     if (!session || !isSessionAlive(deps, session)) throw invalidGrant('The access of the user has ended since')

@@ -1,0 +1,128 @@
+// The sign-in page on two servers with one database: whatever two of them do at once, a code opens one session at most.
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { atOnce, chance } from '../support/chance.ts'
+import { createDatabase } from '../support/database.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
+import { type AskedFor, askFor, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+
+const publicUrl = 'https://login.example.com'
+const settings = {
+  DB_POOL_MAX: '5',
+  AUTH_RATE_LIMIT_ACCOUNT: 'off',
+  AUTH_LOCKOUT_THRESHOLD: '1000',
+  PUBLIC_URL: publicUrl,
+  ...bootstrapAdmin,
+}
+
+describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+  let servers: [ServerInstance, ServerInstance]
+  let db: ReturnType<typeof createKnex>
+  let app: Json
+
+  beforeAll(async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    afterAll(() => database.drop())
+    db = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
+    onFileEnd(() => db.destroy())
+    const start = () => startInstance({ ...settings, DATABASE_URL: database.url }, onFileEnd)
+    servers = await Promise.all([start(), start()])
+    const token = (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token
+    const body = { code: 'shop', name: 'Shop', auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/cb'] }
+    app = (await servers[0].call('POST', '/admin/apps', { body, token })).body
+  })
+
+  async function signIn(): Promise<{ visitor: Visitor; user: Json }> {
+    const email = someEmail()
+    const body = { email, password: PASSWORD, app_code: app.code }
+    const { user } = (await servers[0].call('POST', '/auth/register', { body })).body
+    const visitor = visit(servers[0])
+    await signInOnPage(visitor, askFor(app), email)
+    return { visitor, user }
+  }
+
+  const exchangeAt = async (index: number, asked: AskedFor, code: string): Promise<{ status: number; body: Json }> => {
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: app.code,
+      redirect_uri: asked.redirectUri,
+      code_verifier: asked.verifier,
+      code,
+    })
+    const reply = await fetch(`${servers[index % 2]!.url}/oauth/token`, { method: 'POST', body })
+    return { status: reply.status, body: (await reply.json()) as Json }
+  }
+  const liveSessionsOf = async (user: Json): Promise<Json[]> =>
+    db('sessions').where({ user_id: user.id }).whereNotNull('browser_session_id').whereNull('ended_at')
+
+  test('of exchanges of one code at once, one opens a session at most, and the reuse ends it', async () => {
+    const { visitor, user } = await signIn()
+    const { soon } = chance(46)
+    for (let repeat = 0; repeat < 8; repeat += 1) {
+      const asked = askFor(app)
+      const { app: at } = await visitor.get(asked.path)
+      const code = at?.searchParams.get('code') ?? ''
+      const replies = await atOnce(8, (index) => soon(repeat * 3, () => exchangeAt(index, asked, code)))
+      expect(replies.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
+      expect(replies.filter(({ status }) => status >= 500)).toEqual([])
+      expect(await liveSessionsOf(user)).toEqual([])
+      for (const { body } of replies)
+        if (body.access_token !== undefined)
+          expect((await servers[1].call('GET', '/auth/me', { token: body.access_token })).status).toBe(401)
+    }
+  })
+
+  test('a reuse that arrives between spending and opening lets nothing be opened', async () => {
+    const { visitor, user } = await signIn()
+    const asked = askFor(app)
+    const { app: at } = await visitor.get(asked.path)
+    const code = at?.searchParams.get('code') ?? ''
+    // The first exchange has spent its code, and waits for the row of the user.
+    let firstDone: ReturnType<typeof exchangeAt> | undefined
+    await db.transaction(async (held) => {
+      await held('users').where({ id: user.id }).forUpdate().first('id')
+      firstDone = exchangeAt(0, asked, code)
+      await expect
+        .poll(async () => (await db('authorization_codes').whereNotNull('spent_at').where({ user_id: user.id })).length)
+        .toBe(1)
+      const second = await exchangeAt(1, asked, code)
+      expect(second.body.error).toBe('invalid_grant')
+    })
+    expect((await firstDone!).body.error).toBe('invalid_grant')
+    expect(await liveSessionsOf(user)).toEqual([])
+  })
+
+  test('a page of one server is good at the other, and a ticket or a form sent twice at once signs in once', async () => {
+    const { visitor, user } = await signIn()
+    const asked = askFor(app, { prompt: 'login' })
+    const page = await visitor.get(asked.path)
+    const values = { ...page.forms[0]!.values, email: user.email, password: PASSWORD }
+    const cookie = [...visitor.cookies].map((pair) => pair.join('=')).join('; ')
+    const replies = await atOnce(8, (index) =>
+      fetch(`${servers[index % 2]!.url}/oauth/authorize`, {
+        method: 'POST',
+        body: new URLSearchParams(values),
+        headers: { cookie, 'sec-fetch-site': 'same-origin' },
+        redirect: 'manual',
+      }),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(303))
+    const live = await db('browser_sessions').where({ user_id: user.id }).whereNull('ended_at')
+    expect(live.length).toBeGreaterThan(0)
+    expect(live.length).toBeLessThanOrEqual(8)
+  })
+
+  test('a sign-out on one server ends what the other is about to open', async () => {
+    for (let repeat = 0; repeat < 6; repeat += 1) {
+      const { visitor, user } = await signIn()
+      const asked = askFor(app)
+      const { app: at } = await visitor.get(asked.path)
+      const page = await visitor.get('/oauth/logout')
+      const code = at?.searchParams.get('code') ?? ''
+      await Promise.all([visitor.send(page, 'Sign out'), exchangeAt(1, asked, code)])
+      expect(await liveSessionsOf(user)).toEqual([])
+    }
+  })
+})
