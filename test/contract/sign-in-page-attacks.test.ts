@@ -282,11 +282,9 @@ test('no page of ours can be framed, cached or seen in a referrer, whatever it a
 })
 
 describe('redirects to elsewhere', () => {
-  const sendable = hostileRedirects.filter((url) => url.isWellFormed())
-
   test('an authorization request that names one is answered with a page, signed in or not', async () => {
     const { visitor } = await buildVisitor()
-    for (const redirect_uri of sendable)
+    for (const redirect_uri of hostileRedirects)
       for (const browser of [visit(service), visitor])
         for (const prompt of [undefined, 'none']) {
           const { status, headers } = await fetchAs(browser, askFor(shop, { redirect_uri, prompt }).path)
@@ -295,7 +293,7 @@ describe('redirects to elsewhere', () => {
   })
 
   test('a sign-out that names one ends on our page', async () => {
-    for (const url of sendable) {
+    for (const url of hostileRedirects) {
       const visitor = visit(service)
       const query = new URLSearchParams({ client_id: shop.code, post_logout_redirect_uri: url, state: 'x' })
       const page = await visitor.get(`/oauth/logout?${query}`)
