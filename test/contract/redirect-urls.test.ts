@@ -150,3 +150,11 @@ test('a rule is a string of at most 2,000 characters, and there are at most 200'
     expect(faultsOf(reply)).toContain(fault)
   }
 })
+
+test('an app whose redirect URLs all end in * is told that the sign-in page cannot use them, when they are written', async () => {
+  const app = await buildApp(service, { allowed_redirect_urls: ['https://shop.example/*'] })
+  expect(app.warnings).toEqual([{ code: 'redirect_urls_prefixes_only', message: expect.any(String) }])
+  const write = async (urls: string[]) =>
+    (await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { allowed_redirect_urls: urls } })).body.warnings
+  expect(await write(['https://shop.example/*', 'https://shop.example/callback'])).toBeUndefined()
+})

@@ -5,10 +5,14 @@ import { webhookKey } from '../../lib/webhook-key.ts'
 import type { App, StoredWebhook } from '../../models/app.ts'
 import { type TokenSizeWarning, warnOfTokenSize } from '../catalog/warn-of-token-size.ts'
 import { type CollisionWarning, warnOfCollisions } from '../pools/warn-of-collisions.ts'
-import type { AppInput, lostSecretWarning } from './schema.ts'
+import type { AppInput, lostSecretWarning, prefixesWarning } from './schema.ts'
 import { type BypassWarning, warnOfBypass } from './warn-of-bypass.ts'
 
-export type AppWarning = CollisionWarning | TokenSizeWarning | z.output<typeof lostSecretWarning> | BypassWarning
+export type AppWarning =
+  | CollisionWarning
+  | TokenSizeWarning
+  | z.output<typeof lostSecretWarning | typeof prefixesWarning>
+  | BypassWarning
 
 const admissionFields = [
   'status',
@@ -22,7 +26,7 @@ const admissionFields = [
 
 /**
  * Warnings for the admin who set these settings of an app: e-mails that several users of its pools share, long tokens,
- * webhooks that lost their secret, and apps that admit users whom they would not register. Refuses nothing.
+ * webhooks that lost their secret, redirect URLs that the sign-in page cannot use, and apps that admit users whom they would not register. Refuses nothing.
  */
 export async function listWarnings(
   deps: Deps,
@@ -35,8 +39,16 @@ export async function listWarnings(
     ...(setsPools ? await warnOfCollisions(deps, poolSet(after)) : []),
     ...(setsPermissions ? await warnOfTokenSize(deps, ({ id }) => id === after.id) : []),
     ...(isNew || admissionFields.some((field) => input[field] !== undefined) ? await warnOfBypass(deps, after.id) : []),
+    ...(input.allowed_redirect_urls ? warnOfPrefixes(after) : []),
     ...warnOfLostSecrets(before?.webhooks ?? [], input.webhooks ?? []),
   ]
+}
+
+/** The sign-in page compares a redirect URL character by character, so it uses no entry that ends in `*`. */
+function warnOfPrefixes({ allowed_redirect_urls: urls }: App): z.output<typeof prefixesWarning>[] {
+  if (urls.length === 0 || urls.some((url) => !url.endsWith('*'))) return []
+  const message = 'all redirect URLs end in *, so the sign-in page cannot lead anybody to this app; add the exact URL'
+  return [{ code: 'redirect_urls_prefixes_only' as const, message }]
 }
 
 /** Of webhooks with another name or URL that leave out their secret: the stored one belongs to the old name and URL. */

@@ -190,6 +190,8 @@ export const lostSecretWarning = z.object({
   message: z.string(),
 })
 
+export const prefixesWarning = z.object({ code: z.literal('redirect_urls_prefixes_only'), message: z.string() })
+
 export const bypassWarning = z.object({
   code: z.literal('policy_bypassed'),
   app: z.string().meta({ description: 'Code of an app that grants access automatically and restricts who may register' }),
@@ -203,7 +205,7 @@ export const bypassWarning = z.object({
 export const updatedApp = appRecord
   .extend({
     warnings: z
-      .array(z.union([collisionWarning, tokenSizeWarning, lostSecretWarning, bypassWarning]))
+      .array(z.union([collisionWarning, tokenSizeWarning, lostSecretWarning, prefixesWarning, bypassWarning]))
       .optional()
       .meta({ description: 'Omitted if there are none' }),
   })
