@@ -47,7 +47,7 @@ const fullLaneOnly = isFastLane
       'test/cli/{completion,dashboard,declarative-round-trip,long-lists,on-call,probe,probe-examples}',
       'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
       'test/contract/{*-servers,secret-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
-      'test/e2e/{api-reference,behind-proxies,browser-spa,dashboard,npm-start,react,sso-spa}',
+      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-spa,npm-start,react,sso-spa}',
       'test/faults/*',
       'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',
       'test/workspace/check',
@@ -56,9 +56,16 @@ const fullLaneOnly = isFastLane
   : []
 
 /** Files that need Chromium. */
-const inBrowser = ['account-pages', 'api-reference', 'browser-spa', 'dashboard', 'react', 'sso-spa'].map(
-  (name) => `test/e2e/${name}.test.ts`,
-)
+const inBrowser = [
+  'account-pages',
+  'api-reference',
+  'authctl-login',
+  'browser-spa',
+  'dashboard',
+  'hosted-spa',
+  'react',
+  'sso-spa',
+].map((name) => `test/e2e/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
 const onDatabase = (

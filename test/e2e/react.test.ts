@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { createBrowserAuth } from '@gatehouse/sdk/browser'
-import { AuthProvider, useAuth } from '@gatehouse/sdk/react'
+import { AuthProvider, SignedIn, SignedOut, SignInButton, useAuth } from '@gatehouse/sdk/react'
 import type { BrowserContext, Page } from 'playwright-core'
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
@@ -10,6 +10,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { serveSpa } from '../support/spa.ts'
@@ -23,22 +24,22 @@ let url: string
 beforeAll(async () => {
   const database = await createDatabase('sqlite')
   onFileEnd(() => database.drop())
-  server = await startInstance({ DATABASE_URL: database.url, ...bootstrapAdmin }, onFileEnd)
-  const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
-  const app = { code: appCode, name: 'React', auto_grant_on_signup: true }
-  expect(await server.call('POST', '/admin/apps', { body: app, token })).toMatchObject({ status: 201 })
+  server = await startInstance({ DATABASE_URL: database.url, PORT: String(await freePort()), ...bootstrapAdmin }, onFileEnd)
   const root = fileURLToPath(new URL('../fixtures/react-page/', import.meta.url))
-  url = await serveSpa({ authUrl: server.url, appCode, root }, onFileEnd)
+  url = await serveSpa({ authUrl: server.url, appCode, root, host: 'react.localhost' }, onFileEnd)
+  const { access_token: token } = (await server.login(ADMIN_EMAIL, 'authctl')).body
+  const app = { code: appCode, name: 'React', auto_grant_on_signup: true, allowed_redirect_urls: [`${url}/callback`] }
+  expect(await server.call('POST', '/admin/apps', { body: app, token })).toMatchObject({ status: 201 })
 })
 
 afterEach(() => {
   expect(pageErrors.splice(0)).toEqual([])
 })
 
-async function openTab(context: BrowserContext): Promise<Page> {
+async function openTab(context: BrowserContext, path = ''): Promise<Page> {
   const page = await context.newPage()
   page.on('pageerror', (error) => void pageErrors.push(error))
-  await page.goto(url)
+  await page.goto(url + path)
   return page
 }
 
@@ -79,6 +80,40 @@ test('useFetch sends the token of who is signed in, and is one function for all 
   await signIn(page, email)
   await page.getByRole('button', { name: 'Ask' }).click()
   await page.getByText(`200: ${email}, 1 fetch`).waitFor()
+})
+
+test('SignInButton leads to the page of the service; SignedIn and SignedOut follow, in every tab', async () => {
+  const email = await buildAccount()
+  const context = await browser.newContext()
+  const [page, other] = [await openTab(context, '/#hosted'), await openTab(context, '/#hosted')]
+  for (const tab of [page, other]) await heading(tab, 'Outside').waitFor()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  for (const tab of [page, other]) await heading(tab, `Inside: ${email}`).waitFor()
+  await other.getByRole('button', { name: 'Sign out' }).click()
+  for (const tab of [page, other]) await heading(tab, 'Outside').waitFor()
+})
+
+test('SignInButton passes options and attributes on, tells of errors, and leaves the last word to onClick', async () => {
+  const page = await openTab(await browser.newContext(), '/#hosted')
+  await page.getByRole('button', { name: 'Stay' }).click()
+  await page.getByRole('button', { name: 'Astray' }).click()
+  await page.getByText('config_invalid').waitFor()
+  const join = page.getByRole('button', { name: 'Join' })
+  expect([await join.getAttribute('class'), await join.getAttribute('type')]).toEqual(['wide', 'button'])
+  await join.click()
+  await page.waitForURL(`${server.url}/oauth/authorize?*`)
+  expect(new URL(page.url()).searchParams.get('prompt')).toBe('create')
+})
+
+test('a server renders what visitors see', () => {
+  const auth = createBrowserAuth({ authUrl: server.url, appCode })
+  const out = createElement(SignedOut, {}, createElement(SignInButton, { className: 'wide' }))
+  const page = createElement(AuthProvider, { auth }, createElement(SignedIn, {}, 'inside'), out)
+  expect(renderToString(page)).toBe('<button class="wide" type="button">Sign in</button>')
+  auth.dispose()
 })
 
 test('outside of a provider they say what is missing', async () => {

@@ -18,11 +18,13 @@ export interface SpaSettings {
   provider?: string
   /** The folder of the page. */
   root?: string
+  /** The name of this machine in the address that is returned. */
+  host?: string
 }
 
 /** Builds the page for a service, serves it until the end that `onEnd` registers for, and returns its origin. */
 export async function serveSpa(
-  { authUrl, appCode, apiUrl, provider, root = example }: SpaSettings,
+  { authUrl, appCode, apiUrl, provider, root = example, host = '127.0.0.1' }: SpaSettings,
   onEnd: (fn: () => Promise<void>) => void,
 ): Promise<string> {
   const outDir = mkdtempSync(join(tmpdir(), 'gatehouse-spa-'))
@@ -34,7 +36,7 @@ export async function serveSpa(
   )
   await build({ ...common, define })
   const proxy = apiUrl === undefined ? undefined : { '/api': { target: apiUrl } }
-  const served = await preview({ ...common, preview: { port: 0, proxy } })
+  const served = await preview({ ...common, preview: { host: '127.0.0.1', port: 0, strictPort: false, proxy } })
   onEnd(() => served.close())
-  return `http://127.0.0.1:${(served.httpServer.address() as AddressInfo).port}`
+  return `http://${host}:${(served.httpServer.address() as AddressInfo).port}`
 }
