@@ -159,6 +159,7 @@ async function signIn({ url }: Gatehouse) {
       onInterrupt: () => () => {},
       leave: () => {},
       configFolder: '/no/such/folder',
+      openBrowser: undefined,
     })
     stdout.end()
     stderr.end()

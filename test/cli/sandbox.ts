@@ -172,6 +172,8 @@ export function machine(): Machine {
     ...{ PATH: process.env.PATH ?? '', ...compileCache, HOME: folder, XDG_CONFIG_HOME: join(folder, 'config') },
     // Tests count the requests of a command, and the notice would add one.
     AUTHCTL_NO_UPDATE_NOTICE: '1',
+    // As over SSH, where no command opens a browser, whatever the system.
+    SSH_TTY: 'none',
   }
   const contextsPath = join(folder, 'config', 'authctl', 'contexts.json')
   const readContexts = () => JSON.parse(readFileSync(contextsPath, 'utf8'))
@@ -265,6 +267,7 @@ async function runInside(words: string[], cwd: string, { input = '', env = {} }:
       now: Date.now,
       sleep: (milliseconds) => sleep(milliseconds),
       configFolder: join(env.XDG_CONFIG_HOME!, 'authctl'),
+      openBrowser: undefined,
       onInterrupt: () => () => {},
       leave: () => {},
     })

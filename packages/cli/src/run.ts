@@ -3,6 +3,7 @@ import { isChangingContexts } from './command-line/contexts.ts'
 import { endings } from './command-line/exit-codes.ts'
 import { main } from './main.ts'
 import { exchangeHttp } from './network/exchange-http.ts'
+import { findBrowser } from './terminal/find-browser.ts'
 import { guardOutput } from './terminal/guard-output.ts'
 
 /** After Ctrl-C, a token renewal that is nearly done may finish within this time. */
@@ -34,6 +35,7 @@ export async function run(configFolder: string): Promise<void> {
     now: Date.now,
     sleep: (milliseconds) => sleep(milliseconds),
     configFolder,
+    openBrowser: findBrowser(process.env),
     onInterrupt: (words) => {
       lastWords.add(words)
       return () => void lastWords.delete(words)

@@ -201,6 +201,8 @@ interface ErrorBody {
   code?: unknown
   title?: string
   detail?: string | null
+  /** The detail in an answer of `/oauth/token`. */
+  error_description?: string
   errors?: { path: string; message: string }[]
   request_id?: string
   requires_2fa?: unknown
@@ -257,7 +259,8 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
   }
   if (typeof body?.code !== 'string') return foreign(answer, url)
   const fields = body.errors?.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
-  return new Failure(endingOf(answer.status, body.code), inOurWords(fields || body.detail || body.title || body.code), {
+  const message = fields || body.detail || body.error_description || body.title || body.code
+  return new Failure(endingOf(answer.status, body.code), inOurWords(message), {
     code: body.code,
     hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
     requestId: body.request_id ?? requestIdOf(answer),

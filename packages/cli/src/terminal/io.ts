@@ -4,6 +4,7 @@ import { ReadStream, WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import type { exchangeHttp } from '../network/exchange-http.ts'
 import { escapeControls } from '../text/escape-controls.ts'
+import type { OpenBrowser } from './find-browser.ts'
 
 /** Moves to the start of the line and clears it. */
 const wipeLine = '\r\u001b[K'
@@ -20,6 +21,8 @@ export interface World {
   sleep(milliseconds: number): Promise<void>
   /** The folder with the file of the contexts. */
   configFolder: string
+  /** Undefined if there is no browser to open a page in. */
+  openBrowser: OpenBrowser | undefined
   /** Calls `lastWords` at Ctrl-C, right before the process ends. Returns a function that cancels this. */
   onInterrupt(lastWords: () => void): () => void
   /** Ends the program with this exit code, even if it still waits for something. */

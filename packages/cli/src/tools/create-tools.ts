@@ -14,6 +14,7 @@ import {
 } from '../command-line/settings.ts'
 import { renderFailure } from '../output/output.ts'
 import { confirmProtected } from '../terminal/confirm-protected.ts'
+import type { OpenBrowser } from '../terminal/find-browser.ts'
 import { createIo, type Io, type World } from '../terminal/io.ts'
 import { type Prompt, terminalPrompt } from '../terminal/prompt.ts'
 
@@ -22,6 +23,8 @@ export interface Tools {
   io: Io
   settings: Settings
   prompt: Prompt
+  /** Undefined if there is no browser to open a page in. */
+  openBrowser: OpenBrowser | undefined
   contexts: ContextStore
   now(): number
   sleep(milliseconds: number): Promise<void>
@@ -76,6 +79,7 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
     io,
     settings,
     prompt: terminalPrompt,
+    openBrowser: world.openBrowser,
     contexts,
     now: world.now,
     sleep: world.sleep,
