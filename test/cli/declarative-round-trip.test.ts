@@ -71,6 +71,8 @@ const app = (slugs: string[], orgRoles: string[]) =>
       status: fc.constantFrom('active' as const, 'inactive' as const),
       sign_up: fc.constantFrom('open' as const, 'invitation' as const, 'closed' as const),
       organization_sign_up: fc.boolean(),
+      single_sign_on: fc.boolean(),
+      max_sign_in_age_seconds: orNull(fc.integer({ min: 60, max: 86_400 })),
       require_verified_email: fc.boolean(),
       machine_tokens: fc.boolean(),
       auto_grant_on_signup: fc.boolean(),
