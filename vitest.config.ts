@@ -47,7 +47,7 @@ const fullLaneOnly = isFastLane
       'test/cli/{completion,dashboard,declarative-round-trip,long-lists,on-call,probe,probe-examples}',
       'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
       'test/contract/{*-servers,secret-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
-      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-spa,npm-start,react,sso-spa}',
+      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-spa,npm-start,react,sign-in-page,sso-spa}',
       'test/faults/*',
       'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',
       'test/workspace/check',
@@ -64,6 +64,7 @@ const inBrowser = [
   'dashboard',
   'hosted-spa',
   'react',
+  'sign-in-page',
   'sso-spa',
 ].map((name) => `test/e2e/${name}.test.ts`)
 
