@@ -1,20 +1,17 @@
 import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
-import { type Input, positional, text } from '../command-line/options.ts'
-import type { Result } from '../output/output.ts'
+import { positional, text } from '../command-line/options.ts'
 import { readSource, sourceName } from '../terminal/read-source.ts'
 import { command } from '../tools/command.ts'
-import type { Tools } from '../tools/create-tools.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-const options = {
-  method: positional('METHOD', methods.join(', '), { completes: methods }),
-  path: positional('PATH', 'Path with query, with or without /api/v1'),
-  file: text('FILE', 'Body to send, JSON or .ndjson; - is standard input', { short: 'f' }),
-}
-
 export const api = command({
   path: 'api',
+  options: {
+    method: positional('METHOD', methods.join(', '), { completes: methods }),
+    path: positional('PATH', 'Path with query, with or without /api/v1'),
+    file: text('FILE', 'Body to send, JSON or .ndjson; - is standard input', { short: 'f' }),
+  },
   summary: 'Call the HTTP API as the signed-in user',
   description: 'Prints the answer unchanged. Does not ask for confirmation before a write; --dry-run shows the write first.',
   examples: [
@@ -22,23 +19,20 @@ export const api = command({
     'api PATCH /admin/apps/shop -f changes.json',
     'api POST /admin/apps -f - --dry-run < app.json',
   ],
-  options,
   formats: { all: ['json', 'ndjson'], terminal: 'json', pipe: 'json' },
-  run: runApi,
+  async run({ call, io }, { method, path, file }) {
+    const verb = method.toUpperCase()
+    if (!methods.includes(verb)) throw usageFailure(`METHOD must be one of ${methods.join(', ')}, not ${method}`)
+    if (/^[a-z][a-z0-9+.-]*:/i.test(path))
+      throw usageFailure('PATH must be below the address of the service, without a host', 'such as /admin/apps')
+    if (file !== undefined && (verb === 'GET' || verb === 'HEAD')) throw usageFailure(`${verb} takes no body`)
+    const lines = file?.endsWith('.ndjson') ?? false
+    const body = file === undefined ? undefined : await readSource(io, file)
+    if (file !== undefined && body !== undefined && !lines) assertJson(body, file)
+    const answer = await call({ method: verb, path, body, ...(lines ? { contentType: 'application/x-ndjson' } : {}) })
+    return { kind: 'body', body: parseBody(answer.text, answer.headers['content-type']) }
+  },
 })
-
-export async function runApi({ call, io }: Tools, { method, path, file }: Input<typeof options>): Promise<Result> {
-  const verb = method.toUpperCase()
-  if (!methods.includes(verb)) throw usageFailure(`METHOD must be one of ${methods.join(', ')}, not ${method}`)
-  if (/^[a-z][a-z0-9+.-]*:/i.test(path))
-    throw usageFailure('PATH must be below the address of the service, without a host', 'such as /admin/apps')
-  if (file !== undefined && (verb === 'GET' || verb === 'HEAD')) throw usageFailure(`${verb} takes no body`)
-  const lines = file?.endsWith('.ndjson') ?? false
-  const body = file === undefined ? undefined : await readSource(io, file)
-  if (file !== undefined && body !== undefined && !lines) assertJson(body, file)
-  const answer = await call({ method: verb, path, body, ...(lines ? { contentType: 'application/x-ndjson' } : {}) })
-  return { kind: 'body', body: parseBody(answer.text, answer.headers['content-type']) }
-}
 
 function assertJson(body: string, file: string): void {
   try {

@@ -1,5 +1,5 @@
 import { Failure } from '../command-line/exit-codes.ts'
-import { flag, type Input, requiredText } from '../command-line/options.ts'
+import { flag, requiredText } from '../command-line/options.ts'
 import { type Application, applyChanges } from '../declarations/apply-changes.ts'
 import { describeChanges } from '../declarations/describe-changes.ts'
 import { isPruning, type Plan } from '../declarations/plan.ts'
@@ -8,13 +8,12 @@ import { confirmName, confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-const options = {
-  file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),
-  prune: flag('Delete entries that a section of the file does not list; needs --confirm with the name of the context'),
-}
-
 export const applyDeclaration = command({
   path: 'apply',
+  options: {
+    file: requiredText('FILE', 'Services, roles and apps as export writes them; - is standard input', { short: 'f' }),
+    prune: flag('Delete entries that a section of the file does not list; needs --confirm with the name of the context'),
+  },
   summary: 'Apply a file of services, roles and apps',
   description:
     'Makes the listed entries match the file; a field that an entry leaves out gets its default. Entries that the file does not ' +
@@ -25,24 +24,21 @@ export const applyDeclaration = command({
     'apply -f gatehouse.yaml --json',
     'apply -f gatehouse.yaml --prune --confirm production --context production',
   ],
-  options,
-  run: runApply,
+  async run(tools, { file, prune }) {
+    // Loaded late: the schema is slow to load, and other commands do not need it.
+    const { prepare } = await import('../declarations/prepare.ts')
+    const { plan, organizationIds } = await prepare(tools, { file, prune })
+    await agree(tools, plan, prune)
+    const application: Application = { rows: [], fatal: undefined }
+    const forget = tools.onInterrupt(() => interrupted(application, plan))
+    try {
+      await applyChanges(plan.changes, { api: tools.planningApi, organizationIds }, application)
+    } finally {
+      forget()
+    }
+    return report(tools, plan, application)
+  },
 })
-
-export async function runApply(tools: Tools, { file, prune }: Input<typeof options>): Promise<Result> {
-  // Loaded late: the schema is slow to load, and other commands do not need it.
-  const { prepare } = await import('../declarations/prepare.ts')
-  const { plan, organizationIds } = await prepare(tools, { file, prune })
-  await agree(tools, plan, prune)
-  const application: Application = { rows: [], fatal: undefined }
-  const forget = tools.onInterrupt(() => interrupted(application, plan))
-  try {
-    await applyChanges(plan.changes, { api: tools.planningApi, organizationIds }, application)
-  } finally {
-    forget()
-  }
-  return report(tools, plan, application)
-}
 
 function interrupted({ rows }: Application, { changes, unchanged }: Plan): Failure {
   const { changed } = countsOf(rows, unchanged)

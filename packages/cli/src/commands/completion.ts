@@ -1,14 +1,11 @@
 import { usageFailure } from '../command-line/exit-codes.ts'
-import { type Input, positional } from '../command-line/options.ts'
+import { positional } from '../command-line/options.ts'
 import { completionScripts, shells } from '../completion/scripts.ts'
-import type { Result } from '../output/output.ts'
 import { command } from '../tools/command.ts'
-import type { Tools } from '../tools/create-tools.ts'
-
-const options = { shell: positional('SHELL', shells.join(', '), { completes: shells }) }
 
 export const completion = command({
   path: 'completion',
+  options: { shell: positional('SHELL', shells.join(', '), { completes: shells }) },
   summary: 'Print a script for shell completion of authctl',
   description:
     'Completes commands, flags, their values, contexts, names of events, and what the service currently has: apps, roles, pools, services, ' +
@@ -18,13 +15,10 @@ export const completion = command({
     'completion zsh > ~/.zfunc/_authctl',
     'completion fish > ~/.config/fish/completions/authctl.fish',
   ],
-  options,
   formats: { all: ['script'], terminal: 'script', pipe: 'script' },
-  run: runCompletion,
+  async run(_, { shell }) {
+    const script = completionScripts.get(shell)
+    if (script === undefined) throw usageFailure(`SHELL must be one of ${shells.join(', ')}, not ${shell}`)
+    return { kind: 'body', body: script }
+  },
 })
-
-export async function runCompletion(_: Tools, { shell }: Input<typeof options>): Promise<Result> {
-  const script = completionScripts.get(shell)
-  if (script === undefined) throw usageFailure(`SHELL must be one of ${shells.join(', ')}, not ${shell}`)
-  return { kind: 'body', body: script }
-}

@@ -1,6 +1,6 @@
 import { bodyOf, pages } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
-import { type Input, text } from '../command-line/options.ts'
+import { text } from '../command-line/options.ts'
 import { checkSecrets, checkServiceAccounts } from '../doctor/check-accounts.ts'
 import { type App, checkApps } from '../doctor/check-apps.ts'
 import { checkRights, type ServiceSettings } from '../doctor/check-rights.ts'
@@ -11,10 +11,9 @@ import { type Result, rowsOf } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-const options = { app: text('CODE', 'Only this app, which may be inactive. Default: all active apps', { completes: 'apps' }) }
-
 export const doctor = command({
   path: 'doctor',
+  options: { app: text('CODE', 'Only this app, which may be inactive. Default: all active apps', { completes: 'apps' }) },
   summary: 'Look for problems, and show how to fix them',
   description:
     'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
@@ -22,23 +21,20 @@ export const doctor = command({
     'have permissions, users cannot give themselves access, and pools share no e-mails; and that no webhook delivery failed for good. ' +
     'Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
-  options,
-  run: runDoctor,
+  async run(tools, { app }) {
+    const { findings, isThere } = await checkService(tools)
+    if (!isThere) return report(findings)
+    const rights = await checkRights(tools)
+    findings.push(...rights.findings)
+    if (!rights.settings) return report(findings)
+    try {
+      findings.push(...(await checkContents(tools, rights.settings, app)))
+    } catch (thrown) {
+      findings.push(faultOf('service', thrown))
+    }
+    return report(findings)
+  },
 })
-
-export async function runDoctor(tools: Tools, { app }: Input<typeof options>): Promise<Result> {
-  const { findings, isThere } = await checkService(tools)
-  if (!isThere) return report(findings)
-  const rights = await checkRights(tools)
-  findings.push(...rights.findings)
-  if (!rights.settings) return report(findings)
-  try {
-    findings.push(...(await checkContents(tools, rights.settings, app)))
-  } catch (thrown) {
-    findings.push(faultOf('service', thrown))
-  }
-  return report(findings)
-}
 
 async function checkContents({ api, now }: Tools, settings: ServiceSettings, named: string | undefined): Promise<Finding[]> {
   const apps = new Map<string, App>()

@@ -1,26 +1,22 @@
 import { findContext } from '../command-line/contexts.ts'
-import { flag, type Input } from '../command-line/options.ts'
+import { flag } from '../command-line/options.ts'
 import { normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Result, record } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 
-const options = { all: flag('End all of your sessions, in every app and on every machine') }
-
 export const logout = command({
   path: 'logout',
+  options: { all: flag('End all of your sessions, in every app and on every machine') },
   summary: 'End the session of a context',
   description:
     'Deletes the tokens on this machine even if the service cannot be reached. ' +
     'With --all, deletes them only after the service has ended the sessions, because another try needs them.',
   examples: ['logout', 'logout --context production', 'logout --all'],
-  options,
-  run: runLogout,
+  async run(tools, { all }) {
+    return all ? endAllSessions(tools) : endOwnSession(tools)
+  },
 })
-
-export async function runLogout(tools: Tools, { all }: Input<typeof options>): Promise<Result> {
-  return all ? endAllSessions(tools) : endOwnSession(tools)
-}
 
 async function endAllSessions(tools: Tools): Promise<Result> {
   const { contextName, context, baseUrl, token } = tools.connect()

@@ -1,26 +1,19 @@
 import { bodyOf } from '../../api/api-client.ts'
-import type { Input } from '../../command-line/options.ts'
 import { secretHint, variablesOf } from '../../nouns/app-environment.ts'
 import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
-import type { Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = { code: appSubject }
 
 export const appEnv = command({
   path: 'app env',
+  options: { code: appSubject },
   summary: 'Print the settings that a consumer of an app needs',
   description: 'The signing secret is a placeholder, because no API returns it.',
   examples: ['app env shop', 'app env shop > .env', 'app env shop -o json'],
-  options,
   // The default in a pipe too: users redirect the output to a .env file.
   formats: { all: ['dotenv', 'json'], terminal: 'dotenv', pipe: 'dotenv' },
-  run: runAppEnv,
+  async run({ api, connect, io }, { code }) {
+    const app = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: parseAppRef(code) } } }))
+    io.note(secretHint)
+    return { kind: 'variables', variables: variablesOf(app, connect().baseUrl) }
+  },
 })
-
-export async function runAppEnv({ api, connect, io }: Tools, { code }: Input<typeof options>): Promise<Result> {
-  const app = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: parseAppRef(code) } } }))
-  io.note(secretHint)
-  return { kind: 'variables', variables: variablesOf(app, connect().baseUrl) }
-}

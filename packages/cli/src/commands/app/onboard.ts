@@ -9,7 +9,6 @@ import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Framework, frameworks, renderPermissionFile } from '../../onboarding/backend-files.ts'
 import { readLocalSecret } from '../../onboarding/development.ts'
 import { type Onboarding, onboard, renderEnvironment } from '../../onboarding/onboard-steps.ts'
-import type { Result } from '../../output/output.ts'
 import { askFor, confirmYes } from '../../terminal/prompt.ts'
 import { assertWritable, readIfThere } from '../../terminal/write-file.ts'
 import { command } from '../../tools/command.ts'
@@ -49,13 +48,11 @@ export const onboardApp = command({
     'app onboard shop --name Shop --redirect https://shop.example.com/callback --user bob@example.com --dotenv .env',
   ],
   options,
-  run: runOnboardApp,
+  async run(tools, input) {
+    const wanted = await (input.dev ? resolveForDevelopment : resolveOnboarding)(tools, input)
+    return onboard(tools, wanted, await agreeToReplace(tools, wanted))
+  },
 })
-
-export async function runOnboardApp(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const wanted = await (input.dev ? resolveForDevelopment : resolveOnboarding)(tools, input)
-  return onboard(tools, wanted, await agreeToReplace(tools, wanted))
-}
 
 /** With --dev, only CODE is required. Reads the secret first: without it, nothing may be changed. */
 async function resolveForDevelopment(tools: Tools, input: Input<typeof options>): Promise<Onboarding> {

@@ -1,22 +1,20 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { choice, flag, type Input } from '../../command-line/options.ts'
+import { choice, flag } from '../../command-line/options.ts'
 import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  code: appSubject,
-  step: choice(['prepare', 'switch', 'finish', 'abort'], 'Next step of the key change; abort undoes the last one'),
-  shared: flag('With --step prepare: return to the secret that apps share'),
-  force: flag('With --step finish: even if a consumer or a token still needs the old key'),
-}
 
 export const appSigning = command({
   path: 'app signing',
+  options: {
+    code: appSubject,
+    step: choice(['prepare', 'switch', 'finish', 'abort'], 'Next step of the key change; abort undoes the last one'),
+    shared: flag('With --step prepare: return to the secret that apps share'),
+    force: flag('With --step finish: even if a consumer or a token still needs the old key'),
+  },
   summary: 'Give an app its own signing key, or show which keys it has',
   description:
     'Each consumer holds the key that signs for its app. If apps have their own keys, the key of one app is useless at another. In this ' +
@@ -24,27 +22,24 @@ export const appSigning = command({
     'the consumers as JWT_ACCESS_SECRET, and their old secret as JWT_ACCESS_SECRET_PREVIOUS. Then run --step switch, and at last ' +
     '--step finish. Without --step, shows the state of the change.',
   examples: ['app signing shop', 'app signing shop --step prepare', 'app signing shop --step finish --dry-run'],
-  options,
   confirms: 'yes',
-  run: runAppSigning,
+  async run(tools, { code, step, shared, force }) {
+    const { api, io } = tools
+    const path = { appId: parseAppRef(code) }
+    if (shared && step !== 'prepare') throw usageFailure('--shared requires --step prepare')
+    if (force && step !== 'finish') throw usageFailure('--force requires --step finish')
+    const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}/signing', { params: { path } }))
+    if (step === undefined) return shown(before, undefined)
+    if (step === 'switch' && before.consumers_behind)
+      io.note(`a consumer of ${before.app_code} was recently seen without the new key: it will refuse every new token`)
+    if (step !== 'prepare') await confirmYes(tools, questions[step](before.app_code))
+    const query = force ? { force: true } : {}
+    const body = { step, key: shared ? ('shared' as const) : ('own' as const) }
+    const after = await bodyOf(api.POST('/api/v1/admin/apps/{appId}/signing', { params: { path, query }, body }))
+    for (const line of nextOf(after)) io.note(line)
+    return shown(after, 'updated')
+  },
 })
-
-export async function runAppSigning(tools: Tools, { code, step, shared, force }: Input<typeof options>): Promise<Result> {
-  const { api, io } = tools
-  const path = { appId: parseAppRef(code) }
-  if (shared && step !== 'prepare') throw usageFailure('--shared requires --step prepare')
-  if (force && step !== 'finish') throw usageFailure('--force requires --step finish')
-  const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}/signing', { params: { path } }))
-  if (step === undefined) return shown(before, undefined)
-  if (step === 'switch' && before.consumers_behind)
-    io.note(`a consumer of ${before.app_code} was recently seen without the new key: it will refuse every new token`)
-  if (step !== 'prepare') await confirmYes(tools, questions[step](before.app_code))
-  const query = force ? { force: true } : {}
-  const body = { step, key: shared ? ('shared' as const) : ('own' as const) }
-  const after = await bodyOf(api.POST('/api/v1/admin/apps/{appId}/signing', { params: { path, query }, body }))
-  for (const line of nextOf(after)) io.note(line)
-  return shown(after, 'updated')
-}
 
 const questions = {
   switch: (code: string) => `sign the tokens of ${code} with the next key`,

@@ -1,21 +1,19 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, text } from '../../command-line/options.ts'
+import { text } from '../../command-line/options.ts'
 import { appSubject, parseAppRef } from '../../nouns/app-ref.ts'
 import { appBody, appSettings, inFlags, isSameApp } from '../../nouns/app-settings.ts'
 import { noteNewPools } from '../../nouns/pool-names.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  code: appSubject,
-  name: text('NAME', 'Display name'),
-  ...appSettings,
-}
 
 export const updateApp = command({
   path: 'app update',
+  options: {
+    code: appSubject,
+    name: text('NAME', 'Display name'),
+    ...appSettings,
+  },
   summary: 'Change settings of an app',
   description: 'Settings that are not given stay unchanged. A list is replaced as a whole; an empty value clears a setting.',
   examples: [
@@ -23,17 +21,14 @@ export const updateApp = command({
     'app update shop --redirect https://shop.example.com/* --read-pool staff partners',
     'app update shop --link "" --description "" --dry-run',
   ],
-  options,
-  run: runUpdateApp,
+  async run(tools, { code, ...settings }) {
+    const { api } = tools
+    const path = { appId: parseAppRef(code) }
+    const body = appBody(settings)
+    if (Object.keys(body).length === 0) throw usageFailure('no setting was given', 'authctl app update --help lists them')
+    const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
+    await noteNewPools(tools, [settings.pool, ...(settings.readPool ?? [])])
+    const after = await inFlags(bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body })))
+    return record(after, isSameApp(before, after) ? 'unchanged' : 'updated')
+  },
 })
-
-export async function runUpdateApp(tools: Tools, { code, ...settings }: Input<typeof options>): Promise<Result> {
-  const { api } = tools
-  const path = { appId: parseAppRef(code) }
-  const body = appBody(settings)
-  if (Object.keys(body).length === 0) throw usageFailure('no setting was given', 'authctl app update --help lists them')
-  const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
-  await noteNewPools(tools, [settings.pool, ...(settings.readPool ?? [])])
-  const after = await inFlags(bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body })))
-  return record(after, isSameApp(before, after) ? 'unchanged' : 'updated')
-}

@@ -1,14 +1,12 @@
 import { bodyOf, pages } from '../../api/api-client.ts'
-import { count, type Input } from '../../command-line/options.ts'
+import { count } from '../../command-line/options.ts'
 import { auditColumns, auditFilters, auditQuery, untilOption } from '../../nouns/audit-events.ts'
-import { list, type Result } from '../../output/output.ts'
+import { list } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = { ...auditFilters, until: untilOption, limit: count('N', 'Maximum number of events. Default: all') }
 
 export const listAudit = command({
   path: 'audit list',
+  options: { ...auditFilters, until: untilOption, limit: count('N', 'Maximum number of events. Default: all') },
   summary: 'List what happened, newest first',
   description: 'JSON has more than the table: the request, the user agent, and what was changed, before and after.',
   examples: [
@@ -16,13 +14,10 @@ export const listAudit = command({
     'audit list --event login.failed --user bob@example.com --limit 20',
     'audit list --actor ada@example.com --since 7d --until 1d -o ndjson',
   ],
-  options,
   lists: 'long',
-  run: runListAudit,
+  async run({ api, now }, { limit, ...filters }) {
+    const query = await auditQuery(api, filters, now())
+    const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
+    return list(all, auditColumns, 'no events')
+  },
 })
-
-export async function runListAudit({ api, now }: Tools, { limit, ...filters }: Input<typeof options>): Promise<Result> {
-  const query = await auditQuery(api, filters, now())
-  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
-  return list(all, auditColumns, 'no events')
-}

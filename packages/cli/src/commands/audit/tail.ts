@@ -1,7 +1,6 @@
 import { type Api, bodyOf, type Pages, pages, readAll } from '../../api/api-client.ts'
-import type { Input } from '../../command-line/options.ts'
 import { type AuditEvent, type AuditQuery, auditColumns, auditFilters, auditQuery } from '../../nouns/audit-events.ts'
-import { type Result, stream } from '../../output/output.ts'
+import { stream } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
@@ -22,12 +21,10 @@ export const tailAudit = command({
   examples: ['audit tail', 'audit tail --event login.failed', 'audit tail --app shop --since 1h -o ndjson'],
   options,
   formats: { all: ['table', 'ndjson'], terminal: 'table', pipe: 'ndjson' },
-  run: runTailAudit,
+  async run({ api, now, sleep }, filters) {
+    return stream(follow(api, await auditQuery(api, filters, now()), sleep), auditColumns)
+  },
 })
-
-export async function runTailAudit({ api, now, sleep }: Tools, filters: Input<typeof options>): Promise<Result> {
-  return stream(follow(api, await auditQuery(api, filters, now()), sleep), auditColumns)
-}
 
 async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Pages<AuditEvent> {
   // The service dates events by its own clock, which may differ from ours.

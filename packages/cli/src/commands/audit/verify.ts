@@ -1,19 +1,16 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
-import { type Input, text } from '../../command-line/options.ts'
-import type { Result } from '../../output/output.ts'
+import { text } from '../../command-line/options.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  head: text(
-    'POSITION:SEAL',
-    'End of the chain, from the log of the service ("audit sealed"). Also detects events cut off the end',
-  ),
-}
 
 export const verifyAudit = command({
   path: 'audit verify',
+  options: {
+    head: text(
+      'POSITION:SEAL',
+      'End of the chain, from the log of the service ("audit sealed"). Also detects events cut off the end',
+    ),
+  },
   summary: 'Check whether events were changed, removed or inserted by anything but the service',
   description:
     'Compares every event with its proof and with the chain of seals. Exits with 8 and names the first event that is not what the service wrote. ' +
@@ -23,42 +20,39 @@ export const verifyAudit = command({
     'audit verify --head 48211:1f0c9b7e.Yw3cWb0yC5n2Jm8QpT4sVd6LxKz1RaEu7HoGiNfMtBk',
     'audit verify --json',
   ],
-  options,
-  run: runVerifyAudit,
+  async run({ api }, { head }) {
+    const counts = { checked: 0, adopted: 0, unsealed: 0 }
+    let cursor: string | undefined
+    for (;;) {
+      const query = { ...(cursor !== undefined && { cursor }), ...(head !== undefined && { head }) }
+      const page = await bodyOf(api.GET('/api/v1/admin/audit/verify', { params: { query } }))
+      counts.checked += page.checked
+      counts.adopted += page.adopted
+      counts.unsealed += page.unsealed
+      cursor = page.next_cursor ?? undefined
+      if (cursor !== undefined) continue
+      const { fault } = page
+      const shown = {
+        ...counts,
+        head: page.head === null ? null : `${page.head.position}:${page.head.seal}`,
+        whole: fault === null,
+      }
+      const said = fault === null ? undefined : sentenceOf(fault)
+      return {
+        kind: 'report',
+        value: { ...shown, head: page.head, fault },
+        parts: [{ record: shown }, ...(said === undefined ? [] : ['', said])],
+        failure:
+          said === undefined
+            ? undefined
+            : new Failure('failures', said, {
+                code: 'audit_not_whole',
+                hint: 'docs/sealed-audit.md, "When verify names an event"',
+              }),
+      }
+    }
+  },
 })
-
-export async function runVerifyAudit({ api }: Tools, { head }: Input<typeof options>): Promise<Result> {
-  const counts = { checked: 0, adopted: 0, unsealed: 0 }
-  let cursor: string | undefined
-  for (;;) {
-    const query = { ...(cursor !== undefined && { cursor }), ...(head !== undefined && { head }) }
-    const page = await bodyOf(api.GET('/api/v1/admin/audit/verify', { params: { query } }))
-    counts.checked += page.checked
-    counts.adopted += page.adopted
-    counts.unsealed += page.unsealed
-    cursor = page.next_cursor ?? undefined
-    if (cursor !== undefined) continue
-    const { fault } = page
-    const shown = {
-      ...counts,
-      head: page.head === null ? null : `${page.head.position}:${page.head.seal}`,
-      whole: fault === null,
-    }
-    const said = fault === null ? undefined : sentenceOf(fault)
-    return {
-      kind: 'report',
-      value: { ...shown, head: page.head, fault },
-      parts: [{ record: shown }, ...(said === undefined ? [] : ['', said])],
-      failure:
-        said === undefined
-          ? undefined
-          : new Failure('failures', said, {
-              code: 'audit_not_whole',
-              hint: 'docs/sealed-audit.md, "When verify names an event"',
-            }),
-    }
-  }
-}
 
 interface Fault {
   kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'

@@ -1,20 +1,18 @@
 import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
-import { type Input, positional } from '../../command-line/options.ts'
+import { positional } from '../../command-line/options.ts'
 import { type AuditEvent, shownActor } from '../../nouns/audit-events.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
 import { wordsToTakeRole } from '../../nouns/undo-event.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
 import { getUserDetail } from '../../nouns/user-records.ts'
 import { userRefOf } from '../../nouns/user-ref.ts'
-import { type Result, rowsOf } from '../../output/output.ts'
+import { rowsOf } from '../../output/output.ts'
 import { toCommandLine } from '../../text/shell-words.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = { user: userSubject, role: positional('ROLE', 'A global role, or one within organizations') }
 
 export const whoGave = command({
   path: 'audit who',
+  options: { user: userSubject, role: positional('ROLE', 'A global role, or one within organizations') },
   summary: 'Show who gave a user a role, and who removed it',
   description:
     'Newest first, as far back as the audit goes. Also shows whether the user holds the role now, and how to remove it. To find the ' +
@@ -24,8 +22,41 @@ export const whoGave = command({
     'audit who bob@example.com org_admin',
     'audit who bob@example.com support --json',
   ],
-  options,
-  run: runWhoGave,
+  async run({ api }, input) {
+    const role = parsePlainName(input.role, 'role')
+    const user = await getUserDetail(api, input.user)
+    const organizations = new Map(user.organizations.map(({ id, slug }) => [id, slug]))
+    const changes: Change[] = []
+    for (const event of await changesOf(api, user.id)) {
+      const change = changeOf(event, role)
+      if (!change) continue
+      const id = textOf(event.details?.organization_id)
+      changes.push({
+        at: event.at,
+        change,
+        by: event.actor.type === 'system' ? 'the service itself, or its command line' : shownActor(event),
+        organization: id === undefined ? null : (organizations.get(id) ?? id),
+        ip: event.ip,
+        why: event.audit_reason,
+        event_id: event.id,
+      })
+    }
+    const within = user.organizations.filter(({ role_codes }) => role_codes.includes(role)).map(({ slug }) => slug)
+    const holds = user.roles.includes(role)
+    const remedy = holds ? `authctl ${toCommandLine(wordsToTakeRole(user.id, role))}` : null
+    const head = { user: userRefOf(user), user_id: user.id, role, holds, organizations: within }
+    const table = rowsOf(changes, ['at', 'change', 'by', 'organization', 'ip', 'why'])
+    return {
+      kind: 'report',
+      value: { ...head, changes, remedy },
+      parts: [
+        { record: head },
+        '',
+        ...(changes.length > 0 ? [table] : ['The audit does not say who gave it.']),
+        ...(remedy ? ['', 'To remove it:', `  ${remedy}`] : []),
+      ],
+    }
+  },
 })
 
 const changesOfRoles = [
@@ -44,42 +75,6 @@ interface Change {
   ip: string | null
   why: string | null
   event_id: string
-}
-
-export async function runWhoGave({ api }: Tools, input: Input<typeof options>): Promise<Result> {
-  const role = parsePlainName(input.role, 'role')
-  const user = await getUserDetail(api, input.user)
-  const organizations = new Map(user.organizations.map(({ id, slug }) => [id, slug]))
-  const changes: Change[] = []
-  for (const event of await changesOf(api, user.id)) {
-    const change = changeOf(event, role)
-    if (!change) continue
-    const id = textOf(event.details?.organization_id)
-    changes.push({
-      at: event.at,
-      change,
-      by: event.actor.type === 'system' ? 'the service itself, or its command line' : shownActor(event),
-      organization: id === undefined ? null : (organizations.get(id) ?? id),
-      ip: event.ip,
-      why: event.audit_reason,
-      event_id: event.id,
-    })
-  }
-  const within = user.organizations.filter(({ role_codes }) => role_codes.includes(role)).map(({ slug }) => slug)
-  const holds = user.roles.includes(role)
-  const remedy = holds ? `authctl ${toCommandLine(wordsToTakeRole(user.id, role))}` : null
-  const head = { user: userRefOf(user), user_id: user.id, role, holds, organizations: within }
-  const table = rowsOf(changes, ['at', 'change', 'by', 'organization', 'ip', 'why'])
-  return {
-    kind: 'report',
-    value: { ...head, changes, remedy },
-    parts: [
-      { record: head },
-      '',
-      ...(changes.length > 0 ? [table] : ['The audit does not say who gave it.']),
-      ...(remedy ? ['', 'To remove it:', `  ${remedy}`] : []),
-    ],
-  }
 }
 
 /** Newest first. */

@@ -1,24 +1,23 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../../api/api-client.ts'
-import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { requiredText, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { findOnlyUserId, findUserId, parseUserRef, userRefSyntax } from '../../nouns/user-ref.ts'
 import type { Column } from '../../output/cells.ts'
-import { type Result, rowsOf } from '../../output/output.ts'
+import { rowsOf } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
-  user: requiredText('USER', `User: ${userRefSyntax}`),
-  org: text('ID', 'Organization that the login names', { completes: 'organizationIds' }),
-}
 
 type Step = components['schemas']['Explanation']['steps'][number]
 type Detail = NonNullable<Step['detail']>
 
 export const explainGrant = command({
   path: 'grant explain',
+  options: {
+    app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
+    user: requiredText('USER', `User: ${userRefSyntax}`),
+    org: text('ID', 'Organization that the login names', { completes: 'organizationIds' }),
+  },
   summary: 'Explain why a user can or cannot enter an app',
   description:
     'Replays the steps of a login as if the password and the two-factor code were right, and changes nothing. ' +
@@ -29,29 +28,26 @@ export const explainGrant = command({
     'grant explain --app shop --user bob@example.com@@staff --org 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'grant explain --app shop --user bob@example.com --json',
   ],
-  options,
-  run: runExplainGrant,
+  async run({ api }, { app, user, org }) {
+    const query = { app: parseAppRef(app), ...(org === undefined ? {} : { organization_id: org }) }
+    const explanation = await bodyOf(
+      api.GET('/api/v1/admin/explain', { params: { query: { ...query, ...(await whoLogsIn(api, user)) } } }),
+    )
+    const { steps, further_refusals, outcome } = explanation
+    const remedies = [...steps, ...further_refusals].flatMap(({ detail = '' }) => commandsIn(detail))
+    return {
+      kind: 'report',
+      value: explanation,
+      parts: [
+        rowsOf(steps, columns),
+        ...(further_refusals.length > 0 ? ['', 'once that is fixed, this refuses too:', rowsOf(further_refusals, columns)] : []),
+        '',
+        `outcome: ${outcome}`,
+        ...remedies.map((remedy) => `  ${remedy}`),
+      ],
+    }
+  },
 })
-
-export async function runExplainGrant({ api }: Tools, { app, user, org }: Input<typeof options>): Promise<Result> {
-  const query = { app: parseAppRef(app), ...(org === undefined ? {} : { organization_id: org }) }
-  const explanation = await bodyOf(
-    api.GET('/api/v1/admin/explain', { params: { query: { ...query, ...(await whoLogsIn(api, user)) } } }),
-  )
-  const { steps, further_refusals, outcome } = explanation
-  const remedies = [...steps, ...further_refusals].flatMap(({ detail = '' }) => commandsIn(detail))
-  return {
-    kind: 'report',
-    value: explanation,
-    parts: [
-      rowsOf(steps, columns),
-      ...(further_refusals.length > 0 ? ['', 'once that is fixed, this refuses too:', rowsOf(further_refusals, columns)] : []),
-      '',
-      `outcome: ${outcome}`,
-      ...remedies.map((remedy) => `  ${remedy}`),
-    ],
-  }
-}
 
 const columns: Column<Step>[] = [
   'step',

@@ -1,58 +1,53 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, type Pages, pages, regrouped } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
-import { count, type Input, text } from '../../command-line/options.ts'
+import { count, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { findUserId, shownUser, userRefOf, userRefSyntax } from '../../nouns/user-ref.ts'
-import { list, type Result } from '../../output/output.ts'
+import { list } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
 
 type Grant = components['schemas']['Grant'] & { user?: components['schemas']['User'] }
 
-const options = {
-  app: text('CODE', 'Only grants of this app', { completes: 'apps' }),
-  user: text('USER', `Only grants of this user: ${userRefSyntax}`),
-  limit: count('N', 'Maximum number of grants. Default: all'),
-}
-
 export const listGrants = command({
   path: 'grant list',
+  options: {
+    app: text('CODE', 'Only grants of this app', { completes: 'apps' }),
+    user: text('USER', `Only grants of this user: ${userRefSyntax}`),
+    limit: count('N', 'Maximum number of grants. Default: all'),
+  },
   summary: 'List current and past grants of access to apps',
   examples: ['grant list --app shop', 'grant list --user bob@example.com', 'grant list -o ndjson'],
-  options,
   lists: 'whole',
-  run: runListGrants,
+  async run({ api }, { app, user, limit }) {
+    const names = new Map<string, string>()
+    const appRef = app === undefined ? undefined : parseAppRef(app)
+    const grants =
+      user !== undefined
+        ? grantsOfUser(api, await findUserId(api, user), appRef)
+        : appRef !== undefined
+          ? grantsOfApp(api, appRef)
+          : regrouped(grantsOfAllApps(api))
+    return list(
+      withGranters(api, atMost(grants, limit), names),
+      [
+        ['app', (grant) => grant.app_code],
+        ['user', (grant) => (grant.user ? shownUser(userRefOf(grant.user)) : grant.user_id)],
+        ['state', (grant) => grant.effective],
+        ['via', (grant) => grant.granted_via],
+        ['granted by', ({ granted_by }) => granted_by && (names.get(granted_by) ?? granted_by)],
+        'reason',
+        'granted_at',
+        'expires_at',
+        'revoked_at',
+        ['user_id', (grant) => grant.user_id, 'wide'],
+        ['granted_by_id', ({ granted_by }) => granted_by, 'wide'],
+      ],
+      'no grants',
+      ({ user_id, app_code }) => (user === undefined ? user_id : app_code),
+    )
+  },
 })
-
-export async function runListGrants({ api }: Tools, { app, user, limit }: Input<typeof options>): Promise<Result> {
-  const names = new Map<string, string>()
-  const appRef = app === undefined ? undefined : parseAppRef(app)
-  const grants =
-    user !== undefined
-      ? grantsOfUser(api, await findUserId(api, user), appRef)
-      : appRef !== undefined
-        ? grantsOfApp(api, appRef)
-        : regrouped(grantsOfAllApps(api))
-  return list(
-    withGranters(api, atMost(grants, limit), names),
-    [
-      ['app', (grant) => grant.app_code],
-      ['user', (grant) => (grant.user ? shownUser(userRefOf(grant.user)) : grant.user_id)],
-      ['state', (grant) => grant.effective],
-      ['via', (grant) => grant.granted_via],
-      ['granted by', ({ granted_by }) => granted_by && (names.get(granted_by) ?? granted_by)],
-      'reason',
-      'granted_at',
-      'expires_at',
-      'revoked_at',
-      ['user_id', (grant) => grant.user_id, 'wide'],
-      ['granted_by_id', ({ granted_by }) => granted_by, 'wide'],
-    ],
-    'no grants',
-    ({ user_id, app_code }) => (user === undefined ? user_id : app_code),
-  )
-}
 
 function grantsOfApp(api: Api, appId: string): Pages<Grant> {
   return pages<Grant>((query) => bodyOf(api.GET('/api/v1/admin/apps/{appId}/users', { params: { path: { appId }, query } })))

@@ -1,21 +1,18 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, pages } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
-import { type Input, requiredText } from '../../command-line/options.ts'
+import { requiredText } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { type Change, forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
-import type { Result } from '../../output/output.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
-  ...userOptions,
-}
 
 export const revokeGrant = command({
   path: 'grant revoke',
+  options: {
+    app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
+    ...userOptions,
+  },
   summary: 'Revoke the access of a user to an app',
   description: 'The tokens of the user for this app stop working at once. Repeating it changes nothing.',
   examples: [
@@ -23,19 +20,16 @@ export const revokeGrant = command({
     'grant revoke --app shop --user bob@example.com@@staff',
     'grant revoke --app shop --from-file users.txt --yes --json',
   ],
-  options,
   confirms: 'yes',
-  run: runRevokeGrant,
+  async run(tools, input) {
+    const { api } = tools
+    const appId = parseAppRef(input.app)
+    const users = await readUsers(tools, input)
+    await confirmYes(tools, `revoke the access of ${users.who} to ${input.app}`)
+    if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+    return forUsers(tools, users, (userId) => revoke(api, { userId, appId }))
+  },
 })
-
-export async function runRevokeGrant(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const { api } = tools
-  const appId = parseAppRef(input.app)
-  const users = await readUsers(tools, input)
-  await confirmYes(tools, `revoke the access of ${users.who} to ${input.app}`)
-  if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
-  return forUsers(tools, users, (userId) => revoke(api, { userId, appId }))
-}
 
 async function revoke(api: Api, path: { userId: string; appId: string }): Promise<Change> {
   try {

@@ -1,6 +1,6 @@
 import { readAll } from '../../api/api-client.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, optionalPositional } from '../../command-line/options.ts'
+import { flag, optionalPositional } from '../../command-line/options.ts'
 import { inLanes } from '../../nouns/in-lanes.ts'
 import { lockoutsIn } from '../../nouns/lockouts.ts'
 import { isAbsent } from '../../nouns/user-records.ts'
@@ -9,13 +9,12 @@ import { askFor, confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = {
-  key: optionalPositional('KEY', 'One lock or counter, as lockout list shows it'),
-  all: flag('All current locks. During an attack, this gives the attacker new tries'),
-}
-
 export const clearLockouts = command({
   path: 'lockout clear',
+  options: {
+    key: optionalPositional('KEY', 'One lock or counter, as lockout list shows it'),
+    all: flag('All current locks. During an attack, this gives the attacker new tries'),
+  },
   summary: 'Lift a lock, or all of them',
   description: 'user unlock lifts all locks of one user. Repeating it changes nothing.',
   examples: [
@@ -23,17 +22,14 @@ export const clearLockouts = command({
     'lockout clear two-factor:0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'lockout clear --all --dry-run',
   ],
-  options,
   confirms: 'yes',
-  run: runClearLockouts,
+  async run(tools, input) {
+    if (input.key !== undefined && input.all) throw usageFailure('KEY and --all contradict each other')
+    if (input.all) return clearAll(tools)
+    const key = input.key ?? (await askFor(tools, 'KEY or --all', 'Key of the lock:'))
+    return record({ key }, (await clear(tools, key)) ? 'cleared' : 'unchanged')
+  },
 })
-
-export async function runClearLockouts(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  if (input.key !== undefined && input.all) throw usageFailure('KEY and --all contradict each other')
-  if (input.all) return clearAll(tools)
-  const key = input.key ?? (await askFor(tools, 'KEY or --all', 'Key of the lock:'))
-  return record({ key }, (await clear(tools, key)) ? 'cleared' : 'unchanged')
-}
 
 async function clearAll(tools: Tools): Promise<Result> {
   await confirmYes(tools, 'lift all locks')

@@ -1,24 +1,22 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyAndNewness, bodyOf, pages } from '../../api/api-client.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, requiredText, texts } from '../../command-line/options.ts'
+import { flag, requiredText, texts } from '../../command-line/options.ts'
 import { confirmUnproven } from '../../nouns/confirm-unproven.ts'
 import { getOrganization, organizationRefSyntax } from '../../nouns/organization-ref.ts'
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Result, record } from '../../output/output.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  org: requiredText('ORG', `Organization: ${organizationRefSyntax}`, { completes: 'organizations' }),
-  user: requiredText('USER', `User: ${userRefSyntax}`),
-  role: texts('ROLE', 'Org-scoped roles; they replace the current ones', { completes: 'roles' }),
-  remove: flag('Remove the member; needs --yes'),
-}
 
 export const setMember = command({
   path: 'org member',
+  options: {
+    org: requiredText('ORG', `Organization: ${organizationRefSyntax}`, { completes: 'organizations' }),
+    user: requiredText('USER', `User: ${userRefSyntax}`),
+    role: texts('ROLE', 'Org-scoped roles; they replace the current ones', { completes: 'roles' }),
+    remove: flag('Remove the member; needs --yes'),
+  },
   summary: 'Add a member to an organization, set the roles of one, or remove one',
   description:
     'Tokens with this organization work until they expire. Once the member is removed, they cannot be refreshed with it. ' +
@@ -28,22 +26,19 @@ export const setMember = command({
     'org member --org acme --user bob@example.com@@staff --role org_admin billing --json',
     'org member --org acme --user bob@example.com --remove --yes',
   ],
-  options,
-  run: runSetMember,
+  async run(tools, { org, user, role, remove }) {
+    const { api } = tools
+    const roles = role ?? []
+    if (remove && role !== undefined) throw usageFailure('--remove and --role contradict each other')
+    if (!remove && roles.length === 0) throw usageFailure('--role is required', '--remove ends the membership')
+    if (remove) await confirmYes(tools, `remove ${user} from ${org}`)
+    const { id: organizationId, slug } = await getOrganization(api, org)
+    const path = { organizationId, userId: await findUserId(api, user) }
+    if (remove) return removeMember(api, path, slug)
+    await confirmUnproven(tools, path.userId)
+    return putMember(api, path, slug, roles)
+  },
 })
-
-export async function runSetMember(tools: Tools, { org, user, role, remove }: Input<typeof options>): Promise<Result> {
-  const { api } = tools
-  const roles = role ?? []
-  if (remove && role !== undefined) throw usageFailure('--remove and --role contradict each other')
-  if (!remove && roles.length === 0) throw usageFailure('--role is required', '--remove ends the membership')
-  if (remove) await confirmYes(tools, `remove ${user} from ${org}`)
-  const { id: organizationId, slug } = await getOrganization(api, org)
-  const path = { organizationId, userId: await findUserId(api, user) }
-  if (remove) return removeMember(api, path, slug)
-  await confirmUnproven(tools, path.userId)
-  return putMember(api, path, slug, roles)
-}
 
 type Member = components['schemas']['Member']
 type Path = { organizationId: string; userId: string }

@@ -1,19 +1,17 @@
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, requiredText } from '../../command-line/options.ts'
+import { requiredText } from '../../command-line/options.ts'
 import { readPermissions } from '../../nouns/read-permissions.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { readIfThere, writeFile } from '../../terminal/write-file.ts'
 import { toJson } from '../../text/escape-controls.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  service: requiredText('SERVICE', 'Service that owns the permissions', { completes: 'services' }),
-  out: requiredText('FILE', 'TypeScript file to write; an existing file is replaced'),
-}
 
 export const generatePermissions = command({
   path: 'permission codegen',
+  options: {
+    service: requiredText('SERVICE', 'Service that owns the permissions', { completes: 'services' }),
+    out: requiredText('FILE', 'TypeScript file to write; an existing file is replaced'),
+  },
   summary: 'Write the permissions of a service as a TypeScript module',
   description:
     'The module calls definePermissions of @gatehouse/sdk and exports a type of the names, so that a misspelt one does not compile.',
@@ -22,30 +20,27 @@ export const generatePermissions = command({
     'permission codegen --service orders --out src/permissions.ts --json',
     'permission codegen --service orders --out src/permissions.ts --dry-run',
   ],
-  options,
-  run: runGeneratePermissions,
+  async run(tools, { service, out }) {
+    const { api, settings, io } = tools
+    if (!/\.[cm]?ts$/.test(out)) throw usageFailure(`--out ${out} is not a TypeScript file`, 'such as src/permissions.ts')
+    const permissions = await readPermissions(api, service)
+    if (permissions.length === 0) {
+      throw new Failure('notFound', `the service ${service} has no permissions`, {
+        code: 'no_permissions',
+        hint: 'authctl permission register declares them',
+      })
+    }
+    const source = renderModule(service, permissions)
+    const answer = { service, out, permissions: permissions.length }
+    if (readIfThere(out) === source) return record(answer, 'unchanged')
+    if (settings.dryRun) {
+      io.note('nothing was written (--dry-run)')
+      return record({ ...answer, dry_run: true })
+    }
+    writeFile(out, source)
+    return record(answer, 'written')
+  },
 })
-
-export async function runGeneratePermissions(tools: Tools, { service, out }: Input<typeof options>): Promise<Result> {
-  const { api, settings, io } = tools
-  if (!/\.[cm]?ts$/.test(out)) throw usageFailure(`--out ${out} is not a TypeScript file`, 'such as src/permissions.ts')
-  const permissions = await readPermissions(api, service)
-  if (permissions.length === 0) {
-    throw new Failure('notFound', `the service ${service} has no permissions`, {
-      code: 'no_permissions',
-      hint: 'authctl permission register declares them',
-    })
-  }
-  const source = renderModule(service, permissions)
-  const answer = { service, out, permissions: permissions.length }
-  if (readIfThere(out) === source) return record(answer, 'unchanged')
-  if (settings.dryRun) {
-    io.note('nothing was written (--dry-run)')
-    return record({ ...answer, dry_run: true })
-  }
-  writeFile(out, source)
-  return record(answer, 'written')
-}
 
 /** Renders the module. Names are written as JSON strings, so that no name can end its string or hide characters. */
 export function renderModule(service: string, permissions: readonly { code: string; name: string }[]): string {

@@ -1,21 +1,20 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { requiredText, text } from '../../command-line/options.ts'
 import type { PermissionFile } from '../../declarations/permission-file.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { confirmName } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = {
-  service: text('SERVICE', 'Service that owns the permissions. Default: the one in the file', { completes: 'services' }),
-  file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
-  maxPrune: text('N', 'Prune up to N permissions without asking; if there are more, change nothing'),
-  revision: text('N', 'Number of the release. A lower number than the newest one seen prunes nothing'),
-}
-
 export const registerPermissions = command({
   path: 'permission register',
+  options: {
+    service: text('SERVICE', 'Service that owns the permissions. Default: the one in the file', { completes: 'services' }),
+    file: requiredText('FILE', 'All permissions of the service, JSON or YAML; - is standard input', { short: 'f' }),
+    maxPrune: text('N', 'Prune up to N permissions without asking; if there are more, change nothing'),
+    revision: text('N', 'Number of the release. A lower number than the newest one seen prunes nothing'),
+  },
   summary: 'Declare all permissions of a service',
   description:
     'Permissions that the service declared before and that are not in the file are pruned: they disappear from tokens and lists, and ' +
@@ -26,28 +25,25 @@ export const registerPermissions = command({
     'permission register --service orders -f permissions.yaml --dry-run',
     'permission register --service orders -f - --max-prune 0 --revision 42 --json < permissions.json',
   ],
-  options,
-  run: runRegisterPermissions,
+  async run(tools, input) {
+    const maxPrune = parseNumber('--max-prune', input.maxPrune)
+    const revision = parseNumber('--revision', input.revision)
+    // Loaded late: the schema is slow to load, and other commands do not need it.
+    const { readPermissionFile } = await import('../../declarations/permission-file.ts')
+    const declared = await readPermissionFile(tools, input)
+    const body = { ...declared, ...(revision === undefined ? {} : { revision }) }
+    if (tools.settings.dryRun) {
+      const limit = maxPrune === undefined ? {} : { max_prune: maxPrune }
+      const plan = await rehearse(tools, { ...body, ...limit })
+      tools.io.note(`nothing was written ${tools.place()} (--dry-run)`)
+      return report(plan, { dry_run: true })
+    }
+    const agreed = maxPrune ?? (await agreeToPrune(tools, body))
+    const answer = await bodyOf(tools.api.POST('/api/v1/admin/permissions/register', { body: { ...body, max_prune: agreed } }))
+    const { created, updated, pruned } = answer
+    return report(answer, { outcome: created + updated + pruned > 0 ? 'registered' : 'unchanged' })
+  },
 })
-
-export async function runRegisterPermissions(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const maxPrune = parseNumber('--max-prune', input.maxPrune)
-  const revision = parseNumber('--revision', input.revision)
-  // Loaded late: the schema is slow to load, and other commands do not need it.
-  const { readPermissionFile } = await import('../../declarations/permission-file.ts')
-  const declared = await readPermissionFile(tools, input)
-  const body = { ...declared, ...(revision === undefined ? {} : { revision }) }
-  if (tools.settings.dryRun) {
-    const limit = maxPrune === undefined ? {} : { max_prune: maxPrune }
-    const plan = await rehearse(tools, { ...body, ...limit })
-    tools.io.note(`nothing was written ${tools.place()} (--dry-run)`)
-    return report(plan, { dry_run: true })
-  }
-  const agreed = maxPrune ?? (await agreeToPrune(tools, body))
-  const answer = await bodyOf(tools.api.POST('/api/v1/admin/permissions/register', { body: { ...body, max_prune: agreed } }))
-  const { created, updated, pruned } = answer
-  return report(answer, { outcome: created + updated + pruned > 0 ? 'registered' : 'unchanged' })
-}
 
 type Body = Parameters<typeof rehearse>[1]
 

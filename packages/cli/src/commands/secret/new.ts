@@ -1,10 +1,9 @@
-import { type Input, text } from '../../command-line/options.ts'
+import { text } from '../../command-line/options.ts'
 import { commonFormats } from '../../command-line/settings.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { writeFile } from '../../terminal/write-file.ts'
 import { makeSecret } from '../../tokens/make-secret.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
 
 /** A short form of docs/rotating-the-secret.md. */
 const rotation = [
@@ -18,30 +17,26 @@ const rotation = [
   '5. servers:   JWT_ACCESS_SECRET=new  JWT_ACCESS_SECRET_PREVIOUS unset',
 ]
 
-const options = { out: text('FILE', 'New file for the secret, instead of the terminal') }
-
 export const newSecret = command({
   path: 'secret new',
+  options: { out: text('FILE', 'New file for the secret, instead of the terminal') },
   summary: 'Print a new random signing secret',
   description:
     'The secret is 48 random bytes in base64, printed without anything else unless -o json is given. The steps of a rotation go to ' +
     'stderr. With --out the secret goes only to that file, which only you can read and which must not exist yet. Nothing is sent.',
   examples: ['secret new --out secret.txt', 'secret new', 'secret new --json'],
-  options,
   // Bare in a pipe too: users redirect the output to a file.
   formats: { all: commonFormats, terminal: 'table', pipe: 'table' },
-  run: runNewSecret,
+  async run({ io, settings }, { out }) {
+    const { secret, kid } = await makeSecret()
+    for (const line of rotation) io.note(line)
+    io.note(`its key id is ${kid}`)
+    if (out !== undefined) {
+      if (settings.dryRun) return record({ file: out })
+      // Never replaces a file: it may hold the secret that signs right now.
+      writeFile(out, `${secret}\n`, { isPrivate: true, replaces: false })
+      return record({ file: out, kid }, 'written')
+    }
+    return { kind: 'report', value: { secret, kid }, parts: [secret] }
+  },
 })
-
-export async function runNewSecret({ io, settings }: Tools, { out }: Input<typeof options>): Promise<Result> {
-  const { secret, kid } = await makeSecret()
-  for (const line of rotation) io.note(line)
-  io.note(`its key id is ${kid}`)
-  if (out !== undefined) {
-    if (settings.dryRun) return record({ file: out })
-    // Never replaces a file: it may hold the secret that signs right now.
-    writeFile(out, `${secret}\n`, { isPrivate: true, replaces: false })
-    return record({ file: out, kid }, 'written')
-  }
-  return { kind: 'report', value: { secret, kid }, parts: [secret] }
-}

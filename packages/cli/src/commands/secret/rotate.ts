@@ -35,29 +35,27 @@ export const rotateSecret = command({
     'secret rotate --secret-file secret.txt',
   ],
   options,
-  run: runRotateSecret,
+  async run(tools, input) {
+    const next = await nextKid(tools, input)
+    const look = async (): Promise<RotationState> => {
+      const answers = await askServers(tools)
+      if (next === undefined) return begin(input.leaked)
+      return input.leaked ? planReplacement(answers, next) : planRotation(answers, next, tools.now())
+    }
+    let state = await look()
+    const watches = next !== undefined && (input.watch ?? tools.io.canAsk)
+    for (let told = ''; watches && state.verdict === 'wait'; state = await look()) {
+      if (told !== state.why) for (const line of [state.why, ...state.todo.map((todo) => `  ${todo}`)]) tools.io.note(line)
+      told = state.why
+      await tools.sleep(pollMs)
+    }
+    return report(state, next)
+  },
 })
 
 /** Requests per check. A balancer spreads them over its servers. */
 const samples = 6
 const pollMs = 2_000
-
-export async function runRotateSecret(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const next = await nextKid(tools, input)
-  const look = async (): Promise<RotationState> => {
-    const answers = await askServers(tools)
-    if (next === undefined) return begin(input.leaked)
-    return input.leaked ? planReplacement(answers, next) : planRotation(answers, next, tools.now())
-  }
-  let state = await look()
-  const watches = next !== undefined && (input.watch ?? tools.io.canAsk)
-  for (let told = ''; watches && state.verdict === 'wait'; state = await look()) {
-    if (told !== state.why) for (const line of [state.why, ...state.todo.map((todo) => `  ${todo}`)]) tools.io.note(line)
-    told = state.why
-    await tools.sleep(pollMs)
-  }
-  return report(state, next)
-}
 
 /** The key id of the next secret. Undefined if no secret was named yet. */
 async function nextKid(

@@ -1,8 +1,7 @@
 import { bodyOf } from '../../api/api-client.ts'
-import { type Result, rowsOf } from '../../output/output.ts'
+import { rowsOf } from '../../output/output.ts'
 import { whoAccepts } from '../../tokens/who-accepts-secret.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
 
 export const secretStatus = command({
   path: 'secret status',
@@ -13,35 +12,33 @@ export const secretStatus = command({
     'new secret is when a consumer was last seen without it.',
   examples: ['secret status', 'secret status --context production', 'secret status --json'],
   options: {},
-  run: runSecretStatus,
+  async run({ api, io }) {
+    const { service_id, current, previous, signing_since, access_token_seconds, ...secrets } = await bodyOf(
+      api.GET('/api/v1/admin/secrets'),
+    )
+    const consumers = secrets.consumers.map((seen) => ({
+      ...seen,
+      accepts_current: seen.signing === 'own' ? null : whoAccepts(seen.app_code, current.kid, secrets.consumers),
+    }))
+    if (consumers.length === 0) io.note('no consumer was seen: an app appears here once its backends follow the revocation feed')
+    const use = ({ kid, is_ours }: (typeof consumers)[number]) =>
+      kid === current.kid ? 'current' : kid === previous?.kid ? 'previous' : is_ours ? 'own' : 'unknown'
+    const own = rowsOf(
+      [{ kid: current.kid, use: 'signs' }, ...(previous ? [{ kid: previous.kid, use: 'also accepted' }] : [])],
+      [['server', ({ use }) => use], 'kid'],
+    )
+    const seen = rowsOf(consumers, [
+      ['app', ({ app_code }) => app_code],
+      'kid',
+      ['secret', use],
+      ['last_seen', ({ last_seen_at }) => last_seen_at],
+      ['last_missing', ({ last_missing_at }) => last_missing_at],
+      'accepts_current',
+    ])
+    return {
+      kind: 'report',
+      value: { service_id, current, previous, signing_since, access_token_seconds, consumers },
+      parts: consumers.length === 0 ? [own] : [own, '', seen],
+    }
+  },
 })
-
-export async function runSecretStatus({ api, io }: Tools): Promise<Result> {
-  const { service_id, current, previous, signing_since, access_token_seconds, ...secrets } = await bodyOf(
-    api.GET('/api/v1/admin/secrets'),
-  )
-  const consumers = secrets.consumers.map((seen) => ({
-    ...seen,
-    accepts_current: seen.signing === 'own' ? null : whoAccepts(seen.app_code, current.kid, secrets.consumers),
-  }))
-  if (consumers.length === 0) io.note('no consumer was seen: an app appears here once its backends follow the revocation feed')
-  const use = ({ kid, is_ours }: (typeof consumers)[number]) =>
-    kid === current.kid ? 'current' : kid === previous?.kid ? 'previous' : is_ours ? 'own' : 'unknown'
-  const own = rowsOf(
-    [{ kid: current.kid, use: 'signs' }, ...(previous ? [{ kid: previous.kid, use: 'also accepted' }] : [])],
-    [['server', ({ use }) => use], 'kid'],
-  )
-  const seen = rowsOf(consumers, [
-    ['app', ({ app_code }) => app_code],
-    'kid',
-    ['secret', use],
-    ['last_seen', ({ last_seen_at }) => last_seen_at],
-    ['last_missing', ({ last_missing_at }) => last_missing_at],
-    'accepts_current',
-  ])
-  return {
-    kind: 'report',
-    value: { service_id, current, previous, signing_since, access_token_seconds, consumers },
-    parts: consumers.length === 0 ? [own] : [own, '', seen],
-  }
-}

@@ -1,9 +1,8 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { parseExpiry } from '../../command-line/duration.ts'
-import { type Input, positional, requiredText, text, texts } from '../../command-line/options.ts'
-import { type Result, record } from '../../output/output.ts'
+import { positional, requiredText, text, texts } from '../../command-line/options.ts'
+import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
 
 const scopes = [
   'permissions:register',
@@ -14,16 +13,15 @@ const scopes = [
   'limits:exempt',
 ] as const
 
-const options = {
-  name: positional('NAME', 'What it is for'),
-  service: requiredText('SERVICE', 'Service whose permissions it may register', { completes: 'services' }),
-  scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}. Default: the first`, { completes: scopes }),
-  app: texts('CODE', 'Apps that its scopes apply to; required with every scope but the first', { completes: 'apps' }),
-  expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now. Default: never'),
-}
-
 export const createServiceAccount = command({
   path: 'service-account create',
+  options: {
+    name: positional('NAME', 'What it is for'),
+    service: requiredText('SERVICE', 'Service whose permissions it may register', { completes: 'services' }),
+    scope: texts('SCOPE', `What it may do: ${scopes.join(', ')}. Default: the first`, { completes: scopes }),
+    app: texts('CODE', 'Apps that its scopes apply to; required with every scope but the first', { completes: 'apps' }),
+    expires: text('TIME', 'When its token ends: 2027-01-31, 2027-01-31T18:00:00Z, or 90d from now. Default: never'),
+  },
   summary: 'Create a service account and print its token',
   description: 'The token is shown only once.',
   examples: [
@@ -31,21 +29,18 @@ export const createServiceAccount = command({
     'service-account create importer --service crm --scope users:register_or_return --app shop wiki --expires 90d',
     'service-account create "billing deploys" --service billing --json',
   ],
-  options,
-  run: runCreateServiceAccount,
+  async run({ api, io, now }, input) {
+    const { name, service, scope, app, expires } = input
+    const body = {
+      name,
+      service,
+      // Not checked here: the service refuses an unknown scope by name.
+      ...(scope === undefined ? {} : { scopes: scope as (typeof scopes)[number][] }),
+      ...(app === undefined ? {} : { app_codes: app }),
+      ...(expires === undefined ? {} : { expires_at: parseExpiry(expires, now()) }),
+    }
+    const account = await bodyOf(api.POST('/api/v1/admin/service-accounts', { body }))
+    io.note('the token is not shown again')
+    return record(account, 'created')
+  },
 })
-
-export async function runCreateServiceAccount({ api, io, now }: Tools, input: Input<typeof options>): Promise<Result> {
-  const { name, service, scope, app, expires } = input
-  const body = {
-    name,
-    service,
-    // Not checked here: the service refuses an unknown scope by name.
-    ...(scope === undefined ? {} : { scopes: scope as (typeof scopes)[number][] }),
-    ...(app === undefined ? {} : { app_codes: app }),
-    ...(expires === undefined ? {} : { expires_at: parseExpiry(expires, now()) }),
-  }
-  const account = await bodyOf(api.POST('/api/v1/admin/service-accounts', { body }))
-  io.note('the token is not shown again')
-  return record(account, 'created')
-}

@@ -1,7 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
-import { type Input, optionalPositional } from '../../command-line/options.ts'
+import { optionalPositional } from '../../command-line/options.ts'
 import { inLanes } from '../../nouns/in-lanes.ts'
 import { shownUser, userRefOf } from '../../nouns/user-ref.ts'
 import type { Column } from '../../output/cells.ts'
@@ -13,12 +13,11 @@ import { readTokens } from '../../tools/read-token.ts'
 
 type Trace = components['schemas']['TokenTrace']
 
-const options = {
-  source: optionalPositional('-', 'Read tokens from standard input, one per line. Default on a terminal: ask for one'),
-}
-
 export const traceToken = command({
   path: 'token trace',
+  options: {
+    source: optionalPositional('-', 'Read tokens from standard input, one per line. Default on a terminal: ask for one'),
+  },
   summary: 'Show whose token it is, what it gives access to, and how to end it',
   description:
     'For a token that was found in a log, a repository or a chat: an access token, a refresh token, a machine token, or the token of a ' +
@@ -26,22 +25,19 @@ export const traceToken = command({
     'body of the request, never in a URL, and is not shown. If the service does not know it, exits with 3. Several tokens are listed by ' +
     'number; if the service does not know one of them, exits with 8.',
   examples: ['token trace', 'token trace - < token.txt', 'token trace - --json --reason "found in a log" < token.txt'],
-  options,
-  run: runTraceToken,
+  async run(tools, { source }) {
+    const [token, ...others] = await readTokens(tools, source, 'token trace')
+    if (others.length > 0) return traceAll(tools, [token, ...others])
+    const trace = await traceOne(tools, token)
+    const { remedies } = trace
+    return {
+      kind: 'report',
+      value: trace,
+      parts: [{ record: recordOf(trace) }, '', meaningOf(trace), ...remedies.map((line) => `  ${line}`)],
+      failure: trace.state === 'unknown' ? unknownToken : undefined,
+    }
+  },
 })
-
-export async function runTraceToken(tools: Tools, { source }: Input<typeof options>): Promise<Result> {
-  const [token, ...others] = await readTokens(tools, source, 'token trace')
-  if (others.length > 0) return traceAll(tools, [token, ...others])
-  const trace = await traceOne(tools, token)
-  const { remedies } = trace
-  return {
-    kind: 'report',
-    value: trace,
-    parts: [{ record: recordOf(trace) }, '', meaningOf(trace), ...remedies.map((line) => `  ${line}`)],
-    failure: trace.state === 'unknown' ? unknownToken : undefined,
-  }
-}
 
 async function traceOne({ api }: Tools, token: string): Promise<Trace & { remedies: string[] }> {
   const trace = await bodyOf(api.POST('/api/v1/admin/tokens/trace', { body: { token } }))

@@ -2,40 +2,35 @@ import { writeFileSync } from 'node:fs'
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf } from '../../api/api-client.ts'
 import { Failure, systemCodeOf, usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, text } from '../../command-line/options.ts'
+import { text } from '../../command-line/options.ts'
 import { refused } from '../../nouns/two-factor-refused.ts'
-import type { Result } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
-
-const options = { svg: text('FILE', 'Write the QR code to this new file instead of the terminal; only you can read it') }
 
 const attempts = 3
 
 export const setUpTwoFactor = command({
   path: 'two-factor setup',
+  options: { svg: text('FILE', 'Write the QR code to this new file instead of the terminal; only you can read it') },
   summary: 'Turn on your second factor',
   description:
     'Shows a QR code for an authenticator app, asks for the code that the app then shows, and prints ten recovery codes. ' +
     'Needs a terminal. ' +
     'Asks for the password unless you logged in during the last 10 minutes. From then on, every login asks for a code.',
   examples: ['two-factor setup', 'two-factor setup --svg qr.svg', 'two-factor setup --json > recovery-codes.json'],
-  options,
-  run: runSetUpTwoFactor,
+  async run(tools, { svg }) {
+    const { api, io, settings } = tools
+    if (!io.canAsk && !settings.dryRun)
+      throw usageFailure('a terminal is required, to ask for the code of the authenticator app', 'nothing was done')
+    const { secret, otpauth_url } = await begin(tools)
+    await showSeed(tools, otpauth_url, secret, svg)
+    const { recovery_codes } = await activate(tools, api)
+    io.note('two-factor is on. Keep these codes where you keep passwords: each works for one login without the app')
+    io.note('they are not shown again')
+    if (svg !== undefined) io.note(`delete ${svg}: anyone who scans it has your second factor`)
+    return { kind: 'report', value: { recovery_codes }, parts: recovery_codes }
+  },
 })
-
-export async function runSetUpTwoFactor(tools: Tools, { svg }: Input<typeof options>): Promise<Result> {
-  const { api, io, settings } = tools
-  if (!io.canAsk && !settings.dryRun)
-    throw usageFailure('a terminal is required, to ask for the code of the authenticator app', 'nothing was done')
-  const { secret, otpauth_url } = await begin(tools)
-  await showSeed(tools, otpauth_url, secret, svg)
-  const { recovery_codes } = await activate(tools, api)
-  io.note('two-factor is on. Keep these codes where you keep passwords: each works for one login without the app')
-  io.note('they are not shown again')
-  if (svg !== undefined) io.note(`delete ${svg}: anyone who scans it has your second factor`)
-  return { kind: 'report', value: { recovery_codes }, parts: recovery_codes }
-}
 
 /** Asks for the password if the service says that the last login is too long ago. */
 async function begin({ api, prompt }: Tools): Promise<components['schemas']['TwoFactorSetUp']> {

@@ -1,24 +1,22 @@
 import { bodyOf } from '../../api/api-client.ts'
-import { flag, type Input, requiredText, text, texts } from '../../command-line/options.ts'
+import { flag, requiredText, text, texts } from '../../command-line/options.ts'
 import { noteNewPools } from '../../nouns/pool-names.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
 import { readSecrets } from '../../tools/read-secrets.ts'
-
-const options = {
-  email: requiredText('EMAIL', 'E-mail of the new user'),
-  pool: text('POOL', 'Home pool. Default: "default"', { completes: 'pools' }),
-  firstName: text('NAME', 'First name'),
-  lastName: text('NAME', 'Last name'),
-  tag: texts('POOL', 'Further pools, as tags', { completes: 'pools' }),
-  role: texts('ROLE', 'Global roles', { completes: 'roles' }),
-  verified: flag('Mark the e-mail as verified'),
-  passwordStdin: flag('Read a password from standard input. Without one, the user sets it with a reset mail'),
-}
 
 export const createUser = command({
   path: 'user create',
+  options: {
+    email: requiredText('EMAIL', 'E-mail of the new user'),
+    pool: text('POOL', 'Home pool. Default: "default"', { completes: 'pools' }),
+    firstName: text('NAME', 'First name'),
+    lastName: text('NAME', 'Last name'),
+    tag: texts('POOL', 'Further pools, as tags', { completes: 'pools' }),
+    role: texts('ROLE', 'Global roles', { completes: 'roles' }),
+    verified: flag('Mark the e-mail as verified'),
+    passwordStdin: flag('Read a password from standard input. Without one, the user sets it with a reset mail'),
+  },
   summary: 'Create a user',
   description: 'Sends no mail and grants no app.',
   examples: [
@@ -26,25 +24,22 @@ export const createUser = command({
     'user create --email bob@example.com --first-name Bob --tag partners --role support --verified --json',
     'user create --email bob@example.com --password-stdin < password.txt',
   ],
-  options,
-  run: runCreateUser,
+  async run(tools, input) {
+    const { email, pool, firstName, lastName, tag, role, verified, passwordStdin } = input
+    const password = passwordStdin ? (await readSecrets(tools, true)).password : undefined
+    const given = {
+      namespace: pool,
+      first_name: firstName,
+      last_name: lastName,
+      tags: tag,
+      roles: role,
+      email_verified: verified || undefined,
+      password,
+    }
+    const body = { email, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
+    await noteNewPools(tools, [pool, ...(tag ?? [])])
+    const user = await bodyOf(tools.api.POST('/api/v1/admin/users', { body }))
+    if (password === undefined) tools.io.note('the user has no password yet, and can set one with a "forgot password" mail')
+    return record(user, 'created')
+  },
 })
-
-export async function runCreateUser(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const { email, pool, firstName, lastName, tag, role, verified, passwordStdin } = input
-  const password = passwordStdin ? (await readSecrets(tools, true)).password : undefined
-  const given = {
-    namespace: pool,
-    first_name: firstName,
-    last_name: lastName,
-    tags: tag,
-    roles: role,
-    email_verified: verified || undefined,
-    password,
-  }
-  const body = { email, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
-  await noteNewPools(tools, [pool, ...(tag ?? [])])
-  const user = await bodyOf(tools.api.POST('/api/v1/admin/users', { body }))
-  if (password === undefined) tools.io.note('the user has no password yet, and can set one with a "forgot password" mail')
-  return record(user, 'created')
-}

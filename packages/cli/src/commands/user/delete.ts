@@ -1,19 +1,17 @@
 import { bodyOf } from '../../api/api-client.ts'
-import { flag, type Input } from '../../command-line/options.ts'
+import { flag } from '../../command-line/options.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
 import { findUserId } from '../../nouns/user-ref.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { confirmName } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  user: userSubject,
-  erase: flag('Also erase e-mail and names everywhere. Works with the id of a user who is already deleted, too'),
-}
 
 export const deleteUser = command({
   path: 'user delete',
+  options: {
+    user: userSubject,
+    erase: flag('Also erase e-mail and names everywhere. Works with the id of a user who is already deleted, too'),
+  },
   summary: 'Delete a user',
   description:
     'Frees the e-mail, invalidates every token, and removes roles, memberships, pool tags and grants. The id stays. ' +
@@ -23,18 +21,15 @@ export const deleteUser = command({
     'user delete bob@example.com@@staff --confirm bob@example.com --erase',
     'user delete bob@example.com --dry-run',
   ],
-  options,
   confirms: 'name',
-  run: runDeleteUser,
+  async run(tools, { user, erase }) {
+    const { api } = tools
+    const path = { userId: await findUserId(api, user) }
+    const { id, email } = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
+    // An erased user has only an id.
+    const name = email || id
+    await confirmName(tools, name, `delete the user ${name}`)
+    await api.DELETE('/api/v1/admin/users/{userId}', { params: { path, query: erase ? { erase: true } : {} } })
+    return record({ user_id: id, erased: erase }, 'deleted')
+  },
 })
-
-export async function runDeleteUser(tools: Tools, { user, erase }: Input<typeof options>): Promise<Result> {
-  const { api } = tools
-  const path = { userId: await findUserId(api, user) }
-  const { id, email } = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
-  // An erased user has only an id.
-  const name = email || id
-  await confirmName(tools, name, `delete the user ${name}`)
-  await api.DELETE('/api/v1/admin/users/{userId}', { params: { path, query: erase ? { erase: true } : {} } })
-  return record({ user_id: id, erased: erase }, 'deleted')
-}

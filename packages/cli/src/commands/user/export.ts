@@ -1,38 +1,33 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, type Pages, pages, readAll } from '../../api/api-client.ts'
-import { type Input, text } from '../../command-line/options.ts'
+import { text } from '../../command-line/options.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
 import { noteUnknownPool } from '../../nouns/pool-names.ts'
 import { isAbsent } from '../../nouns/user-records.ts'
-import { list, type Result } from '../../output/output.ts'
+import { list } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
 import { Holders } from '../../user-files/holders.ts'
 
 type User = components['schemas']['User']
-
-const options = { pool: text('POOL', 'Only users of this pool, as home pool or tag', { completes: 'pools' }) }
 
 /** Left out: every user holds this role, and an import assigns it. */
 const everyonesRole = 'base_user'
 
 export const exportUsers = command({
   path: 'user export',
+  options: { pool: text('POOL', 'Only users of this pool, as home pool or tag', { completes: 'pools' }) },
   summary: 'Print users in the format that user import reads',
   description:
     'Newest first, without password hashes, because no API returns them: imported users set a password with a reset mail. ' +
     'Apps are those that the user may enter now, without the end of the grant. A suspended user has a member status, which import ' +
     'refuses, so that an import does not let them in. Deleted users are left out.',
   examples: ['user export > users.ndjson', 'user export --pool staff -o ndjson > staff.ndjson', 'user export --context staging'],
-  options,
   formats: { all: ['ndjson'], terminal: 'ndjson', pipe: 'ndjson' },
-  run: runExportUsers,
+  async run(tools, { pool }) {
+    const filter = pool === undefined ? {} : { namespace: parsePlainName(pool, 'pool') }
+    return list(noteUnknownPool(tools, pool, exportLines(tools.api, filter)), [], 'no users')
+  },
 })
-
-export async function runExportUsers(tools: Tools, { pool }: Input<typeof options>): Promise<Result> {
-  const filter = pool === undefined ? {} : { namespace: parsePlainName(pool, 'pool') }
-  return list(noteUnknownPool(tools, pool, exportLines(tools.api, filter)), [], 'no users')
-}
 
 /** Lists the users of each app and role and joins the lists. A request for each user would take hours instead of minutes. */
 async function* exportLines(api: Api, filter: { namespace?: string }): Pages<object> {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Failure, messageOf, toFailure } from '../../command-line/exit-codes.ts'
-import { choice, flag, type Input, requiredText, text } from '../../command-line/options.ts'
+import { choice, flag, requiredText, text } from '../../command-line/options.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { duration, grouped, progressBar } from '../../terminal/progress-bar.ts'
 import { sourceName } from '../../terminal/read-source.ts'
@@ -13,20 +13,19 @@ import { type FailuresFile, openFailuresFile } from '../../user-files/failures-f
 import { type Batch, importBatches } from '../../user-files/import-batches.ts'
 import { type LineFault, sendBatch, span } from '../../user-files/send-batch.ts'
 
-const options = {
-  file: requiredText('FILE', 'One JSON object per line, or CSV with a header; gzip is unpacked; - is standard input', {
-    short: 'f',
-  }),
-  format: choice(['ndjson', 'csv'], 'Format of FILE. Default: csv if its name ends in .csv or .csv.gz, else ndjson'),
-  claimUnverified: flag(
-    'Claim accounts with an unproven address: remove the password, second factor, sessions, memberships and names that their ' +
-      'registrant set, and apply the line as for a new user',
-  ),
-  failures: text('FILE', 'File for the rows that could not be imported: fix them and import this file. It may contain hashes'),
-}
-
 export const importUsers = command({
   path: 'user import',
+  options: {
+    file: requiredText('FILE', 'One JSON object per line, or CSV with a header; gzip is unpacked; - is standard input', {
+      short: 'f',
+    }),
+    format: choice(['ndjson', 'csv'], 'Format of FILE. Default: csv if its name ends in .csv or .csv.gz, else ndjson'),
+    claimUnverified: flag(
+      'Claim accounts with an unproven address: remove the password, second factor, sessions, memberships and names that their ' +
+        'registrant set, and apply the line as for a new user',
+    ),
+    failures: text('FILE', 'File for the rows that could not be imported: fix them and import this file. It may contain hashes'),
+  },
   summary: 'Import users with their password hashes',
   description:
     'Each line is a user: email, password_hash (bcrypt), first_name, last_name, namespace, tags, apps, roles, email_verified. In CSV the ' +
@@ -40,8 +39,60 @@ export const importUsers = command({
     'user import -f users.csv.gz --failures failed.csv',
     'user import -f - --json < users.ndjson',
   ],
-  options,
-  run: runImportUsers,
+  async run(tools, { file, format, failures, claimUnverified }) {
+    const { io, settings, now } = tools
+    const { pieces, bytes } = await openSource(tools, file)
+    const failuresFile = failures === undefined ? undefined : openFailuresFile(failures, file)
+    const isCsv = format === undefined ? /\.csv(\.gz)?$/i.test(file) : format === 'csv'
+    const form = {
+      isCsv,
+      tellColumns(columns: string, header: Buffer) {
+        failuresFile?.setHeader(header)
+        io.note(`columns: ${columns}`)
+      },
+    }
+    const tally = newTally()
+    const started = now()
+    let current: Batch | undefined
+    let nextLine = 1
+    const forget = tools.onInterrupt(() => interrupted(tally, current))
+    const show = (end: number) => {
+      const share = bytes === undefined || source?.isPacked !== false ? undefined : Math.min(1, end / bytes)
+      io.showProgress(progressBar({ lines: tally.lines, share, elapsedMs: now() - started }))
+    }
+    let source: Awaited<ReturnType<typeof unpacked>> | undefined
+    let fatal: Failure | undefined
+    try {
+      source = await unpacked(pieces, file)
+      show(0)
+      for await (const batch of importBatches(source.pieces, sourceName(file), form)) {
+        current = batch
+        nextLine = batch.lines[0]!.line
+        const isFirst = tally.lines === 0
+        add(
+          tally,
+          batch,
+          await sendBatch(tools, batch.lines, { dryRun: settings.dryRun, claimUnverified, isFirst }),
+          failuresFile,
+        )
+        current = undefined
+        nextLine = batch.lines.at(-1)!.line + 1
+        show(batch.end)
+      }
+    } catch (thrown) {
+      fatal = toFailure(thrown)
+      // Nothing was imported, so report only the reason.
+      if (tally.lines === 0) throw fatal
+      tally.stopped_at_line = nextLine
+    } finally {
+      forget()
+      io.showProgress(undefined)
+      failuresFile?.close()
+    }
+    if (settings.dryRun) io.note(`nothing is imported ${tools.place()} (--dry-run)`)
+    tellEnd(tools, tally, { file, failures, seconds: (now() - started) / 1000 })
+    return report(tally, fatal, { dryRun: settings.dryRun, failures })
+  },
 })
 
 /** The report keeps at most this many faults, and counts all of them. */
@@ -61,59 +112,6 @@ interface Tally {
   errors: (LineFault & { failures_line?: number | null })[]
   /** The line at which the import ended early. All lines before it were processed. */
   stopped_at_line: number | null
-}
-
-export async function runImportUsers(
-  tools: Tools,
-  { file, format, failures, claimUnverified }: Input<typeof options>,
-): Promise<Result> {
-  const { io, settings, now } = tools
-  const { pieces, bytes } = await openSource(tools, file)
-  const failuresFile = failures === undefined ? undefined : openFailuresFile(failures, file)
-  const isCsv = format === undefined ? /\.csv(\.gz)?$/i.test(file) : format === 'csv'
-  const form = {
-    isCsv,
-    tellColumns(columns: string, header: Buffer) {
-      failuresFile?.setHeader(header)
-      io.note(`columns: ${columns}`)
-    },
-  }
-  const tally = newTally()
-  const started = now()
-  let current: Batch | undefined
-  let nextLine = 1
-  const forget = tools.onInterrupt(() => interrupted(tally, current))
-  const show = (end: number) => {
-    const share = bytes === undefined || source?.isPacked !== false ? undefined : Math.min(1, end / bytes)
-    io.showProgress(progressBar({ lines: tally.lines, share, elapsedMs: now() - started }))
-  }
-  let source: Awaited<ReturnType<typeof unpacked>> | undefined
-  let fatal: Failure | undefined
-  try {
-    source = await unpacked(pieces, file)
-    show(0)
-    for await (const batch of importBatches(source.pieces, sourceName(file), form)) {
-      current = batch
-      nextLine = batch.lines[0]!.line
-      const isFirst = tally.lines === 0
-      add(tally, batch, await sendBatch(tools, batch.lines, { dryRun: settings.dryRun, claimUnverified, isFirst }), failuresFile)
-      current = undefined
-      nextLine = batch.lines.at(-1)!.line + 1
-      show(batch.end)
-    }
-  } catch (thrown) {
-    fatal = toFailure(thrown)
-    // Nothing was imported, so report only the reason.
-    if (tally.lines === 0) throw fatal
-    tally.stopped_at_line = nextLine
-  } finally {
-    forget()
-    io.showProgress(undefined)
-    failuresFile?.close()
-  }
-  if (settings.dryRun) io.note(`nothing is imported ${tools.place()} (--dry-run)`)
-  tellEnd(tools, tally, { file, failures, seconds: (now() - started) / 1000 })
-  return report(tally, fatal, { dryRun: settings.dryRun, failures })
 }
 
 /** The bytes of the file and their number. Opens the file at once, so that an unreadable one fails before anything is sent. */

@@ -1,7 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
 import { Failure, toFailure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, positional } from '../../command-line/options.ts'
+import { flag, positional } from '../../command-line/options.ts'
 import { parseUserRef, userRefOf } from '../../nouns/user-ref.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { confirmName } from '../../terminal/prompt.ts'
@@ -11,13 +11,12 @@ import type { Tools } from '../../tools/create-tools.ts'
 type User = components['schemas']['User']
 type Offboarding = components['schemas']['Offboarding']
 
-const options = {
-  email: positional('EMAIL', 'User who leaves: an e-mail means the accounts in all pools, a UUID or email@@pool only one'),
-  keepServiceAccounts: flag('Only list the service accounts whose token they know, without deleting them: rotate those soon'),
-}
-
 export const offboardUser = command({
   path: 'user offboard',
+  options: {
+    email: positional('EMAIL', 'User who leaves: an e-mail means the accounts in all pools, a UUID or email@@pool only one'),
+    keepServiceAccounts: flag('Only list the service accounts whose token they know, without deleting them: rotate those soon'),
+  },
   summary: 'Remove all access of a person, in all pools',
   description:
     'Suspends the accounts, ends sessions, revokes grants, ends memberships, denies access requests, revokes invitations, and ' +
@@ -28,9 +27,38 @@ export const offboardUser = command({
     'user offboard bob@example.com --confirm bob@example.com --reason "left the company"',
     'user offboard bob@example.com --confirm bob@example.com --keep-service-accounts --json',
   ],
-  options,
   confirms: 'name',
-  run: runOffboardUser,
+  async run(tools, { email, keepServiceAccounts }) {
+    const { settings, io } = tools
+    const users = await findAccounts(tools.api, email)
+    await confirmName(tools, email, `offboard ${users.map(userRefOf).join(', ')}`)
+    const rows: Row[] = []
+    let current: User | undefined
+    const forget = tools.onInterrupt(() => interrupted(rows, current))
+    let failure: Failure | undefined
+    try {
+      for (const user of users) {
+        current = user
+        try {
+          rows.push(rowOf(user, await offboard(tools, user.id, keepServiceAccounts), settings.dryRun))
+        } catch (thrown) {
+          failure = toFailure(thrown)
+          rows.push({ user: userRefOf(user), outcome: 'failed', error: { code: failure.code, message: failure.message } })
+          if (failure.ending !== 'conflict') break
+        }
+        current = undefined
+      }
+    } finally {
+      forget()
+    }
+    // Nothing was done, so throw the failure itself.
+    if (failure && rows.length === 1) throw failure
+    if (settings.dryRun) io.note(`nothing was changed ${tools.place()} (--dry-run)`)
+    for (const { user, did } of rows)
+      for (const role of did?.roles ?? [])
+        io.note(`${user} keeps the role ${role}: authctl user role ${user} --role ${role} --remove --yes`)
+    return report(rows, failure)
+  },
 })
 
 interface Row {
@@ -38,38 +66,6 @@ interface Row {
   outcome: 'offboarded' | 'unchanged' | 'planned' | 'failed'
   did?: Offboarding
   error?: { code: string; message: string }
-}
-
-export async function runOffboardUser(tools: Tools, { email, keepServiceAccounts }: Input<typeof options>): Promise<Result> {
-  const { settings, io } = tools
-  const users = await findAccounts(tools.api, email)
-  await confirmName(tools, email, `offboard ${users.map(userRefOf).join(', ')}`)
-  const rows: Row[] = []
-  let current: User | undefined
-  const forget = tools.onInterrupt(() => interrupted(rows, current))
-  let failure: Failure | undefined
-  try {
-    for (const user of users) {
-      current = user
-      try {
-        rows.push(rowOf(user, await offboard(tools, user.id, keepServiceAccounts), settings.dryRun))
-      } catch (thrown) {
-        failure = toFailure(thrown)
-        rows.push({ user: userRefOf(user), outcome: 'failed', error: { code: failure.code, message: failure.message } })
-        if (failure.ending !== 'conflict') break
-      }
-      current = undefined
-    }
-  } finally {
-    forget()
-  }
-  // Nothing was done, so throw the failure itself.
-  if (failure && rows.length === 1) throw failure
-  if (settings.dryRun) io.note(`nothing was changed ${tools.place()} (--dry-run)`)
-  for (const { user, did } of rows)
-    for (const role of did?.roles ?? [])
-      io.note(`${user} keeps the role ${role}: authctl user role ${user} --role ${role} --remove --yes`)
-  return report(rows, failure)
 }
 
 async function findAccounts(api: Api, typed: string): Promise<User[]> {

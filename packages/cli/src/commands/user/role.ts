@@ -1,23 +1,21 @@
 import { type Api, bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, requiredText } from '../../command-line/options.ts'
+import { flag, requiredText } from '../../command-line/options.ts'
 import { confirmUnproven } from '../../nouns/confirm-unproven.ts'
 import { parsePlainName } from '../../nouns/plain-name.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
 import { findUserId } from '../../nouns/user-ref.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  user: userSubject,
-  role: requiredText('ROLE', 'A global role; org member sets the roles of organizations', { completes: 'roles' }),
-  remove: flag('Remove the role; needs --yes'),
-}
 
 export const setUserRole = command({
   path: 'user role',
+  options: {
+    user: userSubject,
+    role: requiredText('ROLE', 'A global role; org member sets the roles of organizations', { completes: 'roles' }),
+    remove: flag('Remove the role; needs --yes'),
+  },
   summary: 'Give a user a global role, or remove it',
   description:
     'Tokens show the change from their next refresh on. A former system_admin loses the admin API at once. ' +
@@ -27,22 +25,19 @@ export const setUserRole = command({
     'user role bob@example.com --role support --remove --yes',
     'user role bob@example.com@@staff --role system_admin --json',
   ],
-  options,
-  run: runSetUserRole,
+  async run(tools, { user, role, remove }) {
+    const { api } = tools
+    const role_code = parsePlainName(role, 'role')
+    if (remove) await confirmYes(tools, `remove the role ${role} from ${user}`)
+    const userId = await findUserId(api, user)
+    const answer = { user_id: userId, role: role_code }
+    if (remove) return record(answer, await takeAway(api, userId, role_code))
+    await confirmUnproven(tools, userId)
+    const body = { role_code }
+    const { response } = await api.POST('/api/v1/admin/users/{userId}/roles', { params: { path: { userId } }, body })
+    return record(answer, response.status === 201 ? 'added' : 'unchanged')
+  },
 })
-
-export async function runSetUserRole(tools: Tools, { user, role, remove }: Input<typeof options>): Promise<Result> {
-  const { api } = tools
-  const role_code = parsePlainName(role, 'role')
-  if (remove) await confirmYes(tools, `remove the role ${role} from ${user}`)
-  const userId = await findUserId(api, user)
-  const answer = { user_id: userId, role: role_code }
-  if (remove) return record(answer, await takeAway(api, userId, role_code))
-  await confirmUnproven(tools, userId)
-  const body = { role_code }
-  const { response } = await api.POST('/api/v1/admin/users/{userId}/roles', { params: { path: { userId } }, body })
-  return record(answer, response.status === 201 ? 'added' : 'unchanged')
-}
 
 async function takeAway(api: Api, userId: string, roleCode: string): Promise<'removed' | 'unchanged'> {
   try {

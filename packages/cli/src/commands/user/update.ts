@@ -1,21 +1,19 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
-import { type Input, text } from '../../command-line/options.ts'
+import { text } from '../../command-line/options.ts'
 import { userSubject } from '../../nouns/user-commands.ts'
 import { getUserDetail } from '../../nouns/user-records.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  user: userSubject,
-  email: text('EMAIL', 'New address. It is unverified, and tokens with the old one stop working'),
-  firstName: text('NAME', 'First name; "" clears it'),
-  lastName: text('NAME', 'Last name; "" clears it'),
-}
 
 export const updateUser = command({
   path: 'user update',
+  options: {
+    user: userSubject,
+    email: text('EMAIL', 'New address. It is unverified, and tokens with the old one stop working'),
+    firstName: text('NAME', 'First name; "" clears it'),
+    lastName: text('NAME', 'Last name; "" clears it'),
+  },
   summary: 'Change the e-mail or the names of a user',
   description: 'Values that are not given stay unchanged.',
   examples: [
@@ -23,19 +21,16 @@ export const updateUser = command({
     'user update bob@example.com@@staff --email robert@example.com',
     'user update bob@example.com --last-name "" --dry-run',
   ],
-  options,
-  run: runUpdateUser,
+  async run({ api }, { user, ...input }) {
+    const given = { email: input.email, first_name: input.firstName, last_name: input.lastName }
+    const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    if (Object.keys(body).length === 0)
+      throw usageFailure('--email, --first-name or --last-name is required', 'nothing was changed')
+    const before = await getUserDetail(api, user)
+    const path = { userId: before.id }
+    const after = await bodyOf(api.PATCH('/api/v1/admin/users/{userId}', { params: { path }, body }))
+    const isSame = (['email', 'first_name', 'last_name'] as const).every((name) => before[name] === after[name])
+    const { id, email, email_verified, first_name, last_name, namespace, status } = after
+    return record({ id, email, email_verified, first_name, last_name, namespace, status }, isSame ? 'unchanged' : 'updated')
+  },
 })
-
-export async function runUpdateUser({ api }: Tools, { user, ...input }: Input<typeof options>): Promise<Result> {
-  const given = { email: input.email, first_name: input.firstName, last_name: input.lastName }
-  const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  if (Object.keys(body).length === 0)
-    throw usageFailure('--email, --first-name or --last-name is required', 'nothing was changed')
-  const before = await getUserDetail(api, user)
-  const path = { userId: before.id }
-  const after = await bodyOf(api.PATCH('/api/v1/admin/users/{userId}', { params: { path }, body }))
-  const isSame = (['email', 'first_name', 'last_name'] as const).every((name) => before[name] === after[name])
-  const { id, email, email_verified, first_name, last_name, namespace, status } = after
-  return record({ id, email, email_verified, first_name, last_name, namespace, status }, isSame ? 'unchanged' : 'updated')
-}

@@ -1,7 +1,7 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { parsePast } from '../../command-line/duration.ts'
 import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
-import { flag, type Input, optionalPositional, text } from '../../command-line/options.ts'
+import { flag, optionalPositional, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { type Result, record } from '../../output/output.ts'
 import { askFor } from '../../terminal/prompt.ts'
@@ -9,16 +9,15 @@ import { isUuid } from '../../text/uuid.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
 
-const options = {
-  id: optionalPositional('ID', 'One delivery, as webhook deliveries shows it'),
-  app: text('CODE', 'Instead of ID: deliveries of this app, by code or id', { completes: 'apps' }),
-  failed: flag('With --app: all failed deliveries of enabled webhooks'),
-  since: text('TIME', 'With --app: only deliveries first sent since then: 6h, 2026-12-31 or 2026-12-31T18:00:00Z'),
-  until: text('TIME', 'With --app: only deliveries first sent before then, in the same form'),
-}
-
 export const redeliverWebhook = command({
   path: 'webhook redeliver',
+  options: {
+    id: optionalPositional('ID', 'One delivery, as webhook deliveries shows it'),
+    app: text('CODE', 'Instead of ID: deliveries of this app, by code or id', { completes: 'apps' }),
+    failed: flag('With --app: all failed deliveries of enabled webhooks'),
+    since: text('TIME', 'With --app: only deliveries first sent since then: 6h, 2026-12-31 or 2026-12-31T18:00:00Z'),
+    until: text('TIME', 'With --app: only deliveries first sent before then, in the same form'),
+  },
   summary: 'Send a finished delivery again, or all failed ones of an app',
   description:
     'Keeps the webhook-id, and sends to the current URL of the webhook, with three attempts. Leaves out deliveries about erased users. ' +
@@ -28,20 +27,17 @@ export const redeliverWebhook = command({
     'webhook redeliver 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
     'webhook redeliver --app shop --failed --since 6h --dry-run',
   ],
-  options,
-  run: runRedeliverWebhook,
+  async run(tools, input) {
+    const { id, app, failed, since, until } = input
+    if (app !== undefined) {
+      if (id !== undefined) throw usageFailure('ID and --app contradict each other')
+      if (!failed) throw usageFailure('--failed is required with --app', 'what was delivered can only be sent again one by one')
+      return redeliverFailed(tools, { app: parseAppRef(app), since, until })
+    }
+    if (failed || since !== undefined || until !== undefined) throw usageFailure('--app is required')
+    return redeliverOne(tools, id ?? (await askFor(tools, 'ID or --app', 'Id of the delivery:')))
+  },
 })
-
-export async function runRedeliverWebhook(tools: Tools, input: Input<typeof options>): Promise<Result> {
-  const { id, app, failed, since, until } = input
-  if (app !== undefined) {
-    if (id !== undefined) throw usageFailure('ID and --app contradict each other')
-    if (!failed) throw usageFailure('--failed is required with --app', 'what was delivered can only be sent again one by one')
-    return redeliverFailed(tools, { app: parseAppRef(app), since, until })
-  }
-  if (failed || since !== undefined || until !== undefined) throw usageFailure('--app is required')
-  return redeliverOne(tools, id ?? (await askFor(tools, 'ID or --app', 'Id of the delivery:')))
-}
 
 async function redeliverOne({ api }: Tools, id: string): Promise<Result> {
   if (!isUuid(id)) {

@@ -1,27 +1,22 @@
-import { type Input, requiredText, text } from '../../command-line/options.ts'
+import { requiredText, text } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
-import { type Result, record } from '../../output/output.ts'
+import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import type { Tools } from '../../tools/create-tools.ts'
-
-const options = {
-  app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
-  webhook: text('NAME', 'Only this webhook. Default: every enabled one'),
-}
 
 export const testWebhooks = command({
   path: 'webhook test',
+  options: {
+    app: requiredText('CODE', 'Code or id of the app', { completes: 'apps' }),
+    webhook: text('NAME', 'Only this webhook. Default: every enabled one'),
+  },
   summary: 'Send a sample event to an app’s webhooks',
   description: 'The event is marked "test": true, and its user does not exist.',
   examples: ['webhook test --app shop', 'webhook test --app shop --webhook crm', 'webhook test --app shop --dry-run'],
-  options,
-  run: runTestWebhooks,
+  async run({ api, io }, { app, webhook }) {
+    const path = { appId: parseAppRef(app) }
+    const body = webhook === undefined ? {} : { webhook }
+    await api.POST('/api/v1/admin/apps/{appId}/webhooks/test', { params: { path }, body })
+    io.note(`authctl webhook deliveries --app ${app} shows the result`)
+    return record({ app, webhook: webhook ?? null }, 'queued')
+  },
 })
-
-export async function runTestWebhooks({ api, io }: Tools, { app, webhook }: Input<typeof options>): Promise<Result> {
-  const path = { appId: parseAppRef(app) }
-  const body = webhook === undefined ? {} : { webhook }
-  await api.POST('/api/v1/admin/apps/{appId}/webhooks/test', { params: { path }, body })
-  io.note(`authctl webhook deliveries --app ${app} shows the result`)
-  return record({ app, webhook: webhook ?? null }, 'queued')
-}

@@ -1,13 +1,11 @@
 import { bodyOf } from '../../../api/api-client.ts'
-import { type Input, positional } from '../../../command-line/options.ts'
-import { type Result, record } from '../../../output/output.ts'
+import { positional } from '../../../command-line/options.ts'
+import { record } from '../../../output/output.ts'
 import { command } from '../../../tools/command.ts'
-import type { Tools } from '../../../tools/create-tools.ts'
-
-const options = { request: positional('REQUEST', 'Id of the request, as grant request list shows it') }
 
 export const denyRequest = command({
   path: 'grant request deny',
+  options: { request: positional('REQUEST', 'Id of the request, as grant request list shows it') },
   summary: 'Deny a request for access to an app',
   description: 'The user is notified by mail, which includes the --reason, and may ask again.',
   examples: [
@@ -15,12 +13,9 @@ export const denyRequest = command({
     'grant request deny 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --reason "Ask your manager first"',
     'grant request deny 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --dry-run',
   ],
-  options,
-  run: runDenyRequest,
+  async run({ api, settings }, { request }) {
+    const params = { path: { requestId: request } }
+    const body = settings.reason === undefined ? {} : { reason: settings.reason }
+    return record(await bodyOf(api.POST('/api/v1/admin/access-requests/{requestId}/deny', { params, body })), 'denied')
+  },
 })
-
-export async function runDenyRequest({ api, settings }: Tools, { request }: Input<typeof options>): Promise<Result> {
-  const params = { path: { requestId: request } }
-  const body = settings.reason === undefined ? {} : { reason: settings.reason }
-  return record(await bodyOf(api.POST('/api/v1/admin/access-requests/{requestId}/deny', { params, body })), 'denied')
-}
