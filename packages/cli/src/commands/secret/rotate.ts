@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { components } from '@gatehouse/sdk/admin'
 import { keyIdOf } from '@gatehouse/sdk/protocol'
 import { bodyOf } from '../../api/api-client.ts'
-import { Failure, messageOf, usageFailure } from '../../command-line/exit-codes.ts'
+import { Failure, usageFailure } from '../../command-line/exit-codes.ts'
 import { flag, type Input, text, toggle } from '../../command-line/options.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { writeFile } from '../../terminal/write-file.ts'
@@ -10,6 +9,7 @@ import { makeSecret } from '../../tokens/make-secret.ts'
 import { planReplacement, planRotation, type RotationState } from '../../tokens/plan-rotation.ts'
 import { command } from '../../tools/command.ts'
 import type { Tools } from '../../tools/create-tools.ts'
+import { readSecretFile } from '../../tools/read-secret-file.ts'
 
 type Secrets = components['schemas']['Secrets']
 
@@ -72,24 +72,13 @@ async function nextKid(
   }
   if (secretFile !== undefined) {
     const { hash } = await import('node:crypto')
-    return keyIdOf(readSecret(secretFile), hash)
+    return keyIdOf(readSecretFile(secretFile), hash)
   }
   if (next === undefined || /^[0-9a-f]{8}$/.test(next)) return next
   throw new Failure('invalid', `"${next}" is not a key id`, {
     code: 'invalid_kid',
     hint: 'eight hex digits, as secret new and secret status show them',
   })
-}
-
-/** Reads the secret without its final line break, as servers do. */
-function readSecret(file: string): string {
-  try {
-    const secret = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-    if (secret !== '') return secret
-  } catch (error) {
-    throw new Failure('invalid', `cannot read the secret: ${messageOf(error)}`, { code: 'file_unreadable' })
-  }
-  throw new Failure('invalid', `${file} is empty`, { code: 'file_unreadable' })
 }
 
 async function askServers({ api }: Tools): Promise<Secrets[]> {
