@@ -76,7 +76,7 @@ export class OpenIdClients {
   async authorizationUrl(
     client: OpenIdClient,
     { state, nonce, codeVerifier }: OpenIdChallenge,
-    { redirectUri, scopes }: { redirectUri: string; scopes: readonly string[] },
+    { redirectUri, scopes, prompt }: { redirectUri: string; scopes: readonly string[]; prompt?: 'login' | undefined },
   ): Promise<string> {
     const config = await this.#configure(client)
     try {
@@ -87,6 +87,7 @@ export class OpenIdClients {
         nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
+        ...(prompt && { prompt }),
       }
       return openid.buildAuthorizationUrl(config, parameters).href
     } catch (error) {

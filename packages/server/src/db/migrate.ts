@@ -11,6 +11,7 @@ import * as provenAccounts from './migrations/0005-proven-accounts.ts'
 import * as adminGrantsDue from './migrations/0006-admin-grants-due.ts'
 import * as autoGrantPolicy from './migrations/0007-auto-grant-policy.ts'
 import * as browserSignIn from './migrations/0009-browser-sign-in.ts'
+import * as pageMailsAndProviders from './migrations/0010-page-mails-and-providers.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -34,6 +35,7 @@ export const migrations: Migrations = {
     '0006-admin-grants-due': adminGrantsDue,
     '0007-auto-grant-policy': autoGrantPolicy,
     '0009-browser-sign-in': browserSignIn,
+    '0010-page-mails-and-providers': pageMailsAndProviders,
   },
   checksums,
 }

@@ -15,6 +15,8 @@ const clientColumns = [
   'redirect_url',
   'client_state',
   'code_challenge',
+  'browser_hash',
+  'request_field',
 ] as const
 
 type NewSsoLogin = SsoLoginRow & Pick<SsoLogin, 'created_at' | 'expires_at'> & { challenge_box: string }
@@ -47,6 +49,10 @@ export class SsoLogin extends BaseModel {
   declare redirect_url: string
   declare client_state: string
   declare code_challenge: string
+  /** Of the cookie of the browser that began on our own page. Only this browser goes on. Null for a login or link of the API. */
+  declare browser_hash: string | null
+  /** The authorization request that the page goes on with, sealed for this browser. */
+  declare request_field: string | null
   /** Nonce and verifier, sealed, until the answer comes. */
   declare challenge_box: string | null
   declare answered_at: number | null
@@ -99,6 +105,20 @@ export class SsoLogin extends BaseModel {
       .where({ code_hash: codeHash })
       .first<KeptProof<SsoLoginRow & Pick<SsoLogin, 'claims_box'>> | undefined>(...clientColumns, 'claims_box')
     return withBox(found, 'claims_box')
+  }
+
+  /** A login that began on our own page, by the state that the provider gave back. */
+  static async findOfPage(
+    db: Db,
+    stateHash: string,
+    now: number,
+  ): Promise<{ browser_hash: string; request_field: string | null } | undefined> {
+    return rowsOf(SsoLogin, db)
+      .where({ state_hash: stateHash })
+      .whereNotNull('browser_hash')
+      .whereNotNull('answered_at')
+      .where('expires_at', '>', now)
+      .first<{ browser_hash: string; request_field: string | null } | undefined>('browser_hash', 'request_field')
   }
 
   /** The code of the app that the login leads to. */

@@ -62,6 +62,10 @@ export class SsoProvider extends BaseModel {
     return withPage(SsoProvider.query(db), request, 'sso_providers.id')
   }
 
+  static async listEnabled(db: Db): Promise<SsoProvider[]> {
+    return SsoProvider.query(db).where({ enabled: 1 }).orderBy('code')
+  }
+
   static async listSecretBoxes(db: Db): Promise<Pick<SsoProvider, 'client_secret_box'>[]> {
     return SsoProvider.query(db).select('client_secret_box')
   }

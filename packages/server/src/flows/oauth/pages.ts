@@ -5,11 +5,12 @@ import type { Actor } from '../../lib/caller.ts'
 import type { Cookies, SetCookies } from '../../lib/cookies.ts'
 import { normalizeEmail } from '../../lib/email.ts'
 import { html, type PageView } from '../../lib/html.ts'
-import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { nameOf, stepForm } from '../../pages/fields.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
+import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
 import {
   type AuthorizationRequest,
   hashOfQuery,
@@ -19,10 +20,19 @@ import {
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, continueAs } from './authorize.ts'
 import { type LogoutRequest, logOutBrowser, readLogout } from './logout.ts'
-import type { StepForm } from './schema.ts'
-import { type FirstFactorTicket, openField, requestLifeMs, type SaidRefusal, sealField } from './sealed-fields.ts'
+import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
+import type { ReturnQuery, StepForm } from './schema.ts'
+import {
+  type FirstFactorTicket,
+  type NamedByProvider,
+  openField,
+  type Resume,
+  requestLifeMs,
+  type SaidRefusal,
+  sealField,
+} from './sealed-fields.ts'
 import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
-import { faultView, startAgainView, stepView } from './views.ts'
+import { elsewhereView, faultView, startAgainView, stepView } from './views.ts'
 
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
@@ -58,14 +68,56 @@ export async function answerAuthorize(
   const decided = await authorize(deps, request, cookies.session, actor)
   if ('location' in decided) return { location: decided.location }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
-  const sealed = { query: request.query, begunAt: request.begunAt, sealedAt: now, userId: decided.person?.user.id }
+  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
+  const { step, person } = decided
+  const asksWho = 'ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account')
+  let said = carriedOn?.refusal
+  // At once, but only once: somebody who comes back may choose another way.
+  if (asksWho && request.provider !== undefined && !carriedOn)
+    try {
+      return { location: await goToProvider(deps, { request, browser }, request.provider, actor), ...known }
+    } catch (error) {
+      const isDown = error instanceof ApiError && error.code === 'unavailable'
+      said = isDown ? { code: 'provider_temporarily_unavailable', faults: {}, email: '' } : refusalOf(error)
+    }
+  const sealed = { query: request.query, begunAt: request.begunAt, sealedAt: now, userId: person?.user.id }
   const carried = {
     request: sealField(deps, 'request', browser, sealed),
     ...(carriedOn && typeof resumed === 'string' ? { resume: resumed } : {}),
   }
-  const view = { request, carried, said: carriedOn?.refusal, ticket: carriedOn?.ticket }
-  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
-  return { view: stepView(decided.step, decided.person, view), ...known }
+  const providers = asksWho ? await listProvidersOf(deps, request.app) : []
+  const view = { request, carried, said, ticket: carriedOn?.ticket, named: carriedOn?.named, providers }
+  return { view: stepView(step, person, view), ...known }
+}
+
+/**
+ * Takes the browser that a provider has sent back, through the callback of the API, which reads no cookie. Only the browser that
+ * began goes on.
+ */
+export async function answerReturn(
+  deps: Deps<Pool>,
+  { state, code, error }: ReturnQuery,
+  cookies: Cookies,
+  actor: Actor,
+): Promise<PageAnswer> {
+  assertPagesOn(deps)
+  const { browser } = cookies
+  const pending = await findPendingAtProvider(deps, state)
+  if (!pending) return { view: startAgainView(undefined) }
+  const carried = openField(deps, 'request', browser, pending.request_field ?? undefined)
+  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried) return { view: elsewhereView }
+  const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
+  if ('fault' in read) return { view: faultView(read) }
+  if ('location' in read) return read
+  const { request } = read
+  const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
+  if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, email: '' } })
+  try {
+    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isAgreed: false }, actor))
+  } catch (error) {
+    const refusal = refusalOf(error)
+    return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode }
+  }
 }
 
 /** Takes a step of the page. Whatever comes of it, the browser goes on to the same request, or to the app. */
@@ -80,49 +132,69 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   if ('fault' in read) return { view: faultView(read) }
   if ('location' in read) return read
   const { request } = read
-  const journey: Journey = { request, secret: cookies.session, device: cookies.device }
-  const goOn = (said: { ticket?: FirstFactorTicket | undefined; refusal?: SaidRefusal } = {}) => ({
-    location: locationOf(deps, request, browser, said),
-  })
+  const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
   const resume = openField(deps, 'resume', browser, form.resume)
   // What another request has carried does not count for this one.
-  const ticket = resume?.queryHash === hashOfQuery(request.query) ? resume.ticket : undefined
+  const shown = resume?.queryHash === hashOfQuery(request.query) ? resume : undefined
   try {
-    const outcome = await take(deps, form, { journey, userId: carried.userId, ticket }, actor)
-    if (outcome === undefined) return goOn()
-    if ('location' in outcome) return outcome
-    if ('asked' in outcome) return goOn({ refusal: { code: 'access_requested', faults: {}, email: '' } })
-    if ('signedOut' in outcome) return { ...goOn(), cookies: { session: null } }
-    if ('ticket' in outcome) return goOn({ ticket: outcome.ticket })
-    const { secret, isKept, deviceToken } = outcome.signedIn
-    const session = { value: secret, seconds: isKept ? keptIdleSeconds : undefined }
-    return { ...goOn(), cookies: { session, device: { value: deviceToken, seconds: deviceSeconds } } }
+    const outcome = await take(deps, form, { journey, userId: carried.userId, shown }, actor)
+    if (outcome && 'location' in outcome) return outcome
+    return goOn(deps, journey, outcome)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status >= 500) throw error
-    const isOfCode = form.step === 'two_factor' && error.code !== 'invalid_token'
-    return { ...goOn({ ticket: isOfCode ? ticket : undefined, refusal: refusalOf(error, form) }), errorCode: error.code }
+    const refusal = refusalOf(error, form.email)
+    const isOfCode = form.step === 'two_factor' && !overWithTicket.has(refusal.code)
+    return {
+      ...goOn(deps, journey, { ticket: isOfCode ? shown?.ticket : undefined, refusal }),
+      errorCode: refusal.code as ErrorCode,
+    }
   }
 }
 
-type Taken = SignInOutcome | { location: string } | { asked: true } | { signedOut: true } | undefined
+/** After these the person has to show the first factor again. */
+const overWithTicket: ReadonlySet<string> = new Set(['invalid_token', 'invalid_sso_code'])
 
-/** Undefined leads on to the next step, which the request itself decides. */
+/** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
+type Outcome =
+  | SignInOutcome
+  | { named: NamedByProvider }
+  | { ticket?: FirstFactorTicket | undefined; refusal: SaidRefusal }
+  | { signedOut: true }
+  | undefined
+
+/** Leads the browser on to the same authorization request, with the cookies and what else came of a step. */
+function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): PageAnswer & { location: string } {
+  if (outcome && 'signedIn' in outcome) {
+    const { secret, isKept, deviceToken } = outcome.signedIn
+    const session = { value: secret, seconds: isKept ? keptIdleSeconds : undefined }
+    const device = { value: deviceToken, seconds: deviceSeconds }
+    return { location: locationOf(deps, request, browser, {}), cookies: { session, device } }
+  }
+  if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
+  return { location: locationOf(deps, request, browser, outcome ?? {}) }
+}
+
 async function take(
   deps: Deps<Pool>,
   form: StepForm,
-  at: { journey: Journey; userId: string | undefined; ticket: FirstFactorTicket | undefined },
+  at: { journey: Journey; userId: string | undefined; shown: Resume | undefined },
   actor: Actor,
-): Promise<Taken> {
-  const { journey, userId, ticket } = at
+): Promise<Outcome | { location: string }> {
+  const { journey, userId, shown } = at
   switch (form.step) {
     case 'sign_in':
       return signInByPassword(deps, journey, credentialsIn(form), actor)
     case 'two_factor': {
-      if (!ticket) throw new ApiError('invalid_token')
+      if (!shown?.ticket) throw new ApiError('invalid_token')
+      const { ticket } = shown
       const code = form.two_factor_code.trim()
       if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
-      return signInBySecondFactor(deps, journey, { ticket, code }, actor)
+      const { providerCode } = ticket
+      return providerCode === undefined
+        ? signInBySecondFactor(deps, journey, { ticket, code }, actor)
+        : signInByProvider(deps, journey, { code: providerCode, isAgreed: true, second: { ticket, code } }, actor)
     }
+    case 'agree':
+      return shown?.named && signInByProvider(deps, journey, { code: shown.named.code, isAgreed: true }, actor)
     case 'continue': {
       if (userId === undefined) return undefined
       const organizationId = isUuid(form.organization_id) ? form.organization_id : undefined
@@ -132,7 +204,7 @@ async function take(
     case 'ask_for_access':
       if (userId === undefined) return undefined
       await askForAccess(deps, journey, userId, actor)
-      return { asked: true }
+      return { refusal: { code: 'access_requested', faults: {}, email: '' } }
     case 'another_account':
       await signOut(deps, journey, actor)
       return { signedOut: true }
@@ -150,7 +222,10 @@ function credentialsIn({ email: typed, password, keep }: StepForm): { email: str
   return { email, password, isKept: keep === 'yes' }
 }
 
-function refusalOf({ code, errors, retryAfter }: ApiError, { email }: StepForm): SaidRefusal {
+/** What a form is shown again with. Rethrows all errors that are not the person's. */
+function refusalOf(error: unknown, email = ''): SaidRefusal {
+  if (!(error instanceof ApiError) || error.status >= 500) throw error
+  const { code, errors, retryAfter } = error
   const faults: Record<string, string> = {}
   for (const { path, message } of errors ?? []) faults[path] ??= message
   return { code, faults, ...(retryAfter === undefined ? {} : { retryAfter }), email: email.slice(0, 254) }
@@ -161,7 +236,7 @@ function locationOf(
   deps: Deps,
   { query, begunAt }: AuthorizationRequest,
   browser: string,
-  said: { ticket?: FirstFactorTicket | undefined; refusal?: SaidRefusal },
+  said: Partial<Pick<Resume, 'ticket' | 'named' | 'refusal'>>,
 ): string {
   const resume = { queryHash: hashOfQuery(query), begunAt, sealedAt: deps.clock(), ...said }
   return `${path}?${query}&resume=${encodeURIComponent(sealField(deps, 'resume', browser, resume))}`

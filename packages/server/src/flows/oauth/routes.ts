@@ -3,13 +3,14 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { assertPagesOn } from './authorize.ts'
 import { metadataOf } from './metadata.ts'
-import { answerAuthorize, answerLogout, answerStep, askLogout, type PageAnswer } from './pages.ts'
+import { answerAuthorize, answerLogout, answerReturn, answerStep, askLogout, type PageAnswer } from './pages.ts'
 import {
   authorizeQuery,
   logoutForm,
   logoutQuery,
   metadataRecord,
   oauthTokens,
+  returnQuery,
   revokeBody,
   stepForm,
   tokenBody,
@@ -60,6 +61,23 @@ export const oauthRoutes: Route[] = [
     errors: ['foreign_form', 'not_found'],
     handle: async (deps, { body, cookies, origin }) =>
       reply(await answerStep(deps, body, cookies, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'GET',
+    path: '/oauth/return',
+    tag,
+    summary: 'Receive the browser that a provider has signed in',
+    description: 'The callback of a provider leads here. Only the browser that began goes on.',
+    auth: 'public',
+    speaks: 'page',
+    navigation: true,
+    noStore: true,
+    cookies,
+    query: returnQuery,
+    responses: { 303: null, 400: z.string(), 403: z.string() },
+    errors: [],
+    handle: async (deps, { query, cookies, origin }) =>
+      reply(await answerReturn(deps, query, cookies, { caller: undefined, origin })),
   }),
   route({
     method: 'POST',

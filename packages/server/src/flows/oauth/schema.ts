@@ -40,7 +40,7 @@ const sent = z.string().catch('')
 export const stepForm = z.object({
   request: sent,
   resume: sent,
-  step: z.enum(['sign_in', 'two_factor', 'continue', 'ask_for_access', 'another_account', 'restart']).catch('sign_in'),
+  step: z.enum(['sign_in', 'two_factor', 'agree', 'continue', 'ask_for_access', 'another_account', 'restart']).catch('sign_in'),
   email: sent,
   password: sent,
   keep: sent,
@@ -48,6 +48,13 @@ export const stepForm = z.object({
   organization_id: sent,
 })
 export type StepForm = z.output<typeof stepForm>
+
+export const returnQuery = z.object({
+  state: sent.meta({ description: 'The state that the provider gave back' }),
+  code: sent.meta({ description: 'Stands for the answer of the provider' }),
+  error: sent.meta({ description: '`access_denied`, `temporarily_unavailable` or `server_error`' }),
+})
+export type ReturnQuery = z.output<typeof returnQuery>
 
 /** Standard clients send a form, and may add parameters of their own. */
 export const tokenBody = z

@@ -13,11 +13,17 @@ const ticket = z.object({
   userId: z.string(),
   email: z.string(),
   version: z.number(),
-  method: z.enum(['password', 'magic_link', 'provider']),
+  method: z.string(),
   firstProvenAt: z.number(),
   isKept: z.boolean(),
+  /** The code of a provider, which the second factor has to spend. */
+  providerCode: z.string().optional(),
 })
 export type FirstFactorTicket = z.output<typeof ticket>
+
+/** A provider has named somebody. The person agrees first if that makes an account, or if somebody else is signed in. */
+const named = z.object({ code: z.string(), email: z.string(), isNew: z.boolean() })
+export type NamedByProvider = z.output<typeof named>
 
 /** Why a form is shown again. */
 const refusal = z.object({
@@ -38,10 +44,12 @@ const kinds = {
     begunAt: z.number(),
     sealedAt: z.number(),
     ticket: ticket.optional(),
+    named: named.optional(),
     refusal: refusal.optional(),
   }),
 }
 type Kinds = typeof kinds
+export type Resume = z.output<Kinds['resume']>
 
 /**
  * Makes and opens the sealed fields of our pages. Each kind has a context of its own, with the browser that it was made for, so a

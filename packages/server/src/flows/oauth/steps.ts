@@ -1,4 +1,4 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
@@ -13,7 +13,7 @@ import { openRequest } from '../../resources/grants/requests.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
-import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
+import { type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
@@ -24,6 +24,7 @@ import { type FirstFactorTicket, ticketLifeMs } from './sealed-fields.ts'
 export interface Journey {
   request: AuthorizationRequest
   /** The secrets of its cookies. */
+  browser: string
   secret: string | undefined
   device: string | undefined
 }
@@ -66,7 +67,8 @@ export async function signInByPassword(
   }
 }
 
-function ticketOf(
+/** The ticket for the second step. */
+export function ticketOf(
   { user, method, firstProvenAt }: { user: PooledUser; method: string; firstProvenAt: number },
   isKept: boolean,
 ): FirstFactorTicket {
@@ -76,7 +78,7 @@ function ticketOf(
     userId,
     email,
     version,
-    method: method as FirstFactorTicket['method'],
+    method,
     firstProvenAt,
     isKept,
   }
@@ -93,20 +95,15 @@ export async function signInBySecondFactor(
   actor: Actor,
 ): Promise<SignInOutcome> {
   const { app } = journey.request
-  const { email, method, isKept } = ticket
-  if (deps.clock() - ticket.firstProvenAt > ticketLifeMs) throw new ApiError('invalid_token')
+  const { email, isKept } = ticket
   const user = await findUserInPools(deps, email, poolSet(app))
-  if (user?.id !== ticket.userId || user.min_token_version > ticket.version) throw new ApiError('invalid_token')
+  if (!user || !isGoodFor(deps, ticket, user)) throw new ApiError('invalid_token')
   const prove = async (counted: CountedAttempt) => {
     const proof = await passSecondFactor(deps, firstFactorOf(ticket, user), code, actor)
     return { signedIn: await complete(deps, journey, { proof, user, counted, isKept, ticket }, actor) }
   }
-  if (method === 'password') {
-    const attempt = passwordAttempt(deps, { email, password: '', device_token: journey.device }, app)
-    return withAttempt(deps, attempt, actor, async (_, counted) => prove(counted))
-  }
-  const target = { email, user, app }
-  return withAttempt(deps, { target, way: () => byToken(deps, email, method) }, actor, async (_, counted) => prove(counted))
+  const attempt = passwordAttempt(deps, { email, password: '', device_token: journey.device }, app)
+  return withAttempt(deps, attempt, actor, async (_, counted) => prove(counted))
 }
 
 interface Completed {
@@ -134,7 +131,14 @@ async function complete(
   return { ...entered, isKept }
 }
 
-async function spendTicket(deps: Parameters<typeof signInBrowser>[0], ticket: FirstFactorTicket): Promise<void> {
+/** Whether the ticket of a first factor still holds for a user, as the user is now. */
+export function isGoodFor(deps: Deps, ticket: FirstFactorTicket, user: PooledUser): boolean {
+  const isInTime = deps.clock() - ticket.firstProvenAt <= ticketLifeMs
+  return isInTime && user.id === ticket.userId && user.min_token_version <= ticket.version
+}
+
+/** Throws `invalid_token` for a ticket that was used. */
+export async function spendTicket(deps: Deps<Tx>, ticket: FirstFactorTicket): Promise<void> {
   const row = { hash: hashOpaqueToken(ticket.id), expires_at: ticket.firstProvenAt + ticketLifeMs }
   if (!(await SpentField.spend(deps.db, row))) throw new ApiError('invalid_token')
 }

@@ -3,7 +3,7 @@ import { type Html, html, type PageView } from '../../lib/html.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
 import type { AuthorizationRequest, RequestFault } from './authorization-request.ts'
 import type { Authorized, Person } from './authorize.ts'
-import type { FirstFactorTicket, SaidRefusal } from './sealed-fields.ts'
+import type { FirstFactorTicket, NamedByProvider, SaidRefusal } from './sealed-fields.ts'
 
 const action = '/oauth/authorize'
 
@@ -14,6 +14,9 @@ export interface Shown {
   carried: Readonly<Record<string, string>>
   said: SaidRefusal | undefined
   ticket: FirstFactorTicket | undefined
+  named: NamedByProvider | undefined
+  /** The codes of the providers that the app can be entered by. */
+  providers: readonly string[]
 }
 
 type Step = Extract<Authorized, { step: unknown }>['step']
@@ -24,6 +27,7 @@ export function stepView(step: Step, person: Person | undefined, view: Shown): P
 }
 
 function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  if (view.named) return namedView(view.named, person, view)
   if ('refuse' in step) return refusedView(step.refuse, person, view)
   switch (step.ask) {
     case 'sign_in':
@@ -36,19 +40,70 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageV
   }
 }
 
-function signInView(person: Person | undefined, { request, carried, said }: Shown): Pick<PageView, 'title' | 'body'> {
+function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const { request, carried, said } = view
   const refusal = refusalOf(said)
   const email = said?.email || person?.user.email || request.loginHint || ''
   return {
     title: 'Sign in',
-    body: stepForm(
+    body: html`${stepForm(
       { action, hidden: { ...carried, step: 'sign_in' }, button: 'Sign in' },
-      alert(generalFaultOf(refusal, request)),
+      alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
       field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
       checkbox('keep', 'Keep me signed in'),
-    ),
+    )}${providerLinks(view)}`,
   }
+}
+
+/** Links and no forms: a form may not lead on to a provider that is reached by http. */
+function providerLinks({ request, providers }: Shown): Html | undefined {
+  if (providers.length === 0) return undefined
+  const links = providers.map((code) => {
+    const query = new URLSearchParams(request.query)
+    query.set('provider', code)
+    return html`<p><a class="button quiet" href="${`${action}?${query}`}">Continue with ${providerName(code)}</a></p>\n`
+  })
+  return html`<p class="or">or</p>\n${links}`
+}
+
+/** A provider has no name of its own. */
+function providerName(code: string): string {
+  return code
+    .split(/[-_.]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ')
+}
+
+function faultOfProvider(said: SaidRefusal | undefined): string | undefined {
+  switch (said?.code) {
+    case 'provider_access_denied':
+      return 'The provider did not sign you in.'
+    case 'provider_temporarily_unavailable':
+      return 'The provider cannot be reached at the moment. Sign in another way, or try again later.'
+    case 'provider_server_error':
+      return 'The provider gave an answer that cannot be used. Sign in another way.'
+    default:
+      return undefined
+  }
+}
+
+/** A provider has named somebody: an account that is not there yet, or not the one that is signed in. */
+function namedView({ email, isNew }: NamedByProvider, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const app = nameOf(view.request.app)
+  const now = person && html`<p>You are signed in as ${shown(person.user.email)}. That ends in this browser.</p>\n`
+  const agree = (button: string) => stepForm({ action, hidden: { ...view.carried, step: 'agree' }, button })
+  const instead = stepForm({ action, hidden: { ...view.carried, step: 'restart' }, button: 'Sign in another way', isQuiet: true })
+  return isNew
+    ? {
+        title: 'Create your account',
+        body: html`<p>There is no account for ${shown(email)} at ${shown(app)} yet.</p>
+${now}${agree('Create your account')}${instead}`,
+      }
+    : {
+        title: `Continue as ${email}`,
+        body: html`${now}${agree('Continue')}${instead}`,
+      }
 }
 
 function secondFactorView({ request, carried, said, ticket }: Shown): Pick<PageView, 'title' | 'body'> {
@@ -135,7 +190,7 @@ ${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_
 }
 
 function refusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
-  if (!said || said.code === 'access_requested') return undefined
+  if (!said || !(said.code in errorCodes)) return undefined
   const code = said.code as ErrorCode
   const faults = {
     ...said.faults,
@@ -149,6 +204,17 @@ function generalFaultOf(refusal: FormRefusal | undefined, { app }: Authorization
   switch (refusal?.code) {
     case 'invalid_credentials':
       return 'The e-mail address or the password is wrong.'
+    case 'link_required':
+      return `There is already an account with this e-mail address. Sign in to it with its password.`
+    case 'not_found':
+    case 'sso_provider_disabled':
+    case 'auth_method_not_allowed':
+      return 'This way to sign in is not open here. Choose another one.'
+    case 'sso_email_missing':
+      return 'The provider did not tell your e-mail address. Sign in another way.'
+    case 'sign_up_closed':
+      return `${nameOf(app)} takes no new accounts.`
+    case 'invalid_sso_code':
     case 'invalid_token':
       return 'That took too long. Sign in again.'
     case 'invalid_two_factor_code':
@@ -189,6 +255,13 @@ export function faultView({ fault, app }: { fault: RequestFault; app: { name: st
     place: app && nameOf(app),
     body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>`,
   }
+}
+
+/** For a browser that did not begin what it brings to an end. */
+export const elsewhereView: PageView = {
+  status: 400,
+  title: 'Go back to where you began',
+  body: html`<p>This sign-in began in another browser. Go on there, or start again from the app.</p>`,
 }
 
 /** For a form that was open for too long, or that this browser did not get. */

@@ -13,9 +13,9 @@ import { assertAppActive, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
 import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
-import { assertRedirectUrl } from './begin-at-provider.ts'
-import { codeLifeMs, openFor, type PkceState, type SsoProfile, sealFor } from './exchange.ts'
+import { codeLifeMs, openFor, type PkceState, type SsoProfile, sealFor } from '../sign-in/provider-answer.ts'
 import type { CallbackInput } from './schema.ts'
+import { assertRedirectUrl } from './start.ts'
 
 /**
  * The RFC 6749 error codes that a client may get, and their text. The provider's text is never used, since anybody could have
@@ -41,21 +41,24 @@ export async function answerCallback(deps: Deps<Pool>, code: string, input: Call
   const app = await getApp(deps, login.app_id)
   assertAppActive(app)
   assertServesApp(provider, app)
-  assertRedirectUrl(app, login.redirect_url)
+  // Our own page is no redirect URL of an app. It takes the answer only in the browser that began.
+  const isOfPage = login.browser_hash !== null
+  if (!isOfPage) assertRedirectUrl(app, login.redirect_url)
+  const back = (answer: Record<string, string>) => backTo(login, answer, isOfPage ? input.state : login.client_state)
 
   const callbackUrl = callbackUrlWith(deps, provider, input)
   const client = openIdClientOf(deps, provider)
   const openIdClients = await deps.openIdClients()
   try {
     const claims = await openIdClients.redeem(client, callbackUrl, { ...challenge, state: input.state })
-    return backTo(login, { code: await issueCode(deps, login, profileOf(claims)) })
+    return back({ code: await issueCode(deps, login, profileOf(claims)) })
   } catch (fault) {
     if (!(fault instanceof OpenIdFault)) throw fault
     const error = outcomeOf(fault)
     deps.logger.warn({ provider: code, error, reason: fault.message }, 'third-party login failed')
     const details = { provider: code, error }
     await recordEvent(deps, { event: 'login.failed', actor, reason: `provider_${fault.kind}`, appId: app.id, details })
-    return backTo(login, { error, error_description: outcomes[error] })
+    return back({ error, error_description: outcomes[error] })
   }
 }
 
@@ -112,7 +115,7 @@ function outcomeOf({ kind, word }: OpenIdFault): Outcome {
 }
 
 /** The client's redirect URL, as it was given, with the answer in its query. */
-function backTo({ redirect_url: url, client_state: state }: SsoLoginRow, answer: Record<string, string>): string {
+function backTo({ redirect_url: url }: SsoLoginRow, answer: Record<string, string>, state: string): string {
   const ascii = /^[\x21-\x7e]*$/.test(url) ? url : new URL(url).href
   const query = new URLSearchParams({ ...answer, state })
   return `${ascii}${ascii.includes('?') ? '&' : '?'}${query}`

@@ -13,18 +13,18 @@ import { presentIdentity } from '../../resources/identities/present.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { lockSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { recording, recordingLoginFailure } from '../sign-in/attempt.ts'
+import { enter } from '../sign-in/enter.ts'
+import { matchUser } from '../sign-in/find-matched-user.ts'
+import { logInMatchedUser, type ProviderLogin } from '../sign-in/log-in-matched-user.ts'
 import {
   type Exchange,
   getAnsweredLogin,
-  getProviderOf,
   invalidCode,
   keepProviderOf,
   lockSubject,
   spendCode,
-} from './exchange.ts'
-import { findMatchedUser } from './find-matched-user.ts'
-import { logInMatchedUser } from './log-in-matched-user.ts'
-import { registerNewUser } from './register-new-user.ts'
+} from '../sign-in/provider-answer.ts'
+import { registerNewUser } from '../sign-in/register-new-user.ts'
 import type { ExchangeInput } from './schema.ts'
 
 /**
@@ -42,21 +42,47 @@ export async function exchangeCode(
   const { login, profile } = await getAnsweredLogin(deps, input.code, input.code_verifier)
   const app = await App.findById(deps.db, login.app_id)
   if (!app) throw invalidCode()
-  const exchange: Exchange = { login, profile, app, twoFactorCode: input.two_factor_code }
+  const exchange: Exchange = { login, profile, app }
   if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })
-  return exchangeAnswer(deps, exchange, { caller: undefined, origin })
+  return exchangeAnswer(deps, exchange, input.two_factor_code, { caller: undefined, origin })
 }
 
 /** Login and registration return undefined if, under their locks, they find that the other one applies. Then this starts over. */
-async function exchangeAnswer(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer> {
+async function exchangeAnswer(
+  deps: Deps<Pool>,
+  exchange: Exchange,
+  twoFactorCode: string | undefined,
+  actor: Actor,
+): Promise<TokenAnswer> {
+  const { app } = exchange
+  const matched = await matchUser(deps, exchange, actor)
+  const finish: ProviderLogin<TokenAnswer>['finish'] = (deps, shown) => enter(deps, { app, overrides: {}, ...shown }, actor)
+  const tokens = matched
+    ? await logInMatchedUser(deps, exchange, matched, { twoFactorCode, finish }, actor)
+    : await registerAndEnter(deps, exchange, actor)
+  return tokens ?? exchangeAnswer(deps, exchange, twoFactorCode, actor)
+}
+
+/**
+ * If the app does not grant on sign-up, the user exists afterwards, but the answer is `app_access_denied` until an admin adds a
+ * grant. If the app asks for a verified address and the provider is not trusted for it, the answer is `email_unverified`.
+ */
+async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
   const { app, profile } = exchange
-  const target = { email: profile.email ?? '', user: undefined, app }
-  const matched = await recordingLoginFailure(deps, target, actor, async () => {
-    assertAppActive(app)
-    return findMatchedUser(deps, exchange, await getProviderOf(deps, exchange))
+  const registered = await registerNewUser(
+    deps,
+    exchange,
+    async (deps, { user, access, entry }) => ({
+      ...{ user, access },
+      tokens: entry && (await enter(deps, { ...entry, counted: undefined }, actor)),
+    }),
+    actor,
+  )
+  if (!registered || registered.tokens) return registered?.tokens
+  return recordingLoginFailure(deps, { email: profile.email ?? '', app, user: registered.user }, actor, async () => {
+    if (registered.access === 'unverified') throw new ApiError('email_unverified')
+    throw new ApiError('app_access_denied', { detail: 'The user is registered but has no active grant for this app' })
   })
-  const tokens = matched ? await logInMatchedUser(deps, exchange, matched, actor) : await registerNewUser(deps, exchange, actor)
-  return tokens ?? exchangeAnswer(deps, exchange, actor)
 }
 
 /**

@@ -2,9 +2,9 @@ import { ok, type Route, route } from '../../http/route.ts'
 import type { Reply } from '../../http/speak/json.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback } from './answer-callback.ts'
-import { startLink, startSso } from './begin-at-provider.ts'
 import { exchangeCode } from './exchange-code.ts'
 import { callbackQuery, exchangeBody, linkAnswer, linkBody, ssoParams, startQuery, tokensOrIdentity } from './schema.ts'
+import { startLink, startSso } from './start.ts'
 
 const tag = 'Third-party login'
 

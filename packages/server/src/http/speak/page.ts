@@ -42,7 +42,8 @@ button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 2px
 fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
 legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
 form + form, form + p, p + form { margin-top: 1rem; }
-button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
+.or { margin: 1rem 0; color: var(--quiet); text-align: center; }
+button.quiet, .button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
 button:hover, .button:hover { text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `

@@ -33,9 +33,18 @@ export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoP
   return provider && enabled(provider)
 }
 
+/** The codes of the providers that users may log in to the app with. */
+export async function listProvidersOf(deps: Deps, app: Pick<App, 'code'>): Promise<string[]> {
+  return (await SsoProvider.listEnabled(deps.db)).filter((provider) => serves(provider, app)).map(({ code }) => code)
+}
+
+function serves({ app_codes: codes }: SsoProvider, app: Pick<App, 'code'>): boolean {
+  return codes.includes('*') || codes.includes(app.code)
+}
+
 /** Throws `auth_method_not_allowed` if the provider does not serve the app. */
-export function assertServesApp({ app_codes }: SsoProvider, app: Pick<App, 'code'>): void {
-  if (!app_codes.includes('*') && !app_codes.includes(app.code))
+export function assertServesApp(provider: SsoProvider, app: Pick<App, 'code'>): void {
+  if (!serves(provider, app))
     throw new ApiError('auth_method_not_allowed', { detail: 'This provider is not set up for this app' })
 }
 

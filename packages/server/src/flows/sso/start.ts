@@ -2,24 +2,18 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
-import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
-import { OpenIdFault } from '../../lib/open-id-fault.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
-import { SsoLogin } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
 import { assertAppActive, getActiveApp, getApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { takeByAddress } from '../../resources/rate-limits/take-by-address.ts'
-import { assertServesApp, getEnabledProvider, openIdClientOf } from '../../resources/sso-providers/get-provider.ts'
-import { callbackUrlOf } from '../../resources/sso-providers/present.ts'
+import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
+import { beginAtProvider } from '../sign-in/begin-at-provider.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
-import { answerWithinMs, newPkceState, sealFor } from './exchange.ts'
 import type { ClientInput, LinkInput, StartInput } from './schema.ts'
-
-const retryAfterSeconds = 10
 
 /** The query parameters that an answer adds. If one is already there, a client could read the wrong one. */
 const answerMembers = ['code', 'state', 'error', 'error_description']
@@ -31,45 +25,6 @@ export function assertMayBegin(
 ): void {
   assertServesApp(provider, app)
   assertRedirectUrl(app, redirectUrl)
-}
-
-/**
- * Stores a pending login, or with a session id a pending link. Returns where the browser goes. Throws `unavailable` while the
- * provider cannot be reached.
- */
-export async function beginAtProvider(
-  deps: Deps<Pool>,
-  { provider, app, sessionId }: { provider: SsoProvider; app: Pick<App, 'id'>; sessionId: string | null },
-  input: ClientInput,
-): Promise<string> {
-  const state = newOpaqueToken(TOKEN_PREFIXES.ssoState)
-  const challenge = newPkceState()
-  const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes }
-  const openIdClients = await deps.openIdClients()
-  const url = await openIdClients
-    .authorizationUrl(openIdClientOf(deps, provider), { state, ...challenge }, target)
-    .catch((fault: unknown) => {
-      if (!(fault instanceof OpenIdFault)) throw fault
-      deps.logger.warn({ provider: provider.code, reason: fault.message }, 'provider cannot be reached')
-      const detail = 'The provider cannot be reached'
-      throw new ApiError('unavailable', { detail, retryAfter: retryAfterSeconds, cause: fault })
-    })
-  const now = deps.clock()
-  const stateHash = hashOpaqueToken(state)
-  await SsoLogin.insert(deps.db, {
-    state_hash: stateHash,
-    provider_id: provider.id,
-    app_id: app.id,
-    session_id: sessionId,
-    issuer: provider.issuer,
-    redirect_url: input.redirect_url,
-    client_state: input.state,
-    code_challenge: input.code_challenge,
-    challenge_box: sealFor(deps, stateHash, challenge),
-    created_at: now,
-    expires_at: now + answerWithinMs,
-  })
-  return url
 }
 
 /** Throws `validation_failed` for a URL that the app does not allow, or that already has a query parameter of an answer. */
@@ -94,7 +49,7 @@ export async function startSso(deps: Deps<Pool>, code: string, input: StartInput
   assertMayBegin({ provider, app }, input)
   // Each call leaves a row for ten minutes.
   await takeByAddress(deps, 'sso-start', origin.ip)
-  return beginAtProvider(deps, { provider, app, sessionId: null }, input)
+  return beginAtProvider(deps, { provider, app }, input)
 }
 
 /**

@@ -1,15 +1,18 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
 import { domainOf } from '../../lib/email.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
+import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { findLinkedUser } from '../../resources/identities/identities.ts'
 import { isGooglePreset } from '../../resources/sso-providers/change-provider.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { BASE_ROLE, listGlobalRoles } from '../../resources/users/global-roles.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import type { Exchange, SsoProfile } from './exchange.ts'
+import { recordingLoginFailure } from './attempt.ts'
+import { type Exchange, getProviderOf, type SsoProfile } from './provider-answer.ts'
 
 /** A user of the app's pools, and how the provider's answer matched that user. */
 export interface MatchedUser {
@@ -40,6 +43,15 @@ export async function findMatchedUser(
   if (!isTrustedAddress(provider, profile) || (await hasFurtherRoles(deps, holder)))
     throw new ApiError('link_required', { detail: 'Log in another way, then link this provider to your account' })
   return { user: holder, isLinked: false, provider: provider.code }
+}
+
+/** The same, for a login that begins: the app is active, and the provider serves it. Audits a refusal. */
+export async function matchUser(deps: Deps, exchange: Exchange, actor: Actor): Promise<MatchedUser | undefined> {
+  const { app, profile } = exchange
+  return recordingLoginFailure(deps, { email: profile.email ?? '', user: undefined, app }, actor, async () => {
+    assertAppActive(app)
+    return findMatchedUser(deps, exchange, await getProviderOf(deps, exchange))
+  })
 }
 
 /** Linking by e-mail hands over the account, so it is never done for a user with more than the base role. */

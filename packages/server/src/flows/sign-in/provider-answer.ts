@@ -35,10 +35,9 @@ export interface AnsweredLogin {
   profile: SsoProfile
 }
 
-/** An answered login whose client asks for the tokens. */
+/** An answered login that is about to be used, and what it is for. */
 export interface Exchange extends AnsweredLogin {
   app: App
-  twoFactorCode: string | undefined
 }
 
 /**
@@ -47,8 +46,21 @@ export interface Exchange extends AnsweredLogin {
  */
 export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: string): Promise<AnsweredLogin> {
   const found = await SsoLogin.findByCode(deps.db, hashOpaqueToken(code), deps.clock())
-  if (!found || !isVerifierOf(codeVerifier, found.code_challenge)) throw invalidCode()
-  const { claims_box, ...login } = found
+  if (!found || found.browser_hash !== null || !isVerifierOf(codeVerifier, found.code_challenge)) throw invalidCode()
+  return opened(deps, found)
+}
+
+/**
+ * The login that a code stands for, in the browser that began it on our own page, for the app that it began for. Throws
+ * `invalid_sso_code`.
+ */
+export async function getAnsweredInBrowser(deps: Deps, code: string, browserHash: string, app: App): Promise<AnsweredLogin> {
+  const found = await SsoLogin.findByCode(deps.db, hashOpaqueToken(code), deps.clock())
+  if (!found || found.browser_hash !== browserHash || found.app_id !== app.id) throw invalidCode()
+  return opened(deps, found)
+}
+
+function opened(deps: Deps, { claims_box, ...login }: KeptProof<SsoLoginRow & { claims_box: string }>): AnsweredLogin {
   return { login, profile: openFor(deps, login.state_hash, claims_box) }
 }
 

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { SsoLogin } from '../../models/sso-login.ts'
+import { takeByAddress } from '../../resources/rate-limits/take-by-address.ts'
+import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
+import { beginAtProvider } from '../sign-in/begin-at-provider.ts'
+import { signInBrowser } from '../sign-in/enter.ts'
+import { type MatchedUser, matchUser } from '../sign-in/find-matched-user.ts'
+import { logInMatchedUser, type ProviderLogin } from '../sign-in/log-in-matched-user.ts'
+import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
+import { type Exchange, getAnsweredInBrowser } from '../sign-in/provider-answer.ts'
+import { registerNewUser } from '../sign-in/register-new-user.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import { type FirstFactorTicket, type NamedByProvider, sealField } from './sealed-fields.ts'
+import { isGoodFor, type Journey, type SignedInBrowser, type SignInOutcome, spendTicket, ticketOf } from './steps.ts'
+
+export const returnPath = '/oauth/return'
+
+/**
+ * Begins to sign in at a provider. Returns where the browser goes; only this browser can come back. Throws `not_found`,
+ * `sso_provider_disabled`, `auth_method_not_allowed`, `rate_limited` and `unavailable`.
+ */
+export async function goToProvider(
+  deps: Deps<Pool>,
+  { request, browser }: { request: AuthorizationRequest; browser: string },
+  code: string,
+  { origin }: Actor,
+): Promise<string> {
+  const { app, query, begunAt } = request
+  const provider = await getEnabledProvider(deps, code)
+  assertServesApp(provider, app)
+  // Each call leaves a row for ten minutes.
+  await takeByAddress(deps, 'sso-start', origin.ip)
+  const requestField = sealField(deps, 'request', browser, { query, begunAt, sealedAt: deps.clock() })
+  const page = { browserHash: hashOpaqueToken(browser), requestField }
+  const prompt = request.prompt === 'login' || request.maxAgeSeconds !== undefined ? ('login' as const) : undefined
+  return beginAtProvider(
+    deps,
+    { provider, app, page, prompt },
+    {
+      redirect_url: `${deps.config.publicUrl}${returnPath}`,
+      // The page finds its row by the state of the provider. Nobody has the verifier, so the API takes no code of a page.
+      state: '',
+      code_challenge: randomBytes(32).toString('base64url'),
+    },
+  )
+}
+
+/** A sign-in that this service began on a page and that the provider has answered. */
+export async function findPendingAtProvider(deps: Deps, state: string) {
+  return SsoLogin.findOfPage(deps.db, hashOpaqueToken(state), deps.clock())
+}
+
+interface AnsweredSignIn {
+  /** The code that stands for the provider's answer. */
+  code: string
+  /** Whether the person has agreed, on a page, to an account or to sign in instead of somebody else. */
+  isAgreed: boolean
+  /** With a ticket, the second factor. */
+  second?: { ticket: FirstFactorTicket; code: string }
+}
+
+/**
+ * Signs in with the answer of a provider. A failed attempt leaves it unspent, as does the first factor of a user who has a second
+ * one: until that has passed nothing is linked, verified or claimed. Throws what an exchange of the API throws before the gate.
+ */
+export async function signInByProvider(
+  deps: Deps<Pool>,
+  journey: Journey,
+  answered: AnsweredSignIn,
+  actor: Actor,
+): Promise<SignInOutcome | { named: NamedByProvider }> {
+  const { app } = journey.request
+  const { code, isAgreed } = answered
+  const exchange = { ...(await getAnsweredInBrowser(deps, code, hashOpaqueToken(journey.browser), app)), app }
+  const matched = await matchUser(deps, exchange, actor)
+  const before = await findBrowserSession(deps, journey.secret)
+  const isOther = before !== undefined && before.user_id !== matched?.user.id
+  if (!isAgreed && (!matched || isOther)) {
+    const email = matched?.user.email ?? exchange.profile.email
+    if (email === null) throw new ApiError('sso_email_missing')
+    return { named: { code, email, isNew: !matched } }
+  }
+  const finish: ProviderLogin<SignedInBrowser>['finish'] = async (deps, shown) => {
+    if (answered.second) await spendTicket(deps, answered.second.ticket)
+    return { ...(await signInBrowser(deps, { ...shown, before, isKept: false }, actor)), isKept: false }
+  }
+  const outcome = matched
+    ? await signInMatched(deps, exchange, { matched, answered, finish }, actor)
+    : await registerNewUser(
+        deps,
+        exchange,
+        (deps, { proof, user }) => finish(deps, { proof, user, counted: undefined }),
+        actor,
+      ).then((signedIn) => signedIn && { signedIn })
+  return outcome ?? signInByProvider(deps, journey, answered, actor)
+}
+
+async function signInMatched(
+  deps: Deps<Pool>,
+  exchange: Exchange,
+  {
+    matched,
+    answered: { code, second },
+    finish,
+  }: { matched: MatchedUser; answered: AnsweredSignIn; finish: ProviderLogin<SignedInBrowser>['finish'] },
+  actor: Actor,
+): Promise<SignInOutcome | undefined> {
+  const { user, provider } = matched
+  if (second && !isGoodFor(deps, second.ticket, user)) throw new ApiError('invalid_token')
+  const halfOf = second && ((user: PooledUser) => firstFactorOf(second.ticket, user))
+  try {
+    const signedIn = await logInMatchedUser(deps, exchange, matched, { twoFactorCode: second?.code, halfOf, finish }, actor)
+    return signedIn && { signedIn }
+  } catch (error) {
+    if (second || !(error instanceof ApiError) || error.code !== 'two_factor_required') throw error
+    return { ticket: { ...ticketOf(firstFactor(deps, user, provider), false), providerCode: code } }
+  }
+}

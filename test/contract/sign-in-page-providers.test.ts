@@ -1,0 +1,176 @@
+// Third-party providers on the sign-in page, as a browser without scripts sees them (docs/sign-users-in.md).
+import { beforeAll, describe, expect, test } from 'vitest'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'
+import { countRows, markVerified } from '../support/rows.ts'
+import { buildUser, claimsOf, type Json, someEmail } from '../support/service.ts'
+import { type AskedFor, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+const provider = fixture(() => startProvider([callbackOf('acme'), callbackOf('down')], onFileEnd))
+const service = serviceFixture()
+const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
+const forum = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://forum.example/cb'] })
+beforeAll(async () => {
+  await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
+  await buildSsoProvider(service, 'only-forum', { issuer: provider.issuer, app_codes: [forum.code] })
+  await buildSsoProvider(service, 'off', { issuer: provider.issuer, enabled: false })
+})
+
+const account = (email: string, more: Json = {}) => provider.addAccount({ email, email_verified: true, ...more })
+const pathOf = ({ pathname, search }: URL) => `${pathname}${search}`
+
+/** Goes to the provider, and returns the path at which the provider's answer reaches our page. */
+async function answerFor(visitor: Visitor, asked: AskedFor, subject: string): Promise<string> {
+  const { app: away } = await visitor.get(`${asked.path}&provider=acme`)
+  if (!away?.href.startsWith(provider.issuer)) throw new Error(`did not go to the provider: ${away}`)
+  const callback = await visitor.get(pathOf(await provider.logIn(away.href, subject)))
+  if (!callback.app) throw new Error(`no return: ${callback.html}`)
+  return pathOf(callback.app)
+}
+
+const comeBack = async (visitor: Visitor, asked: AskedFor, subject: string) => visitor.get(await answerFor(visitor, asked, subject))
+
+describe('a provider', () => {
+  test('has a link on the page of each app that it serves, unless it is disabled', async () => {
+    const page = await visit(service).get(askFor(shop).path)
+    expect([...page.html.matchAll(/Continue with ([\w ]+)/g)].map(([, name]) => name)).toEqual(['Acme'])
+    const other = await visit(service).get(askFor(forum).path)
+    expect([...other.html.matchAll(/Continue with ([\w ]+)/g)].map(([, name]) => name)).toEqual(['Acme', 'Only Forum'])
+  })
+
+  test('signs in a user who is linked with it, without a page', async () => {
+    const { user } = await buildUser(service, shop)
+    const subject = account(user.email)
+    await comeBack(visit(service), askFor(shop), subject)
+    const visitor = visit(service)
+    const asked = askFor(shop)
+    const arrival = await comeBack(visitor, asked, subject)
+    const { body } = await exchange(service, shop, { ...asked }, arrival.app)
+    expect(body.user?.id).toBe(user.id)
+    expect(claimsOf(body.access_token)).toMatchObject({ amr: [] })
+  })
+
+  test('makes an account only after a button of the page was pressed', async () => {
+    const email = someEmail()
+    const visitor = visit(service)
+    const asked = askFor(shop)
+    const page = await comeBack(visitor, asked, account(email, { given_name: 'Ada' }))
+    expect(page.title).toBe('Create your account')
+    expect(await countRows(service, 'users', { email })).toBe(0)
+    const arrival = await visitor.send(page, 'Create your account')
+    const { body } = await exchange(service, shop, asked, arrival.app)
+    expect(body.user).toMatchObject({ email, first_name: 'Ada', email_verified: true })
+  })
+
+  test('replaces somebody else who is signed in only after a button of the page was pressed', async () => {
+    const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
+    const visitor = visit(service)
+    await signInOnPage(visitor, askFor(shop), ada.user.email)
+    const session = visitor.cookies.get('gatehouse_session')
+    const asked = askFor(shop, { prompt: 'login' })
+    const page = await comeBack(visitor, asked, account(bob.user.email))
+    expect(page.title).toBe(`Continue as ${bob.user.email}`)
+    expect(visitor.cookies.get('gatehouse_session')).toBe(session)
+    const arrival = await visitor.send(page, 'Continue')
+    expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(bob.user.id)
+  })
+
+  test('that refuses leads back to the page, which says so and asks again', async () => {
+    const visitor = visit(service)
+    const { app: away } = await visitor.get(`${askFor(shop).path}&provider=acme`)
+    const state = away?.searchParams.get('state')
+    const callback = await visitor.get(`/api/v1/auth/sso/acme/callback?error=access_denied&state=${state}&iss=${provider.issuer}`)
+    const page = await visitor.get(pathOf(callback.app!))
+    expect(page.title).toBe('Sign in')
+    expect(page.html).toContain('The provider did not sign you in.')
+  })
+
+  test('that is unknown, disabled or of another app leads to the page', async () => {
+    for (const code of ['unknown', 'off', 'only-forum']) {
+      const page = await visit(service).get(`${askFor(shop).path}&provider=${code}`)
+      expect(page.title).toBe('Sign in')
+      expect(page.html).toContain('This way to sign in is not open here')
+    }
+  })
+
+  test('is asked to sign the person in again where the app demands it', async () => {
+    const { app: away } = await visit(service).get(askFor(shop, { prompt: 'login', provider: 'acme' }).path)
+    expect(away?.searchParams.get('prompt')).toBe('login')
+  })
+})
+
+describe('the return from a provider', () => {
+  test('in another browser opens nothing, and leaves the answer to the one that began', async () => {
+    const { user } = await buildUser(service, shop)
+    const victim = visit(service)
+    const asked = askFor(shop)
+    const path = await answerFor(victim, asked, account(user.email))
+    for (const other of [visit(service), await signedIn()]) {
+      const before = other.cookies.get('gatehouse_session')
+      const page = await other.get(path)
+      expect([page.status, page.title]).toEqual([400, 'Go back to where you began'])
+      expect(other.cookies.get('gatehouse_session')).toBe(before)
+    }
+    expect((await victim.get(path)).app?.href).toContain('https://shop.example/callback?')
+  })
+
+  test('works once', async () => {
+    const { user } = await buildUser(service, shop)
+    const visitor = visit(service)
+    const path = await answerFor(visitor, askFor(shop), account(user.email))
+    await visitor.get(path)
+    visitor.cookies.delete('gatehouse_session')
+    const again = await visitor.get(path)
+    expect(again.title).toBe('Sign in')
+    expect(visitor.cookies.has('gatehouse_session')).toBe(false)
+  })
+
+  test('gives a code that the API takes from nobody', async () => {
+    const { user } = await buildUser(service, shop)
+    const visitor = visit(service)
+    const path = await answerFor(visitor, askFor(shop), account(user.email))
+    const code = new URL(path, service.url).searchParams.get('code') ?? ''
+    const reply = await exchangeAtApi(service, { code, verifier: visitor.cookies.get('gatehouse_browser') ?? '' })
+    expect([reply.status, reply.body.code]).toEqual([400, 'invalid_sso_code'])
+  })
+
+  test('keeps the callback of the API free of cookies', async () => {
+    const visitor = visit(service)
+    const { app: away } = await visitor.get(`${askFor(shop).path}&provider=acme`)
+    const { pathname, search } = await provider.logIn(away!.href, account(someEmail()))
+    const reply = await fetch(`${service.url}${pathname}${search}`, { redirect: 'manual' })
+    expect(new URL(reply.headers.get('location') ?? '').pathname).toBe('/oauth/return')
+    expect(reply.headers.getSetCookie()).toEqual([])
+  })
+})
+
+describe('a second factor after a provider', () => {
+  test('comes before anything is linked, verified or handed out', async () => {
+    const { user, access_token } = await buildUser(service, shop)
+    await markVerified(service, user.id)
+    const authenticator = await enableTwoFactor(service, access_token)
+    const visitor = visit(service)
+    const asked = askFor(shop)
+    const page = await comeBack(visitor, asked, account(user.email))
+    expect(page.title).toBe('Enter your code')
+    expect(visitor.cookies.has('gatehouse_session')).toBe(false)
+    const identities = () => countRows(service, 'user_identities', { user_id: user.id })
+    expect(await identities()).toBe(0)
+    const wrong = await visitor.send(page, 'Continue', { two_factor_code: '000000' })
+    expect(wrong.title).toBe('Enter your code')
+    expect(await identities()).toBe(0)
+    const arrival = await visitor.send(wrong, 'Continue', { two_factor_code: authenticator.code() })
+    expect(await identities()).toBe(1)
+    const { body } = await exchange(service, shop, asked, arrival.app)
+    expect(claimsOf(body.access_token)).toMatchObject({ amr: ['otp', 'mfa'] })
+  })
+})
+
+async function signedIn(): Promise<Visitor> {
+  const { user } = await buildUser(service, shop)
+  const visitor = visit(service)
+  await signInOnPage(visitor, askFor(shop), user.email)
+  return visitor
+}
