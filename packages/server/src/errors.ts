@@ -37,6 +37,7 @@ export const errorCodes = {
     body: { requires_2fa: true },
   },
   invalid_two_factor_code: { status: 401, title: 'The two-factor code is wrong or was used before' },
+  invalid_mail_code: { status: 401, title: 'The code from the mail is not valid' },
   invalid_refresh_token: { status: 401, title: 'The refresh token is not valid' },
   refresh_token_reused: { status: 401, title: 'The refresh token was used before; its session has ended' },
   foreign_form: { status: 403, title: 'The form was not sent by a page of this service' },

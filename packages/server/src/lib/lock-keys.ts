@@ -3,7 +3,13 @@ import { keyedDigest } from './keyed-digest.ts'
 // The keys of the counters of failed tries. Their parts are joined by a separator that no part contains.
 
 const separator = ':'
-const kinds = { address: 'address', device: 'device', session: 'session', secondFactor: 'two-factor' } as const
+const kinds = {
+  address: 'address',
+  device: 'device',
+  session: 'session',
+  secondFactor: 'two-factor',
+  mailCode: 'mail-code',
+} as const
 type Kind = (typeof kinds)[keyof typeof kinds]
 
 const joined = (kind: Kind, ...parts: readonly string[]): string => [kind, ...parts].join(separator)
@@ -51,6 +57,11 @@ export function sessionPrefix(userId: string): string {
 /** Wrong second-factor codes are counted per user, across all doors. */
 export function secondFactorKey(userId: string): string {
   return joined(kinds.secondFactor, userId)
+}
+
+/** Wrong codes from a mail are counted per address, and separately for a device that has logged its user in before. */
+export function mailCodeKey(encryptionKey: Buffer, email: string, device: string | undefined): string {
+  return joined(kinds.mailCode, keyedDigest(encryptionKey, 'mail-code-lock', email, device ?? ''))
 }
 
 export const keysOfSecondFactors = joined(kinds.secondFactor, '')

@@ -20,9 +20,16 @@ export interface MailOrigin {
   disownLink: string
   /** The address that the account would get. */
   newEmail: string | null
+  /** For a mail that was asked for on our own page: the code to type there. */
+  code: string | undefined
 }
 
-export function verificationMail(app: NamedParty, link: string, { at, ip, disownLink }: MailOrigin): MailText {
+/** Only the browser that asked for the mail takes the code, so it is no use to anyone who asks the reader for it by phone. */
+function codeParts(code: string | undefined): string[] {
+  return code === undefined ? [] : [`Or type this code on the page where you asked for it: ${code}`]
+}
+
+export function verificationMail(app: NamedParty, link: string, { at, ip, disownLink, code }: MailOrigin): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
@@ -31,6 +38,7 @@ export function verificationMail(app: NamedParty, link: string, { at, ip, disown
         'Hello,',
         `someone, most likely you, gave this e-mail address to ${place}. Open this link to confirm that it is yours:`,
         { link, label: 'Confirm the e-mail address' },
+        ...codeParts(code),
         'It works once, for 24 hours.',
         `Time: ${minuteOf(at)}.`,
         ...(ip === null ? [] : [`Address: ${show(ip, 'not readable')}`]),
@@ -116,7 +124,7 @@ export function undoMail(app: NamedParty, link: string, { at, ip }: MailOrigin):
   })
 }
 
-export function resetMail(app: NamedParty, link: string): MailText {
+export function resetMail(app: NamedParty, link: string, { code }: Pick<MailOrigin, 'code'>): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
@@ -125,6 +133,7 @@ export function resetMail(app: NamedParty, link: string): MailText {
         'Hello,',
         `someone, most likely you, asked for a new password for ${place}. Open this link to choose one:`,
         { link, label: 'Choose a new password' },
+        ...codeParts(code),
         'It works once, for one hour. Your current password stays valid until you have chosen a new one.',
         ignore,
       ],
@@ -132,7 +141,7 @@ export function resetMail(app: NamedParty, link: string): MailText {
   })
 }
 
-export function magicLinkMail(app: NamedParty, link: string): MailText {
+export function magicLinkMail(app: NamedParty, link: string, { code }: Pick<MailOrigin, 'code'>): MailText {
   return renderMail((show) => {
     const place = show(app.name, app.code)
     return {
@@ -141,6 +150,7 @@ export function magicLinkMail(app: NamedParty, link: string): MailText {
         'Hello,',
         `open this link to sign in to ${place}:`,
         { link, label: 'Sign in' },
+        ...codeParts(code),
         'It works once, for 15 minutes. Anyone who has it can sign in as you: do not share it.',
         ignore,
       ],

@@ -8,7 +8,7 @@ const appByHash = new Statement<{ code: string }>(
 
 const spendableColumns = [
   ...(['token_hash', 'user_id', 'purpose', 'email', 'account_email', 'new_email', 'mailbox_proven_at', 'app_id'] as const),
-  ...(['redirect_url', 'created_at', 'expires_at'] as const),
+  ...(['redirect_url', 'created_at', 'expires_at', 'browser_hash', 'request_field', 'code_key_hash'] as const),
 ] as const
 
 /** The token of a mailed link, stored by its hash. */
@@ -40,6 +40,12 @@ export class MailToken extends BaseModel {
   declare created_at: number
   declare expires_at: number
   declare spent_at: number | null
+  /** Of the cookie of the browser that asked for the mail on our own page. Null for other mails. */
+  declare browser_hash: string | null
+  /** The authorization request that this browser goes on with, sealed for it. */
+  declare request_field: string | null
+  /** Of the secret that the code in the mail is made from. */
+  declare code_key_hash: string | null
 
   static async insert(db: Tx, row: Omit<MailTokenRow, 'spent_at'>): Promise<void> {
     await rowsOf(MailToken, db).insert(row)
@@ -53,6 +59,15 @@ export class MailToken extends BaseModel {
   ): Promise<SpendableToken | undefined> {
     return MailToken.#spendable(db, hash, now)
       .whereIn('purpose', [...purposes])
+      .first(...spendableColumns)
+  }
+
+  /** The token of a mail by the secret that its code is made from. */
+  static async findByCodeKey(db: Db, codeKeyHash: string, now: number): Promise<SpendableToken | undefined> {
+    return rowsOf(MailToken, db)
+      .where({ code_key_hash: codeKeyHash })
+      .whereNull('spent_at')
+      .where('expires_at', '>', now)
       .first(...spendableColumns)
   }
 

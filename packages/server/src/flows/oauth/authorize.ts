@@ -11,6 +11,7 @@ import { withAnswer } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { findAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
@@ -94,6 +95,7 @@ async function look(
       maxAgeSeconds,
       begunAt,
       hasInvite: request.invite !== undefined,
+      canJoin: false,
       hasOrganization: request.organizationId !== undefined,
       isRedirectOwned: isOwnedRedirect(redirectUri, deps.config),
     },
@@ -107,10 +109,11 @@ async function look(
   const live = await findBrowserSession(deps, secret)
   if (!live) return { person: undefined, situation }
   const user = userOf(live)
-  const [named, foreseen, organizations] = await Promise.all([
+  const [named, foreseen, organizations, canJoin] = await Promise.all([
     findUserInPools(deps, user.email, poolSet(app)),
     foreseeEntry(deps, { user, app, organizationId: request.organizationId }, actor),
     listMemberships(deps, user.id),
+    request.invite === undefined ? false : canAccept(deps, request.invite, user),
   ])
   const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
   const signedIn = {
@@ -122,7 +125,15 @@ async function look(
     // An admin works on the service itself, not for an organization.
     organizations: isAdminApp(deps, app) ? 0 : organizations.length,
   }
-  return { person: { live, user, organizations }, situation: { ...situation, signedIn } }
+  return {
+    person: { live, user, organizations },
+    situation: { ...situation, request: { ...situation.request, canJoin }, signedIn },
+  }
+}
+
+async function canAccept(deps: Deps, token: string, user: PooledUser): Promise<boolean> {
+  const invitation = await findAcceptableInvitation(deps, token, user)
+  return invitation !== undefined && (await listMemberships(deps, user.id, invitation.organization_id)).length === 0
 }
 
 /** An app that administers the service. With `*` every app may, so only `authctl` counts. */

@@ -8,6 +8,8 @@ export interface Situation {
     maxAgeSeconds: number | undefined
     begunAt: number
     hasInvite: boolean
+    /** Whether the person who is signed in can still accept the invitation. */
+    canJoin: boolean
     hasOrganization: boolean
     /** Whether the redirect URL leads to a site that nobody but its owner can answer for. */
     isRedirectOwned: boolean
@@ -36,7 +38,7 @@ export interface SignedIn {
 }
 
 export type NextStep =
-  | { ask: 'sign_in' | 'create_account' | 'continue' | 'organization' }
+  | { ask: 'sign_in' | 'create_account' | 'continue' | 'organization' | 'join' }
   /** The person is known, and may not enter. */
   | { refuse: ErrorCode | 'unknown_here' }
   | { enter: 'silently' }
@@ -66,6 +68,8 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
   if (!isNewerThan(firstProvenAt, oldest)) return { ask: 'sign_in' }
   if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }
+  // Before the gate: joining may be what opens it.
+  if (request.canJoin) return { ask: 'join' }
   if (signedIn.refusal !== undefined) return { refuse: signedIn.refusal }
   if (!request.hasOrganization && signedIn.organizations > 1) return { ask: 'organization' }
   const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs

@@ -4,11 +4,14 @@ import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies, SetCookies } from '../../lib/cookies.ts'
 import { normalizeEmail } from '../../lib/email.ts'
+import { MAX_NAME } from '../../lib/fields.ts'
 import { html, type PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { nameOf, stepForm } from '../../pages/fields.ts'
+import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
+import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
 import {
@@ -19,20 +22,14 @@ import {
   type SentParameters,
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, continueAs } from './authorize.ts'
+import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
 import { type LogoutRequest, logOutBrowser, readLogout } from './logout.ts'
+import { askForMail, emailOfPerson, getMailOfPage, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
-import {
-  type FirstFactorTicket,
-  type NamedByProvider,
-  openField,
-  type Resume,
-  requestLifeMs,
-  type SaidRefusal,
-  sealField,
-} from './sealed-fields.ts'
+import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from './sealed-fields.ts'
 import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
-import { elsewhereView, faultView, startAgainView, stepView } from './views.ts'
+import { codeElsewhereView, elsewhereView, faultView, startAgainView, stepView } from './views.ts'
 
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
@@ -86,7 +83,9 @@ export async function answerAuthorize(
     ...(carriedOn && typeof resumed === 'string' ? { resume: resumed } : {}),
   }
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
-  const view = { request, carried, said, ticket: carriedOn?.ticket, named: carriedOn?.named, providers }
+  const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
+  const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })
+  const view = { ...carriedOn, request, carried, said, providers, inviting }
   return { view: stepView(step, person, view), ...known }
 }
 
@@ -120,6 +119,21 @@ export async function answerReturn(
   }
 }
 
+/** Opens the link of a mail that was asked for on the page. Only the browser that asked goes on to the app. */
+export async function answerMailLink(deps: Deps, token: string, { browser }: Cookies): Promise<PageAnswer> {
+  assertPagesOn(deps)
+  const found = await getMailOfPage(deps, token)
+  const purpose = found.purpose as AskedMail['purpose']
+  const isHere = browser !== undefined && found.browser_hash === hashOpaqueToken(browser)
+  const carried = isHere ? openField(deps, 'request', browser, found.request_field ?? undefined) : undefined
+  if (browser === undefined || !carried) {
+    if (purpose === 'magic_link') return { view: codeElsewhereView }
+    return { location: `${linkPaths[purpose]}?token=${encodeURIComponent(token)}` }
+  }
+  const mail = { purpose, email: found.email, codeKey: '', token }
+  return { location: locationOf(deps, carried, browser, { mail }) }
+}
+
 /** Takes a step of the page. Whatever comes of it, the browser goes on to the same request, or to the app. */
 export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cookies, actor: Actor): Promise<PageAnswer> {
   assertPagesOn(deps)
@@ -142,24 +156,27 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     return goOn(deps, journey, outcome)
   } catch (error) {
     const refusal = refusalOf(error, form.email)
-    const isOfCode = form.step === 'two_factor' && !overWithTicket.has(refusal.code)
-    return {
-      ...goOn(deps, journey, { ticket: isOfCode ? shown?.ticket : undefined, refusal }),
-      errorCode: refusal.code as ErrorCode,
-    }
+    const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
+    return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
   }
 }
 
-/** After these the person has to show the first factor again. */
-const overWithTicket: ReadonlySet<string> = new Set(['invalid_token', 'invalid_sso_code'])
+/** After these the person has to begin again. */
+const isOver: ReadonlySet<string> = new Set(['invalid_token', 'invalid_sso_code'])
+
+/** What a form that is shown again still knows. */
+function whatStays({ step }: StepForm, shown: Resume | undefined): Carried {
+  if (step === 'two_factor') return { ticket: shown?.ticket }
+  if (step === 'register') return { instead: 'create' }
+  if (step === 'sign_in') return { instead: shown?.instead === 'sign_in' ? 'sign_in' : undefined }
+  return step === 'ask_mail' || step === 'mail_code' ? { mail: shown?.mail, instead: shown?.instead } : {}
+}
+
+/** What the redirect after a step carries. */
+type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'refusal'>>
 
 /** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
-type Outcome =
-  | SignInOutcome
-  | { named: NamedByProvider }
-  | { ticket?: FirstFactorTicket | undefined; refusal: SaidRefusal }
-  | { signedOut: true }
-  | undefined
+type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signedOut: true } | undefined
 
 /** Leads the browser on to the same authorization request, with the cookies and what else came of a step. */
 function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): PageAnswer & { location: string } {
@@ -167,7 +184,7 @@ function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): Page
     const { secret, isKept, deviceToken } = outcome.signedIn
     const session = { value: secret, seconds: isKept ? keptIdleSeconds : undefined }
     const device = { value: deviceToken, seconds: deviceSeconds }
-    return { location: locationOf(deps, request, browser, {}), cookies: { session, device } }
+    return { location: locationOf(deps, request, browser, { mail: outcome.mail }), cookies: { session, device } }
   }
   if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
   return { location: locationOf(deps, request, browser, outcome ?? {}) }
@@ -188,19 +205,35 @@ async function take(
       const { ticket } = shown
       const code = form.two_factor_code.trim()
       if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
-      const { providerCode } = ticket
-      return providerCode === undefined
-        ? signInBySecondFactor(deps, journey, { ticket, code }, actor)
-        : signInByProvider(deps, journey, { code: providerCode, isAgreed: true, second: { ticket, code } }, actor)
+      const { providerCode, mailTokenHash } = ticket
+      if (providerCode !== undefined)
+        return signInByProvider(deps, journey, { code: providerCode, isAgreed: true, second: { ticket, code } }, actor)
+      if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
+      return signInBySecondFactor(deps, journey, { ticket, code }, actor)
     }
+    case 'forgot':
+    case 'magic_link':
+    case 'create':
+      return { instead: form.step }
+    case 'sign_in_instead':
+      return { instead: 'sign_in' }
+    case 'register':
+      return createAccountOnPage(deps, journey, newAccountIn(form), actor)
+    case 'join': {
+      await joinByInvitation(deps, journey, userId, actor)
+      return continueOn(deps, journey, { userId, form }, actor)
+    }
+    case 'ask_mail': {
+      const purpose = form.purpose ?? 'magic_link'
+      const email = purpose === 'verify_email' ? await emailOfPerson(deps, journey, userId) : emailIn(form)
+      return email === undefined ? undefined : askForMail(deps, journey, { purpose, email }, shown?.mail, actor)
+    }
+    case 'mail_code':
+      return shown?.mail && takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password }, actor)
     case 'agree':
       return shown?.named && signInByProvider(deps, journey, { code: shown.named.code, isAgreed: true }, actor)
-    case 'continue': {
-      if (userId === undefined) return undefined
-      const organizationId = isUuid(form.organization_id) ? form.organization_id : undefined
-      const location = await continueAs(deps, journey.request, { secret: journey.secret, userId, organizationId }, actor)
-      return location === undefined ? undefined : { location }
-    }
+    case 'continue':
+      return continueOn(deps, journey, { userId, form }, actor)
     case 'ask_for_access':
       if (userId === undefined) return undefined
       await askForAccess(deps, journey, userId, actor)
@@ -213,12 +246,60 @@ async function take(
   }
 }
 
-function credentialsIn({ email: typed, password, keep }: StepForm): { email: string; password: string; isKept: boolean } {
+async function continueOn(
+  deps: Deps<Pool>,
+  { request, secret }: Journey,
+  { userId, form }: { userId: string | undefined; form: StepForm },
+  actor: Actor,
+): Promise<{ location: string } | undefined> {
+  if (userId === undefined) return undefined
+  const organizationId = isUuid(form.organization_id) ? form.organization_id : undefined
+  const location = await continueAs(deps, request, { secret, userId, organizationId }, actor)
+  return location === undefined ? undefined : { location }
+}
+
+function newAccountIn(form: StepForm): NewAccountFields {
+  const email = emailIn(form)
+  const { password } = form
+  assertPassword(password)
+  const names = (['first_name', 'last_name'] as const).flatMap((name) => {
+    const value = form[name].trim()
+    if (value.length > MAX_NAME) throw fieldError(name, 'too_long', `must have at most ${MAX_NAME} characters`)
+    return value === '' ? [] : [[name, value] as const]
+  })
+  return { email, password, ...Object.fromEntries(names) }
+}
+
+async function takeMail(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { password, ...from }: { mail: AskedMail; code: string; password: string },
+  actor: Actor,
+): Promise<SignInOutcome | undefined> {
+  const { purpose, token } = from.mail
+  if (token === undefined && from.code.trim() === '') throw fieldError('code', 'required', 'is required')
+  if (purpose === 'verify_email') return verifyByMail(deps, journey, from, actor)
+  if (purpose === 'magic_link') return signInByMail(deps, journey, from, actor)
+  assertPassword(password)
+  return resetByMail(deps, journey, { ...from, password }, actor)
+}
+
+function emailIn({ email: typed }: Pick<StepForm, 'email'>): string {
   const email = normalizeEmail(typed)
   if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
+  return email
+}
+
+function assertPassword(password: string): void {
   if (password === '') throw fieldError('password', 'required', 'is required')
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
     throw fieldError('password', 'too_long', `must have at most ${MAX_PASSWORD_BYTES} bytes`)
+}
+
+function credentialsIn(form: StepForm): { email: string; password: string; isKept: boolean } {
+  const { password, keep } = form
+  const email = emailIn(form)
+  assertPassword(password)
   return { email, password, isKept: keep === 'yes' }
 }
 
@@ -234,9 +315,9 @@ function refusalOf(error: unknown, email = ''): SaidRefusal {
 /** The same authorization request again, with what a form has brought about. */
 function locationOf(
   deps: Deps,
-  { query, begunAt }: AuthorizationRequest,
+  { query, begunAt }: Pick<AuthorizationRequest, 'query' | 'begunAt'>,
   browser: string,
-  said: Partial<Pick<Resume, 'ticket' | 'named' | 'refusal'>>,
+  said: Carried,
 ): string {
   const resume = { queryHash: hashOfQuery(query), begunAt, sealedAt: deps.clock(), ...said }
   return `${path}?${query}&resume=${encodeURIComponent(sealField(deps, 'resume', browser, resume))}`

@@ -3,11 +3,12 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { assertPagesOn } from './authorize.ts'
 import { metadataOf } from './metadata.ts'
-import { answerAuthorize, answerLogout, answerReturn, answerStep, askLogout, type PageAnswer } from './pages.ts'
+import { answerAuthorize, answerLogout, answerMailLink, answerReturn, answerStep, askLogout, type PageAnswer } from './pages.ts'
 import {
   authorizeQuery,
   logoutForm,
   logoutQuery,
+  mailQuery,
   metadataRecord,
   oauthTokens,
   returnQuery,
@@ -78,6 +79,24 @@ export const oauthRoutes: Route[] = [
     errors: [],
     handle: async (deps, { query, cookies, origin }) =>
       reply(await answerReturn(deps, query, cookies, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'GET',
+    path: '/oauth/mail',
+    tag,
+    summary: 'Open the link of a mail that was asked for on the sign-in page',
+    description:
+      'In the browser that asked, it leads on to the sign-in page. Elsewhere a link to a new password or to a verification ' +
+      'leads to the page for that alone, and a sign-in link says where its code is to be typed. Spends nothing.',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies: { reads: ['browser'], sets: [] },
+    advice: 'Ask for another mail where you signed in.',
+    query: mailQuery,
+    responses: { 200: z.string(), 303: null },
+    errors: ['invalid_token'],
+    handle: async (deps, { query, cookies }) => reply(await answerMailLink(deps, query.token, cookies)),
   }),
   route({
     method: 'POST',

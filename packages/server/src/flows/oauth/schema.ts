@@ -40,7 +40,16 @@ const sent = z.string().catch('')
 export const stepForm = z.object({
   request: sent,
   resume: sent,
-  step: z.enum(['sign_in', 'two_factor', 'agree', 'continue', 'ask_for_access', 'another_account', 'restart']).catch('sign_in'),
+  step: z
+    .enum([
+      ...(['sign_in', 'two_factor', 'agree', 'continue', 'ask_for_access', 'another_account', 'restart'] as const),
+      ...(['forgot', 'magic_link', 'ask_mail', 'mail_code', 'create', 'sign_in_instead', 'register', 'join'] as const),
+    ])
+    .catch('sign_in'),
+  purpose: z.enum(['reset_password', 'magic_link', 'verify_email']).optional().catch(undefined),
+  code: sent,
+  first_name: sent,
+  last_name: sent,
   email: sent,
   password: sent,
   keep: sent,
@@ -54,6 +63,7 @@ export const returnQuery = z.object({
   code: sent.meta({ description: 'Stands for the answer of the provider' }),
   error: sent.meta({ description: '`access_denied`, `temporarily_unavailable` or `server_error`' }),
 })
+export const mailQuery = z.object({ token: sent.meta({ description: 'The token of the mail' }) })
 export type ReturnQuery = z.output<typeof returnQuery>
 
 /** Standard clients send a form, and may add parameters of their own. */

@@ -18,12 +18,23 @@ const ticket = z.object({
   isKept: z.boolean(),
   /** The code of a provider, which the second factor has to spend. */
   providerCode: z.string().optional(),
+  /** The hash of the token of a mail, likewise. */
+  mailTokenHash: z.string().optional(),
 })
 export type FirstFactorTicket = z.output<typeof ticket>
 
 /** A provider has named somebody. The person agrees first if that makes an account, or if somebody else is signed in. */
 const named = z.object({ code: z.string(), email: z.string(), isNew: z.boolean() })
 export type NamedByProvider = z.output<typeof named>
+
+/** A mail that this browser has asked for. `token` is there once its link was opened here. */
+const mail = z.object({
+  purpose: z.enum(['reset_password', 'magic_link', 'verify_email']),
+  email: z.string(),
+  codeKey: z.string(),
+  token: z.string().optional(),
+})
+export type AskedMail = z.output<typeof mail>
 
 /** Why a form is shown again. */
 const refusal = z.object({
@@ -45,6 +56,9 @@ const kinds = {
     sealedAt: z.number(),
     ticket: ticket.optional(),
     named: named.optional(),
+    mail: mail.optional(),
+    /** The page to show in place of the first one. */
+    instead: z.enum(['forgot', 'magic_link', 'create', 'sign_in']).optional(),
     refusal: refusal.optional(),
   }),
 }

@@ -1,9 +1,11 @@
 import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { type Html, html, type PageView } from '../../lib/html.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
+import { takesSignUps } from '../../resources/apps/check-policy.ts'
 import type { AuthorizationRequest, RequestFault } from './authorization-request.ts'
 import type { Authorized, Person } from './authorize.ts'
-import type { FirstFactorTicket, NamedByProvider, SaidRefusal } from './sealed-fields.ts'
+import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from './sealed-fields.ts'
 
 const action = '/oauth/authorize'
 
@@ -13,8 +15,12 @@ export interface Shown {
   /** The sealed request, and what the redirect before this page carried. Every form sends both. */
   carried: Readonly<Record<string, string>>
   said: SaidRefusal | undefined
-  ticket: FirstFactorTicket | undefined
-  named: NamedByProvider | undefined
+  ticket?: FirstFactorTicket | undefined
+  named?: NamedByProvider | undefined
+  mail?: AskedMail | undefined
+  instead?: Resume['instead']
+  /** The organization that the invitation of the request is for. */
+  inviting: string | undefined
   /** The codes of the providers that the app can be entered by. */
   providers: readonly string[]
 }
@@ -32,9 +38,15 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageV
   switch (step.ask) {
     case 'sign_in':
     case 'create_account':
-      return view.ticket ? secondFactorView(view) : signInView(person, view)
+      if (view.ticket) return secondFactorView(view)
+      if (view.mail && view.mail.purpose !== 'verify_email') return mailView(view.mail, view)
+      if (view.instead === 'forgot' || view.instead === 'magic_link') return askMailView(view.instead, view)
+      if (view.instead === 'create' || (step.ask === 'create_account' && view.instead === undefined)) return createView(view)
+      return signInView(person, view)
     case 'organization':
       return organizationView(person, view)
+    case 'join':
+      return joinView(person, view)
     case 'continue':
       return continueView(person, view)
   }
@@ -46,13 +58,13 @@ function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'ti
   const email = said?.email || person?.user.email || request.loginHint || ''
   return {
     title: 'Sign in',
-    body: html`${stepForm(
+    body: html`${invitedTo(view)}${stepForm(
       { action, hidden: { ...carried, step: 'sign_in' }, button: 'Sign in' },
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
       field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
       checkbox('keep', 'Keep me signed in'),
-    )}${providerLinks(view)}`,
+    )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}${providerLinks(view)}`,
   }
 }
 
@@ -120,6 +132,102 @@ ${stepForm(
   }
 }
 
+function quietForm({ carried }: Shown, step: string, button: string, more: Readonly<Record<string, string>> = {}): Html {
+  return stepForm({ action, hidden: { ...carried, ...more, step }, button, isQuiet: true })
+}
+
+function invitedTo({ inviting }: Shown): Html | undefined {
+  return inviting === undefined ? undefined : html`<p>You are invited to ${shown(inviting)}.</p>\n`
+}
+
+function createView(view: Shown): Pick<PageView, 'title' | 'body'> {
+  const { request, carried, said } = view
+  const refusal = refusalOf(said)
+  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
+  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password' } as const
+  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several unrelated words are easy to remember.`
+  const name = { type: 'text', isOptional: true } as const
+  return {
+    title: 'Create your account',
+    body: html`${invitedTo(view)}${stepForm(
+      { action, hidden: { ...carried, step: 'register' }, button: 'Create account' },
+      alert(generalFaultOf(refusal, request)),
+      field({ ...email, value: said?.email || request.loginHint || '' }, refusal),
+      field({ ...password, hint }, refusal),
+      field({ ...name, name: 'first_name', label: 'First name', autocomplete: 'given-name' }, refusal),
+      field({ ...name, name: 'last_name', label: 'Last name', autocomplete: 'family-name' }, refusal),
+    )}${quietForm(view, 'sign_in_instead', 'Sign in instead')}${providerLinks(view)}`,
+  }
+}
+
+/** Nobody joins an organization without having read its name. */
+function joinView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const app = nameOf(view.request.app)
+  return {
+    title: `Join ${view.inviting ?? 'the organization'}`,
+    body: html`${signedInAs(person)}<p>You are invited to become a member of ${shown(view.inviting ?? '')}. Then you go on to ${shown(app)}.</p>
+${alert(view.said && generalFaultOf(refusalOf(view.said), view.request))}${stepForm({ action, hidden: { ...view.carried, step: 'join' }, button: 'Join' })}${anotherAccount(view)}`,
+  }
+}
+
+/** Asks where to mail a code to. */
+function askMailView(instead: 'forgot' | 'magic_link', view: Shown): Pick<PageView, 'title' | 'body'> {
+  const { request, carried, said } = view
+  const refusal = refusalOf(said)
+  const isReset = instead === 'forgot'
+  const text = isReset
+    ? 'We mail you a code, with which you can set a new password.'
+    : 'We mail you a code, with which you sign in.'
+  const purpose = isReset ? 'reset_password' : 'magic_link'
+  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
+  return {
+    title: isReset ? 'Forgot your password?' : 'Sign in by e-mail',
+    body: html`<p>${text}</p>
+${stepForm(
+  { action, hidden: { ...carried, step: 'ask_mail', purpose }, button: 'Send the code' },
+  alert(generalFaultOf(refusal, request)),
+  field({ ...email, value: said?.email || request.loginHint || '' }, refusal),
+)}${quietForm(view, 'restart', 'Back')}`,
+  }
+}
+
+/** After a mail was asked for, and after its link was opened in this browser. It says the same whether or not there is an account. */
+function mailView(mail: AskedMail, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const { request, carried, said } = view
+  const refusal = refusalOf(said)
+  const { purpose, email, token } = mail
+  const isReset = purpose === 'reset_password'
+  const code = {
+    name: 'code',
+    label: 'Code from the mail',
+    type: 'text',
+    autocomplete: 'one-time-code',
+    hint: 'Six digits.',
+  } as const
+  const newPassword = { name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password' } as const
+  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several unrelated words are easy to remember.`
+  const buttons = { reset_password: 'Set the new password', magic_link: 'Sign in', verify_email: 'Confirm' }
+  const hidden = { ...carried, step: 'mail_code' }
+  const form = stepForm(
+    { action, hidden, button: buttons[purpose] },
+    alert(generalFaultOf(refusal, request)),
+    token === undefined ? field(code, refusal) : undefined,
+    isReset ? field({ ...newPassword, hint }, refusal) : undefined,
+  )
+  if (token !== undefined)
+    return {
+      title: { reset_password: 'Choose a new password', magic_link: 'Sign in', verify_email: 'Confirm your e-mail address' }[
+        purpose
+      ],
+      body: html`<p>You opened the link that was mailed to ${shown(email)}.</p>\n${form}`,
+    }
+  return {
+    title: 'Check your mail',
+    body: html`<p>If there is an account for ${shown(email)}, a mail with a code is on its way.</p>
+${form}${quietForm(view, 'ask_mail', 'Send it again', { purpose, email })}${purpose !== 'verify_email' && quietForm(view, 'restart', 'Back')}`,
+  }
+}
+
 function organizationView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
   const options = (person?.organizations ?? []).map(({ id, name, slug }) => ({ value: id, label: nameOf({ name, code: slug }) }))
   return {
@@ -165,10 +273,6 @@ function refusedView(
   const notes: Partial<Record<typeof code, [title: string, text: Html]>> = {
     unknown_here: ['This account is not known here', html`${app} does not know this account. If you have another one, use that.`],
     app_access_denied: ['You don’t have access yet', html`You don’t have access to ${app} yet. An admin can give it to you.`],
-    email_unverified: [
-      'Verify your e-mail address',
-      html`${app} asks for a verified e-mail address. Open the link that was mailed to you, and sign in again.`,
-    ],
     organization_membership_required: [
       'You are not a member of this organization',
       html`Ask an admin of the organization to invite you.`,
@@ -176,6 +280,7 @@ function refusedView(
     account_suspended: ['Your account is suspended', html`Ask the people who run ${app} what you can do.`],
     app_inactive: ['This app is switched off', html`Nobody can enter ${app} at the moment. Try again later.`],
   }
+  if (code === 'email_unverified') return unverifiedView(person, view)
   const [title, text] = notes[code] ?? [code === 'unknown_here' ? '' : errorCodes[code].title, html`You cannot enter ${app}.`]
   const isAsked = said?.code === 'access_requested'
   const outcome = isAsked
@@ -189,11 +294,29 @@ ${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_
   }
 }
 
+/** Asks for the code of a mail, or offers to send one. */
+function unverifiedView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+  const email = person?.user.email ?? ''
+  const app = shown(nameOf(view.request.app))
+  if (view.mail?.purpose === 'verify_email' && view.mail.email === email) {
+    const page = mailView(view.mail, view)
+    const text = html`<p>${app} asks for a verified e-mail address.</p>\n`
+    return { ...page, body: html`${text}${page.body}${anotherAccount(view)}` }
+  }
+  const { said } = view
+  return {
+    title: 'Verify your e-mail address',
+    body: html`${signedInAs(person)}<p>${app} asks for a verified e-mail address.</p>
+${alert(said && generalFaultOf(refusalOf(said), view.request))}${stepForm({ action, hidden: { ...view.carried, step: 'ask_mail', purpose: 'verify_email' }, button: 'Send me a code' })}${anotherAccount(view)}`,
+  }
+}
+
 function refusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
   if (!said || !(said.code in errorCodes)) return undefined
   const code = said.code as ErrorCode
   const faults = {
     ...said.faults,
+    ...(code === 'invalid_mail_code' ? { code: 'is wrong' } : {}),
     ...(code === 'invalid_two_factor_code' ? { two_factor_code: 'is wrong or was already used' } : {}),
   }
   const focus = code === 'invalid_credentials' ? 'password' : Object.keys(faults)[0]
@@ -204,6 +327,10 @@ function generalFaultOf(refusal: FormRefusal | undefined, { app }: Authorization
   switch (refusal?.code) {
     case 'invalid_credentials':
       return 'The e-mail address or the password is wrong.'
+    case 'user_exists':
+      return 'There is already an account with this e-mail address. Sign in instead, or set a new password.'
+    case 'invalid_invitation':
+      return 'The invitation is no longer good, or is for another e-mail address.'
     case 'link_required':
       return `There is already an account with this e-mail address. Sign in to it with its password.`
     case 'not_found':
@@ -217,6 +344,7 @@ function generalFaultOf(refusal: FormRefusal | undefined, { app }: Authorization
     case 'invalid_sso_code':
     case 'invalid_token':
       return 'That took too long. Sign in again.'
+    case 'invalid_mail_code':
     case 'invalid_two_factor_code':
       return undefined
     case 'email_unverified':
@@ -255,6 +383,13 @@ export function faultView({ fault, app }: { fault: RequestFault; app: { name: st
     place: app && nameOf(app),
     body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>`,
   }
+}
+
+/** For a sign-in link that is opened where nobody asked for it. */
+export const codeElsewhereView: PageView = {
+  status: 200,
+  title: 'Type the code where you asked for it',
+  body: html`<p>The mail has a code of six digits. Type it on the page where you asked for the mail. This browser is not signed in.</p>`,
 }
 
 /** For a browser that did not begin what it brings to an end. */

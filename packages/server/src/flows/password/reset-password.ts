@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { SpendableToken } from '../../models/mail-token.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
 import { stripForReset } from '../../resources/account-claims/claim-accounts.ts'
@@ -27,7 +28,13 @@ export async function resetPassword(
   actor: Actor,
 ): Promise<{ redirectUrl: string | null }> {
   const found = await getMailToken(deps, input.token, 'reset_password')
-  const passwordHash = await hashNewPassword(deps, input.password, found.email, actor)
+  await resetWith(deps, found, input.password, actor)
+  return { redirectUrl: found.redirect_url }
+}
+
+/** The same, with a token that was found. */
+export async function resetWith(deps: Deps<Pool>, found: SpendableToken, password: string, actor: Actor): Promise<void> {
+  const passwordHash = await hashNewPassword(deps, password, found.email, actor)
   await transaction(deps, async (deps) => {
     const user = await spendMailToken(deps, found)
     if (user.status !== 'active') throw invalidToken()
@@ -44,7 +51,6 @@ export async function resetPassword(
     await addNotice(deps, 'password_reset', { user, appId: found.app_id }, actor)
     await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId: found.app_id })
   })
-  return { redirectUrl: found.redirect_url }
 }
 
 /**

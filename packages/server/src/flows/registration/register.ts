@@ -12,6 +12,7 @@ import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../resources/invitations/accept-invitation.ts'
+import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
 import { foundOrganization } from '../../resources/organizations/insert-organization.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
@@ -33,6 +34,7 @@ export async function register(
   input: RegisterInput,
   rawBody: () => Record<string, unknown>,
   actor: Actor,
+  page?: PageOfMail,
 ): Promise<RegistrationAnswer> {
   const app = await resolveApp(deps, input) // step 1
   const invitation = invitationOf(input)
@@ -56,7 +58,7 @@ export async function register(
     await lockUntilCommit(deps.db, 'email', input.email)
     const rival = await findCollision(deps, input.email, app) // steps 3 and 4 again, under the lock
     if (rival) return { rival }
-    return { answer: await createRegistration(deps, { input, app, passwordHash, received }, actor) } // step 5
+    return { answer: await createRegistration(deps, { input, app, passwordHash, received, page }, actor) } // step 5
   })
   return outcome.rival ? answerCollision(deps, input, app, outcome.rival, actor) : outcome.answer
 }
@@ -120,6 +122,8 @@ export interface NewRegistration {
   passwordHash: string
   /** The parsed body, before validation. */
   received: Record<string, unknown>
+  /** Set on our own page, which waits for the code of the mail. */
+  page?: PageOfMail | undefined
 }
 
 /**
@@ -128,7 +132,7 @@ export interface NewRegistration {
  */
 export async function createRegistration(
   deps: Deps<Tx>,
-  { input, app, passwordHash, received }: NewRegistration,
+  { input, app, passwordHash, received, page }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const authMethod = 'password'
@@ -152,7 +156,7 @@ export async function createRegistration(
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const account = await provisionNewcomer(deps, { app, made, overrides, accepted, founded }, actor)
   const { user, organization } = account
-  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received }, actor)
+  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page }, actor)
   const tokens = entry && input.mode !== 'register_or_return' ? await enterAsNew(deps, entry, actor) : undefined
   return presentRegistration({ created: true, user: presentUser(user), app, access, organization, tokens })
 }

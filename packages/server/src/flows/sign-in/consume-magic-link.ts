@@ -1,8 +1,9 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { poolSet } from '../../lib/pool-set.ts'
+import type { HalfProof, Proof } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
@@ -10,6 +11,7 @@ import { claimByMailbox, findClaimable } from '../../resources/account-claims/cl
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { byToken, type CountedAttempt, withAttempt } from './attempt.ts'
 import { enter } from './enter.ts'
@@ -44,39 +46,52 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
       target: { email, user: { id: user_id }, app },
     },
     actor,
-    (_, counted) => logIn(deps, { found, app, isHolder, code: input.two_factor_code, counted }, actor),
+    (_, counted) =>
+      logInByMail(
+        deps,
+        {
+          ...{ found, app, isHolder, code: input.two_factor_code, counted },
+          finish: (deps, shown) => enter(deps, { app, overrides: {}, ...shown }, actor),
+        },
+        actor,
+      ),
   )
   return { tokens, redirectUrl }
 }
 
-interface LinkLogin {
+/** How a sign-in by a mail goes on: where the second factor comes from, and what the proof opens. */
+export interface MailLogin<R> {
   found: SpendableToken
   app: App
   /** Whether the caller has shown the password of the account. */
   isHolder: boolean
   code: string | undefined
   counted: CountedAttempt
+  /** The first factor, if it was shown in an earlier step. */
+  halfOf?: ((user: PooledUser) => HalfProof<PooledUser>) | undefined
+  finish(deps: Deps<Tx>, shown: { proof: Proof; user: PooledUser; counted: CountedAttempt }): Promise<R>
 }
 
-async function logIn(deps: Deps<Pool>, link: LinkLogin, actor: Actor): Promise<TokenAnswer> {
-  const { found, app, isHolder, code, counted } = link
+/** Logs in with a token that `getMailToken` has found. A failed attempt leaves it unspent. */
+export async function logInByMail<R>(deps: Deps<Pool>, link: MailLogin<R>, actor: Actor): Promise<R> {
+  const { found, app, isHolder, code, counted, halfOf, finish } = link
   // Pools may have changed since the mail. A user whom a login through the app would not find cannot use a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
   if (before?.id !== found.user_id) throw invalidToken()
   // Spend the code before the transaction. An account that is about to be claimed needs none.
   const isClaim = !isHolder && (await findClaimable(deps, before)) !== undefined
-  const proof = isClaim ? undefined : await passSecondFactor(deps, firstFactor(deps, before, 'magic_link'), code, actor)
-  const entry = { app, overrides: {}, counted }
-  const tokens = await transaction(deps, async (deps) => {
+  const half = halfOf?.(before) ?? firstFactor(deps, before, 'magic_link')
+  const proof = isClaim ? undefined : await passSecondFactor(deps, half, code, actor)
+  const done = await transaction(deps, async (deps) => {
     await lockUserRow(deps, found.user_id)
     const account = isHolder ? undefined : await findClaimable(deps, await getUser(deps, found.user_id))
     // The account was proven, or its roles changed, since it was read. The token is still unspent, so start over.
     if ((account === undefined) !== (proof !== undefined)) return undefined
     const user = await spendMailToken(deps, found)
     const about = { actor, appId: app.id }
-    if (proof) return enter(deps, { ...entry, proof, user: await verifyAddress(deps, user, about) }, actor)
+    if (proof) return finish(deps, { proof, user: await verifyAddress(deps, user, about), counted })
     const claimed = await claimByMailbox(deps, { account: account!, ...about })
-    return enter(deps, { ...entry, proof: proofOfClaimed(deps, claimed, 'magic_link'), user: claimed.user }, actor)
+    return finish(deps, { proof: proofOfClaimed(deps, claimed, 'magic_link'), user: claimed.user, counted })
   })
-  return tokens ?? logIn(deps, link, actor)
+  return done ?? logInByMail(deps, link, actor)
 }

@@ -9,6 +9,7 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { type Overrides, provisionUser } from '../../resources/grants/provision-user.ts'
 import type { Acceptance } from '../../resources/invitations/accept-invitation.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
+import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
 import type { EntryRequest } from '../../resources/sessions/admit.ts'
 import { BASE_ROLE } from '../../resources/users/global-roles.ts'
 import { insertUser, type NewAccount } from '../../resources/users/insert-user.ts'
@@ -101,12 +102,19 @@ export async function finishSignUp(
     account,
     authMethod,
     received,
-  }: { app: App; account: EquippedAccount; authMethod: string; received: Record<string, unknown> },
+    page,
+  }: {
+    app: App
+    account: EquippedAccount
+    authMethod: string
+    received: Record<string, unknown>
+    page?: PageOfMail | undefined
+  },
   actor: Actor,
 ): Promise<{ access: Access; entry: EntryRequest | undefined }> {
   const { made, user, organization, isGranted } = account
   if (user.email_verified_at === null)
-    await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id }, actor.origin)
+    await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id, page }, actor.origin)
   await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
   const access = accessOf(app, user, { isActive: isGranted })
   const entry = { user, app, proof: proofOfNewcomer(made, authMethod), newcomer: { made, isGranted }, overrides: {} }

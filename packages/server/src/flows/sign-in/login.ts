@@ -117,6 +117,16 @@ async function findTarget(deps: Deps, { email, app_code }: PasswordLogin, knownA
   return { email, app, user: firstInPools(users, poolSet(app)), users, minIat }
 }
 
+/** The key of the device, if it has logged in before whom the address names. */
+export async function knownDeviceOf(
+  deps: Deps,
+  { email, deviceToken }: { email: string; deviceToken: string | undefined },
+  app: App,
+): Promise<string | undefined> {
+  const input = { email, password: '', device_token: deviceToken }
+  return wayOf(deps, input, await findTarget(deps, input, app)).device
+}
+
 /** Ignores a device token that is not valid for this user. */
 function wayOf(deps: Deps, { email, device_token: token }: PasswordLogin, target: PasswordTarget | undefined): WayIn {
   if (!target) return byPassword(deps, { email, pools: [], users: [] })

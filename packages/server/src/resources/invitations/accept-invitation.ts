@@ -77,11 +77,19 @@ export async function opensSignUp(
 }
 
 /** The invitation, if the holder of the address may accept it. Throws `invalid_invitation`. */
-export async function getAcceptableInvitation(deps: Deps, token: string, { email }: { email: string }): Promise<Invitation> {
-  const now = deps.clock()
-  const invitation = await Invitation.findAcceptable(deps.db, hashOpaqueToken(token), { email, now })
+export async function getAcceptableInvitation(deps: Deps, token: string, holder: { email: string }): Promise<Invitation> {
+  const invitation = await findAcceptableInvitation(deps, token, holder)
   if (!invitation) throw invalidInvitation()
   return invitation
+}
+
+/** The same. Undefined if the holder of the address may not accept it. */
+export async function findAcceptableInvitation(
+  deps: Deps,
+  token: string,
+  { email }: { email: string },
+): Promise<Invitation | undefined> {
+  return Invitation.findAcceptable(deps.db, hashOpaqueToken(token), { email, now: deps.clock() })
 }
 
 /** Roles may have been deleted since, or org_admins may no longer give them. If none is left, the user becomes a plain member. */

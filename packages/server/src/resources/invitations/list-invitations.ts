@@ -24,9 +24,14 @@ export async function listInvitations(
 
 /** The invitation of a token with its app and organization. Throws `invalid_invitation` when it is unknown, expired or spent. */
 export async function getOpenInvitation(deps: Deps, token: string): Promise<FullInvitation> {
-  const invitation = await Invitation.findOpen(deps.db, { token_hash: hashOpaqueToken(token) }, deps.clock())
+  const invitation = await findOpenInvitation(deps, token)
   if (!invitation) throw invalidInvitation()
   return invitation
+}
+
+/** The same. Undefined when it is unknown, expired or spent. */
+export async function findOpenInvitation(deps: Deps, token: string): Promise<FullInvitation | undefined> {
+  return Invitation.findOpen(deps.db, { token_hash: hashOpaqueToken(token) }, deps.clock())
 }
 
 export function invalidInvitation(): ApiError {

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
 import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewOutboxMessage } from '../outbox/add-to-outbox.ts'
-import type { InvitationPayload, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
+import type { InvitationPayload, PageOfMail, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
 
 // All functions here need the transaction that makes the change which the mail reports.
 
@@ -19,18 +19,22 @@ interface TokenMail {
   redirectUrl?: string | undefined
   change?: TokenMailPayload['change']
   tokenVersion?: number
+  /** For a mail that is asked for on our own page. */
+  page?: PageOfMail | undefined
 }
 
 /** Queues a mail with a token. The worker finds out whether there is a recipient when it sends. */
 export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
-  const { purpose, email, appId, userId, redirectUrl, change, tokenVersion } = mail
+  const { purpose, email, appId, userId, redirectUrl, change, tokenVersion, page } = mail
+  const id = newId(deps.clock())
   const asked = { at: deps.clock(), ip: origin.ip || null }
   const payload: TokenMailPayload = {
     ...{ redirect_url: redirectUrl ?? null, asked },
     ...(change && { change }),
     ...(tokenVersion !== undefined && { token_version: tokenVersion }),
+    ...(page && { page_box: deps.secretBox.seal(JSON.stringify(page), messageContext(id)) }),
   }
-  await addMail(deps, { name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
+  await addMail(deps, { id, name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
 }
 
 /** The context that binds the sealed token of a message. */

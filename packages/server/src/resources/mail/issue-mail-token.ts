@@ -7,7 +7,7 @@ import type { App } from '../../models/app.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import { type TokenPurpose, tokenLifeMs } from './token-purpose.ts'
+import { type PageOfMail, type TokenPurpose, tokenLifeMs } from './token-purpose.ts'
 
 export interface TokenOrder {
   userId: string
@@ -20,6 +20,8 @@ export interface TokenOrder {
   accountEmail?: string | null
   /** The user's token version, if a later one makes the token useless. */
   tokenVersion?: number | undefined
+  /** Set if the mail was asked for on our own page. */
+  page?: PageOfMail | undefined
   /** The change of the address that the token is about. */
   change?: { askedAt: number; newEmail: string | null; mailboxProvenAt: number | null }
 }
@@ -29,7 +31,7 @@ export interface TokenOrder {
  * Returns undefined if the user may no longer have one.
  */
 export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
-  const { userId, purpose, email, app, redirectUrl, accountEmail = email, change } = order
+  const { userId, purpose, email, app, redirectUrl, accountEmail = email, change, page } = order
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
@@ -49,6 +51,9 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
       mailbox_proven_at: change?.mailboxProvenAt ?? null,
       app_id: app.id,
       redirect_url: redirectUrl,
+      browser_hash: page?.browserHash ?? null,
+      request_field: page?.requestField ?? null,
+      code_key_hash: page ? hashOpaqueToken(page.codeKey) : null,
       created_at: change?.askedAt ?? now,
       expires_at: now + tokenLifeMs[purpose],
     })

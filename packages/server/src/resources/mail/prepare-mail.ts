@@ -1,5 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { codeOfMail } from '../../lib/mail-code.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { MailText } from '../../mail/render-mail.ts'
 import {
@@ -31,6 +32,7 @@ import {
   type InvitationPayload,
   isTokenPurpose,
   type NoticePayload,
+  type PageOfMail,
   type RequestPayload,
   type TokenMailPayload,
   type TokenPurpose,
@@ -69,7 +71,7 @@ async function prepareTokenMail(
   deps: Deps<Pool>,
   message: OutboxRow,
   purpose: TokenPurpose,
-  { redirect_url: redirectUrl, asked, change, token_version: tokenVersion }: TokenMailPayload,
+  { redirect_url: redirectUrl, asked, change, page_box: pageBox, token_version: tokenVersion }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
   if (message.app_id === null) return undefined
   const isUndo = purpose === 'undo_email_change'
@@ -77,7 +79,10 @@ async function prepareTokenMail(
   const app = await App.find(deps.db, { id: message.app_id, ...(isUndo ? {} : { status: 'active' as const }) })
   const user = app && (await findRecipient(deps, message, app))
   if (!app || !user) return undefined
+  const page: PageOfMail | undefined =
+    pageBox === undefined ? undefined : JSON.parse(deps.secretBox.open(pageBox, messageContext(message.id)))
   const order = {
+    page,
     ...{ userId: user.id, purpose, email: message.destination, app, redirectUrl, tokenVersion },
     ...(change && { accountEmail: change.account_email, change: changeIn(change, asked.at) }),
   }
@@ -86,9 +91,14 @@ async function prepareTokenMail(
     const token = await issueMailToken(deps, order)
     if (token === undefined) return undefined
     const isOfService = purpose === 'undo_email_change' || purpose === 'delete_account'
-    const link = isOfService ? ownPageLink(deps, purpose, token) : buildLink(deps, app, purpose, { token, redirectUrl })
+    const link = isOfService
+      ? ownPageLink(deps, purpose, token)
+      : page && app.frontend_url === null
+        ? ownPageLink(deps, 'sign_in', token)
+        : buildLink(deps, app, purpose, { token, redirectUrl })
     const newEmail = change?.new_email ?? null
-    return templates[purpose](app, link, { ...asked, newEmail, disownLink: ownPageLink(deps, 'disown_email', token) })
+    const code = page && codeOfMail(deps.config.encryptionKeys[0], page.codeKey)
+    return templates[purpose](app, link, { ...asked, newEmail, code, disownLink: ownPageLink(deps, 'disown_email', token) })
   }
 }
 

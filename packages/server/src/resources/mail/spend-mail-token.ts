@@ -18,6 +18,20 @@ export async function getMailToken(deps: Deps, token: string, ...purposes: Token
   return found
 }
 
+/** The same, by the hash of the token. */
+export async function getMailTokenByHash(deps: Deps, hash: string, purpose: TokenPurpose): Promise<SpendableToken> {
+  const found = await MailToken.findSpendable(deps.db, hash, [purpose], deps.clock())
+  if (!found) throw invalidToken()
+  return found
+}
+
+/** The same, by the secret that the code in the mail is made from. Throws `invalid_token`. */
+export async function getMailTokenOfCode(deps: Deps, codeKey: string, purpose: TokenPurpose): Promise<SpendableToken> {
+  const found = await MailToken.findByCodeKey(deps.db, hashOpaqueToken(codeKey), deps.clock())
+  if (found?.purpose !== purpose) throw invalidToken()
+  return found
+}
+
 /**
  * Spends a token in the transaction that uses it: of concurrent uses one succeeds, and a rollback leaves the token unspent.
  * Returns the user as it is now, locked. Throws `invalid_token`, also if the user's address has changed since.

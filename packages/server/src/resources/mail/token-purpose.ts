@@ -45,6 +45,8 @@ export const ownPages = {
   disown_email: '/disown-email',
   undo_email_change: '/undo-email-change',
   delete_account: '/delete-account',
+  /** For a mail that was asked for on the sign-in page. */
+  sign_in: '/oauth/mail',
 } as const
 
 // The payloads of mails in the outbox, by purpose, which is the name of the message. Live tokens in them are sealed.
@@ -64,8 +66,19 @@ export interface TokenMailPayload {
     /** When the user asked for the change, if that was before this mail. */
     asked_at?: number
   }
+  /** For a mail that was asked for on our own page: a `PageOfMail`, sealed for this message. */
+  page_box?: string
   /** The user's token version. Whatever raises it drops the change or deletion that the user asked for. */
   token_version?: number
+}
+
+/** The browser that asked for a mail on our own page, and what it goes on with. */
+export interface PageOfMail {
+  browserHash: string
+  /** The authorization request, sealed for the browser. */
+  requestField: string
+  /** The secret that the code in the mail is made from. */
+  codeKey: string
 }
 
 export interface InvitationPayload {

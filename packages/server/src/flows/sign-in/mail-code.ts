@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import { mailCodeKey } from '../../lib/lock-keys.ts'
+import { codeOfMail } from '../../lib/mail-code.ts'
+import type { LockRule } from '../../models/lockout.ts'
+import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
+
+const wrongCodes = 5
+const withinMs = 10 * 60_000
+const longestLockMs = 6 * 60 * 60_000
+
+/** The secret that the code of a mail is made from. Only the browser that asked for the mail gets it, sealed. */
+export function newCodeKey(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/**
+ * Checks the code of six digits from a mail. Wrong ones are counted for the address, whether or not a user has it, however often a mail is
+ * sent again. A known device, whose key is given, is counted separately, so that a stranger cannot shut the owner out. A
+ * lock bars codes alone: the link in the same mail still works. Throws `account_locked`, `invalid_mail_code`.
+ */
+export async function passMailCode(
+  deps: Deps<Pool>,
+  { email, codeKey, device }: { email: string; codeKey: string; device: string | undefined },
+  typed: string,
+): Promise<void> {
+  const [key] = deps.config.encryptionKeys
+  const keys = [mailCodeKey(key, email, device)]
+  await assertNotLocked(deps, keys)
+  const code = typed.replace(/[\s-]/g, '')
+  if (deps.config.encryptionKeys.some((key) => codeOfMail(key, codeKey) === code)) return
+  await countFailure(deps, { keys, userId: null }, ruleOf(deps))
+  throw new ApiError('invalid_mail_code')
+}
+
+/** Like the lock of second factors, each lasts longer than the last. */
+function ruleOf({ config, clock }: Deps): LockRule {
+  const lockMs = Math.max(config.lockoutSeconds * 1000, withinMs)
+  return { threshold: wrongCodes, lockMs, maxLockMs: Math.max(lockMs, longestLockMs), staleBefore: clock() - withinMs }
+}

@@ -1,0 +1,101 @@
+// New accounts and invitations on the sign-in page.
+import { describe, expect, test } from 'vitest'
+import { buildOrganization } from '../support/factories.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { countRows } from '../support/rows.ts'
+import { buildUser, type Json, PASSWORD, someEmail } from '../support/service.ts'
+import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
+
+const { service, mailbox } = mailingFixture({}, { frozen: true })
+const allowed_redirect_urls = ['https://shop.example/callback']
+const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls })
+const strict = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls, require_verified_email: true })
+const closed = appFixture(service, { sign_up: 'closed', allowed_redirect_urls })
+
+async function create(app: Json, email: string, values: Record<string, string> = {}) {
+  const visitor = visit(service)
+  const asked = askFor(app)
+  const form = await visitor.send(await visitor.get(asked.path), 'Create account')
+  return { visitor, asked, page: await visitor.send(form, 'Create account', { email, password: PASSWORD, ...values }) }
+}
+
+describe('creating an account', () => {
+  test('leads to the app, with the names that the form asks for', async () => {
+    const email = someEmail()
+    const { asked, page } = await create(shop, email, { first_name: ' Ada ', last_name: 'Lovelace' })
+    const { body } = await exchange(service, shop, asked, page.app)
+    expect(body.user).toMatchObject({ email, first_name: 'Ada', last_name: 'Lovelace', email_verified: false })
+    expect(await countRows(service, 'sessions', { user_id: body.user.id })).toBe(1)
+  })
+
+  test('comes first where the app asks for that, and can be left for the sign-in', async () => {
+    const visitor = visit(service)
+    const page = await visitor.get(askFor(shop, { prompt: 'create' }).path)
+    expect(page.title).toBe('Create your account')
+    expect((await visitor.send(page, 'Sign in instead')).title).toBe('Sign in')
+  })
+
+  test('follows the rules of the API: password, taken addresses, closed apps', async () => {
+    const { user } = await buildUser(service, shop)
+    expect((await create(shop, someEmail(), { password: 'short' })).page.html).toContain('id="password-fault"')
+    expect((await create(shop, user.email)).page.html).toContain('already an account')
+    const visitor = visit(service)
+    const form = await visitor.get(askFor(closed, { prompt: 'create' }).path)
+    const email = someEmail()
+    const refused = await visitor.send(form, 'Create account', { email, password: PASSWORD })
+    expect(refused.html).toContain('takes no new accounts')
+    expect(await countRows(service, 'users', { email })).toBe(0)
+  })
+
+  test('goes on with the code of the mail where the app asks for a verified address', async () => {
+    const email = someEmail()
+    const { visitor, asked, page } = await create(strict, email)
+    expect(page.title).toBe('Check your mail')
+    const { text } = await mailbox.take(email)
+    const next = await visitor.send(page, 'Confirm', { code: /: (\d{6})$/m.exec(text)?.[1] ?? '' })
+    const arrival = next.app ? next : await visitor.send(next, 'Continue')
+    expect((await exchange(service, strict, asked, arrival.app)).body.user).toMatchObject({ email, email_verified: true })
+  })
+})
+
+describe('an invitation', () => {
+  test('names the organization, and is accepted by a button alone', async () => {
+    const { user } = await buildUser(service, shop)
+    await service.login(user.email, shop.code)
+    const { invite, name, organizationId } = await invited(user.email)
+    const visitor = visit(service)
+    await signInOnPage(visitor, askFor(shop), user.email)
+    const asked = askFor(shop, { invite })
+    const page = await visitor.get(asked.path)
+    expect(page.title).toBe(`Join ${name}`)
+    const memberships = () => countRows(service, 'organization_memberships', { organization_id: organizationId, user_id: user.id })
+    expect(await memberships()).toBe(0)
+    const arrival = await visitor.send(page, 'Join')
+    expect(await memberships()).toBe(1)
+    expect((await exchange(service, shop, asked, arrival.app)).status).toBe(200)
+  })
+
+  test('is named to people who are not signed in, and a new account joins with it', async () => {
+    const email = someEmail()
+    const { invite, name, organizationId } = await invited(email)
+    const visitor = visit(service)
+    const asked = askFor(shop, { invite })
+    const first = await visitor.get(asked.path)
+    expect(first.html).toContain(`You are invited to <bdi>${name}`)
+    const form = await visitor.send(first, 'Create account')
+    const page = await visitor.send(form, 'Create account', { email, password: PASSWORD })
+    expect(page.app).toBeUndefined()
+    const arrival = await visitor.send(page, 'Continue')
+    const { body } = await exchange(service, shop, asked, arrival.app)
+    expect(await countRows(service, 'organization_memberships', { organization_id: organizationId, user_id: body.user.id })).toBe(1)
+  })
+})
+
+/** Invites an address to a new organization, as an admin. */
+async function invited(email: string) {
+  const organization = await buildOrganization(service)
+  const { body } = await service.admin('POST', `/admin/organizations/${organization.id}/invitations`, {
+    body: { email, role_codes: ['org_member'] },
+  })
+  return { invite: body.token as string, name: organization.name as string, organizationId: organization.id as string }
+}

@@ -1,0 +1,202 @@
+// Mails that a person asks for on the sign-in page: a forgotten password, a sign-in without one, and a verified address.
+import { describe, expect, test } from 'vitest'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import type { Mail } from '../support/mailbox.ts'
+import { allSent } from '../support/mailbox.ts'
+import { countRows, markVerified } from '../support/rows.ts'
+import { buildUser, claimsOf, PASSWORD, someEmail } from '../support/service.ts'
+import { type Arrival, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+const { service, mailbox } = mailingFixture({}, { frozen: true })
+const allowed_redirect_urls = ['https://shop.example/callback']
+const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls })
+const strict = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls, require_verified_email: true })
+const hosted = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls, frontend_url: 'https://www.shop.example' })
+const newPassword = 'another long passphrase'
+const subjects = { 'Forgot password?': /^Set a new password/, 'E-mail me a code': /^Sign in to/ }
+
+/** Somebody who has proven the mailbox. */
+async function build(app = shop) {
+  const built = await buildUser(service, app)
+  await markVerified(service, built.user.id)
+  return built
+}
+
+async function askOnPage(visitor: Visitor, button: keyof typeof subjects, email: string, asked = askFor(shop)) {
+  const first = await visitor.get(asked.path)
+  const page = await visitor.send(await visitor.send(first, button), 'Send the code', { email })
+  expect(page.title).toBe('Check your mail')
+  return { asked, page }
+}
+
+async function mailedBy(button: keyof typeof subjects, visitor: Visitor, email: string, asked = askFor(shop)) {
+  const { page } = await askOnPage(visitor, button, email, asked)
+  const mail = await mailbox.take(email, subjects[button])
+  return { asked, page, mail, code: codeIn(mail), path: pathOf(mail) }
+}
+
+const codeIn = ({ text }: Mail) => /: (\d{6})$/m.exec(text)?.[1] ?? ''
+const pathOf = ({ links }: Mail) => {
+  const { pathname, search } = new URL(links[0] ?? '')
+  return pathname + search
+}
+const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+const isSignedIn = ({ cookies }: Visitor) => cookies.has('gatehouse_session')
+
+describe('a code to sign in with', () => {
+  test('signs in where it was asked for, once', async () => {
+    const { user } = await build()
+    const visitor = visit(service)
+    const { page, code, asked } = await mailedBy('E-mail me a code', visitor, user.email)
+    const arrival = await visitor.send(page, 'Sign in', { code: `${code.slice(0, 3)} ${code.slice(3)}` })
+    const { body } = await exchange(service, shop, asked, arrival.app)
+    expect(body.user.id).toBe(user.id)
+    expect(claimsOf(body.access_token)).toMatchObject({ amr: [] })
+    visitor.cookies.delete('gatehouse_session')
+    expect((await visitor.send(page, 'Sign in', { code })).title).toBe('Sign in')
+    expect(isSignedIn(visitor)).toBe(false)
+  })
+
+  test('is worth nothing in another browser, which has asked for a code too', async () => {
+    const { user } = await build()
+    const { code } = await mailedBy('E-mail me a code', visit(service), user.email)
+    const thief = visit(service)
+    const { page } = await askOnPage(thief, 'E-mail me a code', someEmail())
+    expect((await thief.send(page, 'Sign in', { code })).html).toContain('is wrong')
+    expect(isSignedIn(thief)).toBe(false)
+  })
+
+  test('can be guessed five times for an address, however often it is sent again; a known device has its own tries', async () => {
+    const { user } = await build()
+    const known = visit(service)
+    await signInOnPage(known, askFor(shop), user.email)
+    known.cookies.delete('gatehouse_session')
+    const thief = visit(service)
+    const { page: first, code } = await mailedBy('E-mail me a code', thief, user.email)
+    let page: Arrival = first
+    for (const _ of [1, 2, 3]) page = await thief.send(page, 'Sign in', { code: wrong(code) })
+    page = await thief.send(page, 'Send it again')
+    const again = codeIn(await mailbox.take(user.email, /^Sign in to/))
+    for (const _ of [4, 5]) page = await thief.send(page, 'Sign in', { code: wrong(again) })
+    page = await thief.send(page, 'Sign in', { code: again })
+    expect(page.html).toContain('locked')
+    expect(isSignedIn(thief)).toBe(false)
+    const { page: own, code: ownCode } = await mailedBy('E-mail me a code', known, user.email)
+    expect((await known.send(own, 'Sign in', { code: ownCode })).app?.href).toContain('code=')
+  })
+
+  test('asks for the second factor before the mail is spent', async () => {
+    const { user, access_token } = await build()
+    const authenticator = await enableTwoFactor(service, access_token)
+    const visitor = visit(service)
+    const { page, code, asked } = await mailedBy('E-mail me a code', visitor, user.email)
+    const second = await visitor.send(page, 'Sign in', { code })
+    expect(second.title).toBe('Enter your code')
+    expect([isSignedIn(visitor), await unspent(user.id)]).toEqual([false, 1])
+    const wrongly = await visitor.send(second, 'Continue', { two_factor_code: authenticator.wrongCode() })
+    expect([wrongly.title, await unspent(user.id)]).toEqual(['Enter your code', 1])
+    const arrival = await visitor.send(wrongly, 'Continue', { two_factor_code: authenticator.code() })
+    expect(await unspent(user.id)).toBe(0)
+    const { body } = await exchange(service, shop, asked, arrival.app)
+    expect(claimsOf(body.access_token)).toMatchObject({ amr: ['otp', 'mfa'] })
+  })
+
+  test('an unknown address gets the same page and the same refusal, and no mail', async () => {
+    const { user } = await build()
+    const seen = async (email: string) => {
+      const visitor = visit(service)
+      const { page } = await askOnPage(visitor, 'E-mail me a code', email)
+      const refused = await visitor.send(page, 'Sign in', { code: '000000' })
+      return [page, refused].map(({ html, status }) => [status, html.replaceAll(email, '').replace(/value="[^"]*"/g, '')])
+    }
+    const unknown = someEmail()
+    expect(await seen(unknown)).toEqual(await seen(user.email))
+    await allSent(service)
+    expect(mailbox.mailsTo(unknown)).toEqual([])
+  })
+})
+
+describe('the link in a mail that was asked for on the page', () => {
+  test('signs in where the mail was asked for, after a button', async () => {
+    const { user } = await build()
+    const visitor = visit(service)
+    const { path, asked } = await mailedBy('E-mail me a code', visitor, user.email)
+    const page = await visitor.get(path)
+    expect(isSignedIn(visitor)).toBe(false)
+    const arrival = await visitor.send(page, 'Sign in')
+    expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(user.id)
+  })
+
+  test('says elsewhere where the code is to be typed, and opens nothing', async () => {
+    const { user } = await build()
+    const { path } = await mailedBy('E-mail me a code', visit(service), user.email)
+    const other = visit(service)
+    await other.get(askFor(shop).path)
+    const page = await other.get(path)
+    expect(page.title).toBe('Type the code where you asked for it')
+    expect([page.forms, isSignedIn(other), await unspent(user.id)]).toEqual([[], false, 1])
+  })
+
+  test('sets elsewhere the new password, and stops there', async () => {
+    const { user } = await build()
+    const { path } = await mailedBy('Forgot password?', visit(service), user.email)
+    const other = visit(service)
+    const page = await other.get(path)
+    expect(new URL(page.url).pathname).toBe('/reset-password')
+    const done = await other.send(page, 'Set the new password', { password: newPassword, password_again: newPassword })
+    expect(done.title).toBe('Your new password is set')
+    expect(isSignedIn(other)).toBe(false)
+  })
+
+  test('leads to the frontend of an app that has one', async () => {
+    const { user } = await build(hosted)
+    const { mail, code } = await mailedBy('Forgot password?', visit(service), user.email, askFor(hosted))
+    expect(mail.links[0]).toMatch(/^https:\/\/www\.shop\.example\/reset-password\?token=/)
+    expect(code).toMatch(/^\d{6}$/)
+  })
+})
+
+describe('a forgotten password', () => {
+  test('is replaced with the code, and the browser goes on to the app', async () => {
+    const { user } = await build()
+    const visitor = visit(service)
+    const { page, code, asked } = await mailedBy('Forgot password?', visitor, user.email)
+    const short = await visitor.send(page, 'Set the new password', { code, password: 'short' })
+    expect(short.title).toBe('Check your mail')
+    const arrival = await visitor.send(short, 'Set the new password', { code, password: newPassword })
+    expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(user.id)
+    expect((await service.login(user.email, shop.code, { password: PASSWORD })).status).toBe(401)
+  })
+
+  test('opens nothing without the second factor', async () => {
+    const { user, access_token } = await build()
+    const authenticator = await enableTwoFactor(service, access_token)
+    const visitor = visit(service)
+    const { page, code } = await mailedBy('Forgot password?', visitor, user.email)
+    const second = await visitor.send(page, 'Set the new password', { code, password: newPassword })
+    expect([second.title, isSignedIn(visitor)]).toEqual(['Enter your code', false])
+    const arrival = await visitor.send(second, 'Continue', { two_factor_code: authenticator.code() })
+    expect(arrival.app?.searchParams.get('code')).toBeTruthy()
+  })
+})
+
+describe('an app that asks for a verified address', () => {
+  test('takes the code of a mail from the person who is signed in', async () => {
+    const { user } = await buildUser(service, strict)
+    await mailbox.take(user.email)
+    const visitor = visit(service)
+    const asked = askFor(strict)
+    const refused = await signInOnPage(visitor, asked, user.email)
+    expect(refused.title).toBe('Verify your e-mail address')
+    const page = await visitor.send(refused, 'Send me a code')
+    const code = codeIn(await mailbox.take(user.email, /^Confirm/))
+    const wrongly = await visitor.send(page, 'Confirm', { code: wrong(code) })
+    expect(wrongly.html).toContain('is wrong')
+    const next = await visitor.send(wrongly, 'Confirm', { code })
+    const arrival = next.app ? next : await visitor.send(next, 'Continue')
+    expect((await exchange(service, strict, asked, arrival.app)).body.user).toMatchObject({ id: user.id, email_verified: true })
+  })
+})
+
+const unspent = (userId: string) => countRows(service, 'mail_tokens', { user_id: userId, spent_at: null, purpose: 'magic_link' })
