@@ -27,6 +27,7 @@ const requests = [
     maxAgeSeconds: [undefined, 0, 300],
     begunAt: [begunAt],
     hasInvite: [false, true],
+    canJoin: [false],
     hasOrganization: [false, true],
     isRedirectOwned: [true, false],
   }),
