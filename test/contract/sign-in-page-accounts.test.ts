@@ -68,7 +68,8 @@ describe('an invitation', () => {
     const asked = askFor(shop, { invite })
     const page = await visitor.get(asked.path)
     expect(page.title).toBe(`Join ${name}`)
-    const memberships = () => countRows(service, 'organization_memberships', { organization_id: organizationId, user_id: user.id })
+    const memberships = () =>
+      countRows(service, 'organization_memberships', { organization_id: organizationId, user_id: user.id })
     expect(await memberships()).toBe(0)
     const arrival = await visitor.send(page, 'Join')
     expect(await memberships()).toBe(1)
@@ -87,7 +88,9 @@ describe('an invitation', () => {
     expect(page.app).toBeUndefined()
     const arrival = await visitor.send(page, 'Continue')
     const { body } = await exchange(service, shop, asked, arrival.app)
-    expect(await countRows(service, 'organization_memberships', { organization_id: organizationId, user_id: body.user.id })).toBe(1)
+    expect(await countRows(service, 'organization_memberships', { organization_id: organizationId, user_id: body.user.id })).toBe(
+      1,
+    )
   })
 })
 

@@ -12,7 +12,11 @@ const { service, mailbox } = mailingFixture({}, { frozen: true })
 const allowed_redirect_urls = ['https://shop.example/callback']
 const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls })
 const strict = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls, require_verified_email: true })
-const hosted = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls, frontend_url: 'https://www.shop.example' })
+const hosted = appFixture(service, {
+  auto_grant_on_signup: true,
+  allowed_redirect_urls,
+  frontend_url: 'https://www.shop.example',
+})
 const newPassword = 'another long passphrase'
 const subjects = { 'Forgot password?': /^Set a new password/, 'E-mail me a code': /^Sign in to/ }
 

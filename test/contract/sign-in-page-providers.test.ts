@@ -30,7 +30,8 @@ async function answerFor(visitor: Visitor, asked: AskedFor, subject: string): Pr
   return pathOf(callback.app)
 }
 
-const comeBack = async (visitor: Visitor, asked: AskedFor, subject: string) => visitor.get(await answerFor(visitor, asked, subject))
+const comeBack = async (visitor: Visitor, asked: AskedFor, subject: string) =>
+  visitor.get(await answerFor(visitor, asked, subject))
 
 describe('a provider', () => {
   test('has a link on the page of each app that it serves, unless it is disabled', async () => {
