@@ -1,10 +1,7 @@
 // Many callers at once on one server, more than it has connections. The tests assert the final state, not who won.
 import { randomUUID } from 'node:crypto'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { asPool } from '../../packages/server/src/db/handle.ts'
-import { createKnex } from '../../packages/server/src/db/knex.ts'
-import { lockUntilCommit } from '../../packages/server/src/db/locks.ts'
-import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { atOnce, chance } from '../support/chance.ts'
@@ -46,19 +43,6 @@ async function expectNothingLives(replies: readonly Reply[]): Promise<void> {
     given.flatMap(({ body }) => [service.call('GET', '/auth/me', { token: body.access_token }), refresh(body.refresh_token)]),
   )
   for (const { status } of tries) expect([401, 403]).toContain(status)
-}
-
-/** Delays each commit of a revocation by a different time, so that a lower cursor could become visible after a higher one. */
-async function delayCommits(): Promise<void> {
-  if (testDatabase() === 'sqlite') return
-  const { db } = service.deps
-  await db.raw(`create function dawdle() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(0.001 * (new.cursor * 7 % 11)); return null; end $$`)
-  await db.raw(`create constraint trigger dawdle after insert on revocations deferrable initially deferred
-    for each row execute function dawdle()`)
-  onTestFinished(async () => {
-    await db.raw('drop trigger dawdle on revocations')
-  })
 }
 
 describe('registrations', () => {
@@ -294,33 +278,6 @@ describe('revokes', () => {
       expect(login.status).toBe(items[0].status === 'active' ? 200 : 403)
     }
   })
-
-  test('in many apps at once become visible to validators in the order of their cursors', async () => {
-    const apps = await Promise.all(Array.from({ length: 8 }, () => buildApp(service, { auto_grant_on_signup: true })))
-    const users = await Promise.all(Array.from({ length: 4 }, () => buildUser(service, apps[0]!)))
-    for (const { user } of users) for (const app of apps.slice(1)) await service.login(user.email, app.code)
-    await delayCommits()
-    const reader = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 1 })
-    onTestFinished(() => reader.destroy())
-    let isDone = false
-    const readings: number[][] = []
-    const watch = async () => {
-      while (!isDone) {
-        readings.push(await reader('revocations').orderBy('cursor').pluck('cursor'))
-        await new Promise((resolve) => setTimeout(resolve, 2))
-      }
-    }
-    const watching = watch()
-    const pairs = users.flatMap(({ user }) => apps.map((app) => ({ user, app })))
-    const replies = await atOnce(pairs.length, (index) =>
-      service.admin('DELETE', grantPath(pairs[index]!.user, pairs[index]!.app)),
-    )
-    isDone = true
-    await watching
-    expect(tally(replies)).toEqual({ 200: pairs.length })
-    const all: number[] = await service.deps.db('revocations').orderBy('cursor').pluck('cursor')
-    for (const seen of readings) expect(seen).toEqual(all.slice(0, seen.length))
-  })
 })
 
 test('changes of the own names by forty callers all stick: each name is the last one that was given', async () => {
@@ -415,18 +372,6 @@ describe('dry runs', () => {
     for (const status of statuses) expect([201, 409]).toContain(status)
     expect(await service.deps.db('roles').where({ code: body.code })).toHaveLength(1)
   })
-
-  // The transaction of the test holds one connection, and the call needs another.
-  test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
-    'wait for no revocation, and hold none up',
-    async () => {
-      const { user } = await buildUser(service, await buildApp(service))
-      await transaction(service.deps, async (deps) => {
-        await lockUntilCommit(deps.db, 'revocations')
-        expect((await service.admin('POST', dry(`/admin/users/${user.id}/logout`))).status).toBe(204)
-      })
-    },
-  )
 })
 
 test('a platform role given while the account is claimed is never held by whoever registered the address first', async () => {

@@ -71,7 +71,8 @@ const plants: Record<string, (db: Tx) => Promise<unknown>> = {
   'built-in-missing': (db) => db('roles').where({ code: 'org_admin' }).update({ built_in: 0 }),
   'floor-ahead': (db) => db('service').update({ min_iat: 99_999_999_999 }),
   async 'cursor-behind'(db) {
-    await db('revocations').insert({ cursor: 1_000_000, user_id: user.id, min_tv: 0, at: 1 })
+    const ahead = onPostgres ? { xid: 1_000_000_000_000 } : { cursor: 1_000_000 }
+    await db('revocations').insert({ ...ahead, user_id: user.id, min_tv: 0, at: 1 })
     if (!onPostgres) await db('sqlite_sequence').where({ name: 'revocations' }).update({ seq: 1 })
   },
   'list-broken': (db) => db('apps').where({ id: app.id }).update({ service_codes: '{}' }),

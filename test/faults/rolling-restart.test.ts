@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
 import { startBalancer } from '../support/balancer.ts'
-import { ADMIN_EMAIL, callHttp, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, callHttp, claimsOf, PASSWORD } from '../support/client.ts'
+import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { releasedServer } from '../support/released-server.ts'
@@ -149,6 +150,68 @@ test('two servers of the first release are replaced by those of now, which migra
   })
   expect(applied).toEqual(Object.keys(migrations.steps))
   measured(context, `${figure}, from 0001 to ${applied.at(-1)}`)
+})
+
+test('a server of the first release and one of now hear every revocation of each other, whichever commits first', {
+  timeout: 300_000,
+}, async () => {
+  const database = await createDatabase('postgres')
+  onTestFinished(() => database.drop())
+  await withDatabase(database.url, async (db) => {
+    await db.raw('drop schema public cascade')
+    await db.raw('create schema public')
+  })
+  const settings = { DATABASE_URL: database.url, AUTH_RATE_LIMIT_IP: 'off', AUTH_RATE_LIMIT_ACCOUNT: 'off', ...bootstrap }
+  const old = await startServer(settings, onTestFinished, [], releasedServer())
+  const token = (await old.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  await old.call('POST', '/admin/apps', { token, body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true } })
+  const credentials = { email: `${randomUUID()}@example.com`, password: PASSWORD, app_code: 'shop' }
+  await old.call('POST', '/auth/register', { body: credentials })
+  const logOut = async (server: ServerProcess) => {
+    const { refresh_token, access_token } = (await server.call('POST', '/auth/login', { body: credentials })).body
+    expect((await server.call('POST', '/auth/logout', { body: { refresh_token } })).status).toBe(204)
+    return claimsOf(access_token).sid as string
+  }
+  // This one is from before the migration.
+  const ended = [await logOut(old)]
+  const recent = await startServer(settings)
+  const open = (server: ServerProcess) =>
+    openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf({ code: 'shop' }))
+  const streams = [await open(old), await open(recent)]
+  const rounds = await Promise.all(
+    Array.from({ length: 16 }, async (_, index) => {
+      const sids: string[] = []
+      for (let round = 0; round < 12; round += 1) sids.push(await logOut(index % 4 === 0 ? old : recent))
+      return sids
+    }),
+  )
+  ended.push(...rounds.flat())
+  // A transaction that took its number early and commits late.
+  await withDatabase(database.url, async (db) => {
+    const late = { session_id: randomUUID(), user_id: randomUUID(), at: Date.now() }
+    const { id: app_id } = await db('apps').where({ code: 'shop' }).first()
+    await db.transaction(async (trx) => {
+      await trx('revocations').insert({ ...late, app_id, cursor: trx.raw("-nextval('revocations_cursor_seq')") })
+      for (const server of [recent, old]) ended.push(await logOut(server))
+    })
+    ended.push(late.session_id)
+  })
+  const missed = () =>
+    streams.map(({ events }) => {
+      const heard = new Set(events.map(({ data }) => data.session_id))
+      return ended.filter((sid) => !heard.has(sid)).length
+    })
+  await expect.poll(missed, { timeout: 30_000, interval: 100 }).toEqual([0, 0])
+  // So does a backend that comes later, and one that changes from one server to the other.
+  for (const server of [old, recent]) {
+    const { cursor } = (await callHttp(`${server.url}/api/v1/revocations`, 'GET', { token: assertionOf({ code: 'shop' }) })).body
+    for (const other of [old, recent]) {
+      const page = `${other.url}/api/v1/revocations?since=${cursor}`
+      const { status, body } = await callHttp(page, 'GET', { token: assertionOf({ code: 'shop' }) })
+      expect([status, body.reset]).toEqual([200, other !== server])
+      if (other !== server) expect(body.items.length).toBeGreaterThanOrEqual(ended.length)
+    }
+  }
 })
 
 async function withDatabase(databaseUrl: string, run: (db: ReturnType<typeof createKnex>) => Promise<void>): Promise<void> {

@@ -87,7 +87,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     const { held, unanswered } = await freezeInRevoke(subject)
     await held.commit()
     const clock = startPatientClock()
-    // The statement has finished, but the frozen server does not know. It holds the lock that every revocation takes.
+    // The statement has finished, but the frozen server does not know. It holds the rows of the user and the grant.
     await expect.poll(() => count(operator, { state: 'idle in transaction' }), { interval: 20 }).toBe(1)
     // Postgres refuses a statement that waits for a lock longer than nine tenths of the limit.
     expect((await revoke(other)).status).toBe(200)

@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedForm } from '../lib/caller.ts'
+import { type Snapshot, sees } from '../lib/feed-cursors.ts'
 import { Turns } from './turns.ts'
 
 /** An event for the streams, serialized once for all of them. */
 export interface HubEvent {
-  cursor: number
+  /** The transaction that wrote it, or its number on SQLite. */
+  position: number
   /** Null for the consumers of every app. */
   appId: string | null
   /** The lowest form that a reader must understand to receive it. */
@@ -45,10 +48,12 @@ const heartbeat = Buffer.from(': heartbeat\n\n')
 /** The response to one listening consumer. The hub writes to it once it has caught up from the database. */
 export class ConsumerStream extends Readable {
   readonly owner: StreamOwner
-  /** Every event up to this cursor was written. */
-  sentThrough = 0
-  isLive = false
   readonly #waitingBytes: number
+  /** What was published while it catches up from the database. Undefined from then on. */
+  #held: HubEvent[] | undefined = []
+  #heldBytes = 0
+  /** What it has read from the database, and must not get again. */
+  #read: Snapshot | undefined
   #isFinished = false
   #hasRead = true
   #onRead: (() => void) | undefined
@@ -65,6 +70,52 @@ export class ConsumerStream extends Readable {
     if (this.destroyed || this.#isFinished || chunk.length === 0) return
     if (this.readableLength > 0 && this.readableLength + chunk.length > this.#waitingBytes) this.destroy()
     else this.push(chunk)
+  }
+
+  get isLive(): boolean {
+    return this.#held === undefined
+  }
+
+  /** Writes events, or keeps them until it has caught up. `chunk` is all of them. Events that `seen` sees never come again. */
+  receive(events: readonly HubEvent[], chunk: Buffer, seen: Snapshot): void {
+    if (this.#held) {
+      this.#heldBytes += chunk.length
+      this.#held = this.#heldBytes > this.#waitingBytes ? [] : [...this.#held, ...events]
+    } else if (this.#read) {
+      this.#sendUnread(events)
+      if (seen.xmin >= this.#read.xmax) this.#read = undefined
+    } else this.send(chunk)
+  }
+
+  /** What was published so far will be read from the database, which has it. */
+  dropHeld(): void {
+    if (this.#held) this.#held = []
+    this.#heldBytes = 0
+  }
+
+  /**
+   * Says that it has read what `read` sees. Everything published since `dropHeld` follows, unless that is too much to keep. Then it
+   * returns false, and has to read on.
+   */
+  goLive(read: Snapshot): boolean {
+    if (this.#heldBytes > this.#waitingBytes) return false
+    const held = this.#held ?? []
+    this.#held = undefined
+    this.#read = read
+    this.#sendUnread(held)
+    return true
+  }
+
+  /** The events that it has read are of another history. It cannot go on if it is amid them. */
+  startOver(reset: Buffer): void {
+    if (!this.isLive) return void this.destroy()
+    this.#read = undefined
+    this.send(reset)
+  }
+
+  #sendUnread(events: readonly HubEvent[]): void {
+    const read = this.#read
+    this.send(Buffer.concat(events.filter(({ position }) => !read || !sees(read, position)).map(({ frame }) => frame)))
   }
 
   /** Resolves when the reader has taken most of the written data, or is gone. */
@@ -104,15 +155,16 @@ export class ConsumerStream extends Readable {
 
 /**
  * Passes revocations to the consumers that listen to this process. One reader of the table publishes them here
- * (`workers/revocation-feed.ts`). A stream must catch up from the database before it joins.
+ * (`workers/revocation-feed.ts`). A stream catches up from the database, while the hub keeps for it what is published meanwhile.
  */
 export class RevocationHub {
-  /** Every event up to this cursor was published. */
-  head = 0
+  readonly id = randomUUID()
   /** Whether streams were opened whose standing may have changed since their consumers were authenticated. */
   hasNew = false
   /** Called when there may be something new in the table. */
   onWake: () => void = () => {}
+  /** Called when this process has committed something new. */
+  onAnnounce: () => void = () => {}
   /** Limits how many streams read from the database at once. */
   readonly readers = new Turns(readersAtOnce)
   readonly #limits: HubLimits
@@ -137,13 +189,18 @@ export class RevocationHub {
     this.onWake()
   }
 
+  /** Wakes the reader of this process and those of others. */
+  announce(): void {
+    this.onAnnounce()
+  }
+
   /** What has no room for another stream of the app: the process, which may also be stopping, or only the app. */
   fullness(appId: string): 'app' | 'process' | undefined {
     if (this.#isClosed || this.#count >= this.#limits.streams) return 'process'
     return (this.#streams.get(appId)?.size ?? 0) >= this.#limits.streamsOfApp ? 'app' : undefined
   }
 
-  /** Opens a stream, which gets no events before `join`. Undefined if there is no room. */
+  /** Opens a stream, which keeps what is published until `goLive`. Undefined if there is no room. */
   open(owner: StreamOwner): ConsumerStream | undefined {
     if (this.fullness(owner.appId)) return undefined
     const stream = new ConsumerStream(owner, this.#limits.waitingBytes)
@@ -156,40 +213,31 @@ export class RevocationHub {
     return stream
   }
 
-  /**
-   * Lets a stream receive what is published from now on. False if the stream has not caught up: it would miss what was published
-   * between its last read and this call.
-   */
-  join(stream: ConsumerStream): boolean {
-    if (stream.sentThrough < this.head) return false
-    stream.isLive = true
-    return true
-  }
-
-  /** Writes events to the streams that they concern. They must be in the order of their cursors, and include all up to `head`. */
-  async publish(events: readonly HubEvent[], head: number): Promise<void> {
-    this.head = head
-    const first = events[0]
-    if (!first) return
+  /** Passes events to the streams that they concern. `seen` sees all events up to now: these, and those of earlier calls. */
+  async publish(events: readonly HubEvent[], seen: Snapshot): Promise<void> {
+    if (events.length === 0) return
     let written = 0
     for (const [appId, streams] of [...this.#streams]) {
       const concerned = events.filter((event) => event.appId === null || event.appId === appId)
       if (concerned.length === 0) continue
       const portions = [1, 2].map((form) => portionOf(concerned.filter((event) => event.form <= form)))
       for (const stream of [...streams]) {
-        if (!stream.isLive) continue
-        const { sentThrough, owner } = stream
-        const { events, chunk } = portions[owner.form - 1]!
-        // A stream that read ahead of the hub has part of this already.
-        const isFresh = sentThrough < first.cursor
-        stream.send(isFresh ? chunk : portionOf(events.filter(({ cursor }) => cursor > sentThrough)).chunk)
-        stream.sentThrough = Math.max(sentThrough, head)
+        const { events, chunk } = portions[stream.owner.form - 1]!
+        stream.receive(events, chunk, seen)
         written += 1
         if (written % sliceSize === 0) await nextTurn()
       }
     }
     // Let readers take this portion before the next one comes.
     await nextTurn()
+  }
+
+  /** Sends `reset` to every stream: the database has another history. */
+  async startOver(reset: Buffer): Promise<void> {
+    for (const [index, stream] of this.#all().entries()) {
+      stream.startOver(reset)
+      if ((index + 1) % sliceSize === 0) await nextTurn()
+    }
   }
 
   /** The owners of open streams: each app, set of secrets and standing once. */

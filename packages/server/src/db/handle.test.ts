@@ -4,7 +4,7 @@ import { User } from '../models/user.ts'
 import { addToOutbox } from '../resources/outbox/add-to-outbox.ts'
 import type { Pool } from './handle.ts'
 import { forUpdate, lockUntilCommit } from './locks.ts'
-import { notifyAtCommit } from './notify.ts'
+import { notify } from './notify.ts'
 import { transaction } from './transaction.ts'
 
 /** Never called, only compiled. */
@@ -15,8 +15,8 @@ async function refused(deps: Deps<Pool>, perhapsInside: Deps) {
   await lockUntilCommit(deps.db, 'email', 'ada@example.com')
   // @ts-expect-error the same for a row
   await forUpdate(deps.db, User.query(deps.db))
-  // @ts-expect-error a notice at no commit
-  await notifyAtCommit(deps.db, 'gatehouse_revocations', '1')
+  // @ts-expect-error a notice in a transaction, which would hold a lock until the commit
+  await transaction(deps, ({ db }) => notify(db, 'gatehouse_revocations', 'new'))
   // @ts-expect-error a revocation that nothing would write
   deps.revocations.note({ appId: 'id', minIat: 0 })
   // @ts-expect-error the same

@@ -80,7 +80,7 @@ async function attend(
   const client = new pg.Client({
     connectionString: await primary.find(),
     connectionTimeoutMillis: connectTimeoutMs,
-    application_name: 'gatehouse-listener',
+    application_name: 'gatehouse-feed',
     keepAlive: true,
   })
   let fail: (reason: unknown) => void = () => {}

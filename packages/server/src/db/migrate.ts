@@ -10,8 +10,10 @@ import * as unsealedAuditEvents from './migrations/0004-unsealed-audit-events.ts
 import * as provenAccounts from './migrations/0005-proven-accounts.ts'
 import * as adminGrantsDue from './migrations/0006-admin-grants-due.ts'
 import * as autoGrantPolicy from './migrations/0007-auto-grant-policy.ts'
+import * as revocationHorizon from './migrations/0008-revocation-horizon.ts'
 import * as browserSignIn from './migrations/0009-browser-sign-in.ts'
 import * as pageMailsAndProviders from './migrations/0010-page-mails-and-providers.ts'
+import * as revocationsByTransaction from './migrations/0010-revocations-by-transaction.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -34,7 +36,9 @@ export const migrations: Migrations = {
     '0005-proven-accounts': provenAccounts,
     '0006-admin-grants-due': adminGrantsDue,
     '0007-auto-grant-policy': autoGrantPolicy,
+    '0008-revocation-horizon': revocationHorizon,
     '0009-browser-sign-in': browserSignIn,
+    '0010-revocations-by-transaction': revocationsByTransaction,
     '0010-page-mails-and-providers': pageMailsAndProviders,
   },
   checksums,

@@ -32,6 +32,11 @@ export class Primary {
     return this.#urls.length > 1
   }
 
+  /** The history that the connections follow. Undefined before the first, and if the engine does not report it. */
+  get lineage(): Lineage | undefined {
+    return this.#lineage
+  }
+
   /** Increases when the process follows another history, after a failover. Connections from an earlier era are useless. */
   get era(): number {
     return this.#era

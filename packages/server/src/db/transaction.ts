@@ -4,7 +4,7 @@ import { asPool, asTx, type Pool, type Tx } from './handle.ts'
 
 /**
  * Runs `fn` in one transaction. Code inside takes `Deps<Tx>`, so it cannot open another. Do not use the network or hash passwords
- * in it. Revocations that `fn` notes are written last, because their lock holds up those of all other transactions.
+ * in it. Revocations that `fn` notes are written last, all at once.
  */
 export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
   const afterCommit: (() => void)[] = []
@@ -13,11 +13,10 @@ export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => P
   const result = await deps.db.transaction(async (knex) => {
     const db = asTx(knex)
     const result = await fn({ ...deps, db, afterCommit, revocations })
-    // A rehearsal would hold up every revocation of the service until it ends, for rows that are rolled back.
     if (noted.length > 0 && !deps.isRehearsal) await deps.writeRevocations(db, noted, deps.clock())
     return result
   })
-  if (noted.length > 0) afterCommit.push(() => deps.revocationHub.wake())
+  if (noted.length > 0) afterCommit.push(() => deps.revocationHub.announce())
   // In a rehearsal this was a savepoint, so nothing is committed.
   if (!deps.isRehearsal) for (const run of afterCommit) run()
   return result

@@ -1,7 +1,8 @@
 import { type Db, isPostgres } from '../db/handle.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { isJsonList } from '../lib/json-list.ts'
-import { Revocation } from './revocation.ts'
+import { Feed, newestPosition } from './feed.ts'
+import { revocationFeed } from './revocation.ts'
 
 /** A rule that the service relies on and that is broken. */
 interface Violation {
@@ -185,14 +186,14 @@ async function violationOf(
   return row && row.count > 0 ? [{ ...told, count: row.count, example: String(row.example) }] : []
 }
 
-/** A fault if the next revocation would get a cursor that was given before, or one that consumers have passed. */
+/** A fault if the next revocation would come to be below one that consumers have passed. */
 async function listCursorFaults(db: Db): Promise<Violation[]> {
-  const { newest, first } = await Revocation.readBounds(db)
-  const last = await Revocation.lastCursorGiven(db)
-  const most = Math.max(newest, first)
-  if (last >= most) return []
-  const fault = 'the cursor sequence is behind the revocations, so consumers miss the next ones, or those cannot be written'
-  return [{ name: 'cursor-behind', count: 1, example: `${last} < ${most}`, fault, cure: 'gatehouse finish-restore' }]
+  const newest = await newestPosition(db, revocationFeed)
+  const { cursors, snapshot } = await Feed.getState(db, revocationFeed)
+  const most = Math.max(newest, cursors.origin.position - 1)
+  if (most < snapshot.xmax) return []
+  const fault = 'the revocations are of another database, or their sequence is behind them, so consumers miss the next ones'
+  return [{ name: 'cursor-behind', count: 1, example: `${snapshot.xmax} <= ${most}`, fault, cure: 'gatehouse finish-restore' }]
 }
 
 async function listBrokenLists(db: Db): Promise<Violation[]> {

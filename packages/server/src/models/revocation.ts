@@ -1,9 +1,17 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
 import { lockUntilCommit } from '../db/locks.ts'
-import { notifyAtCommit } from '../db/notify.ts'
 import { chunksOf } from '../lib/chunks.ts'
 import type { NewRevocation } from '../lib/revocation-notes.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import type { FeedTable } from './feed.ts'
+
+export const revocationFeed: FeedTable = {
+  name: 'revocations',
+  key: 'cursor',
+  unitMs: 1,
+  // The number of a row changes on Postgres while there are servers of the previous version.
+  spread: (db) => (isPostgres(db) ? 'hashtext(concat(user_id, app_id, session_id, min_tv))' : 'cursor'),
+}
 
 export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'min_iat' | 'at'>
 
@@ -12,7 +20,10 @@ export class Revocation extends BaseModel {
   static override tableName = 'revocations'
   static override idColumn = 'cursor'
 
+  /** A number of the row. On SQLite rows have it in the order of their commits. */
   declare cursor: number
+  /** Postgres: the transaction that wrote the row. Set by the database, also for servers of the previous version. */
+  declare xid: number
   /** Null, with a `min_iat`, if it concerns all users. */
   declare user_id: string | null
   declare app_id: string | null
@@ -22,12 +33,8 @@ export class Revocation extends BaseModel {
   declare min_iat: number | null
   declare at: number
 
-  /**
-   * Writes revocations, and tells every server. All writers take one lock, so that cursors become visible in order and a reader
-   * skips none. Call it last in a transaction: other revocations wait until the commit.
-   */
+  /** Writes revocations. Readers find them when their transaction commits, whatever other transactions do. */
   static async write(db: Tx, noted: readonly NewRevocation[], at: number): Promise<void> {
-    await lockUntilCommit(db, 'revocations')
     const none = { user_id: null, session_id: null, min_tv: null, min_iat: null }
     const rows = noted.map(({ appId, ...about }) => ({
       ...none,
@@ -38,86 +45,54 @@ export class Revocation extends BaseModel {
       ...('minIat' in about && { min_iat: about.minIat }),
       at,
     }))
-    let newest = 0
-    for (const chunk of chunksOf(rows))
-      for (const { cursor } of await rowsOf(Revocation, db).insert(chunk).returning('cursor')) newest = Math.max(newest, cursor)
-    await notifyAtCommit(db, 'gatehouse_revocations', String(newest))
+    await insertAll(db, rows)
   }
 
-  /** The newest cursor, and the first that counts: lower ones are from before a restored backup or a failover. */
-  static async readBounds(db: Db): Promise<{ newest: number; first: number }> {
-    const newest = db.raw('(select max(cursor) from revocations) as newest')
-    const [row]: { newest: number | null; first: number }[] = await db('service').select('first_cursor as first', newest)
-    return { newest: row?.newest ?? 0, first: row?.first ?? 0 }
-  }
-
-  /** The last cursor that the database gave to a row, even if the row is gone or not yet committed. 0 before the first. */
-  static async lastCursorGiven(db: Db): Promise<number> {
-    const [row]: { last: number }[] = await (isPostgres(db)
-      ? db('revocations_cursor_seq').where({ is_called: true }).select({ last: 'last_value' })
-      : db('sqlite_sequence').where({ name: 'revocations' }).select({ last: 'seq' }))
-    return row?.last ?? 0
-  }
-
-  /**
-   * Replaces all rows with one row, whose `minIat` ends every earlier token. Its cursor is higher than any that was ever given,
-   * including those given after the state that was restored.
-   */
-  static async startOver(db: Tx, { minIat, at }: { minIat: number; at: number }): Promise<number> {
-    const cursor = await Revocation.#cursorBeyond(db, { at, known: 0 })
+  /** Replaces all rows with one, whose `minIat` ends every earlier token. */
+  static async startOver(db: Tx, { minIat, at }: { minIat: number; at: number }): Promise<void> {
     await rowsOf(Revocation, db).delete()
-    const nobody = { user_id: null, app_id: null, session_id: null, min_tv: null }
-    await rowsOf(Revocation, db).insert({ ...nobody, cursor, min_iat: minIat, at })
-    if (isPostgres(db)) await db.raw("select setval('revocations_cursor_seq', ?)", [cursor])
-    return cursor
+    await insertAll(db, [{ user_id: null, app_id: null, session_id: null, min_tv: null, min_iat: minIat, at }])
+  }
+
+  /** Postgres: forgets the transactions of rows that this history of commits has not come to. They are of another one. */
+  static async forgetTransactionsFrom(db: Tx, position: number): Promise<void> {
+    if (isPostgres(db)) await rowsOf(Revocation, db).where('xid', '>=', position).update({ xid: 0 })
   }
 
   /**
-   * Postgres: renumbers all rows in their order, and returns a cursor below them. It is higher than any that was ever given,
-   * including `known` and those that the database has lost.
+   * Postgres: gives the rows of this version numbers that servers of the previous one read. Those read in the order of numbers, and
+   * write with this lock, so that numbers become visible in order. Returns how many there were. Goes with the next version.
    */
-  static async moveBeyond(db: Tx, given: { at: number; known: number }): Promise<number> {
-    const cursor = await Revocation.#cursorBeyond(db, given)
-    const ranked = db.raw('(select cursor as former, row_number() over (order by cursor) as rank from revocations) as ranked')
-    await db(Revocation.tableName)
-      .updateFrom(ranked)
-      .update({ cursor: db.raw('? + rank', [cursor]) })
-      .where('cursor', db.ref('former'))
-    const { newest } = await Revocation.readBounds(db)
-    await db.raw("select setval('revocations_cursor_seq', ?)", [Math.max(cursor, newest)])
-    return cursor
+  static async numberForOlderServers(db: Tx): Promise<number> {
+    await lockUntilCommit(db, 'revocations')
+    return rowsOf(Revocation, db)
+      .where('cursor', '<', 0)
+      .update({ cursor: db.raw("nextval('revocations_cursor_seq')") })
   }
 
-  /** The time in milliseconds, which is normally higher than any cursor. If not, one above the highest known cursor. */
-  static async #cursorBeyond(db: Tx, { at, known }: { at: number; known: number }): Promise<number> {
-    const { newest } = await Revocation.readBounds(db)
-    return Math.max(at, known + 1, newest + 1, (await Revocation.lastCursorGiven(db)) + 1)
+  /** Postgres: whether there are rows without such a number. */
+  static async hasUnnumbered(db: Db): Promise<boolean> {
+    return (await rowsOf(Revocation, db).where('cursor', '<', 0).first('cursor')) !== undefined
   }
 
-  /** The revocations for an app, after one cursor and up to another. With `usersOnly`, only those about one user. */
-  static async listOfApp(
-    db: Db,
-    appId: string,
-    { after, last, since, limit, usersOnly }: { after: number; last: number; since: number; limit: number; usersOnly: boolean },
-  ): Promise<RevocationRow[]> {
-    const query = Revocation.#between(db, after, last)
-      .where('at', '>', since)
-      // The end of a session without an app concerns no app.
-      .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
-      .limit(limit)
-    return usersOnly ? query.whereNotNull('user_id') : query
-  }
-
-  /** The next revocations after a cursor, for all apps. */
-  static async listAfter(db: Db, after: number, limit: number): Promise<RevocationRow[]> {
-    return Revocation.#between(db, after, Number.MAX_SAFE_INTEGER).limit(limit)
+  /** Narrows rows to those for an app after `since`. With `usersOnly`, only those about one user. */
+  static ofApp(appId: string, { since, usersOnly }: { since: number; usersOnly: boolean }) {
+    return (rows: ReturnType<Db>): ReturnType<Db> => {
+      const ofApp = rows
+        .where('at', '>', since)
+        // The end of a session without an app concerns no app.
+        .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
+      return usersOnly ? ofApp.whereNotNull('user_id') : ofApp
+    }
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     return deleteByKey(Revocation, db, db(Revocation.tableName).where('at', '<=', until).limit(limit))
   }
+}
 
-  static #between(db: Db, after: number, last: number) {
-    return rowsOf(Revocation, db).where('cursor', '>', after).where('cursor', '<=', last).orderBy('cursor')
-  }
+/** On Postgres, with a negative number: servers of the previous version do not read it before it gets one in their order. */
+async function insertAll(db: Tx, rows: readonly Omit<RevocationRow, 'cursor'>[]): Promise<void> {
+  const number = isPostgres(db) ? { cursor: db.raw("-nextval('revocations_cursor_seq')") } : {}
+  for (const chunk of chunksOf(rows)) await db(Revocation.tableName).insert(chunk.map((row) => ({ ...number, ...row })))
 }

@@ -16,8 +16,6 @@ export class Service extends BaseModel {
   declare id: string
   /** Tokens of all users with a lower `iat` are dead. */
   declare min_iat: number
-  /** Lower cursors of revocations are from before a backup was restored, or the database failed over. */
-  declare first_cursor: number
   /** 1 until a start after the upgrade has granted system_admins the apps that they administer in. */
   declare admin_grants_due: number
 
@@ -46,10 +44,6 @@ export class Service extends BaseModel {
   /** Leaves the grants of the upgrade to the next start. */
   static async setAdminGrantsDue(db: Tx): Promise<void> {
     await rowsOf(Service, db).update({ admin_grants_due: 1 })
-  }
-
-  static async setFirstCursor(db: Tx, cursor: number): Promise<void> {
-    await rowsOf(Service, db).update({ first_cursor: cursor })
   }
 }
 

@@ -1,53 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { HubEvent } from '../adapters/revocation-hub.ts'
-import { eraOf, type Pool } from '../db/handle.ts'
-import { listenFor } from '../db/notify.ts'
+import { eraOf, isPostgres, type Pool } from '../db/handle.ts'
+import { listenFor, notify } from '../db/notify.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
+import { sees, upTo } from '../lib/feed-cursors.ts'
+import { Feed, type FeedRow, listOfPosition, listUnseen } from '../models/feed.ts'
 import { Generation } from '../models/generation.ts'
-import { Revocation, type RevocationRow } from '../models/revocation.ts'
+import { type RevocationRow, revocationFeed } from '../models/revocation.ts'
+import { withCursors } from '../resources/feeds/read-feed.ts'
 import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
-import { readAllRevocations } from '../resources/revocations/read-revocations.ts'
 import { continueFeed } from '../resources/revocations/restart-feed.ts'
 import { endOutdatedStreams, tendStreams } from './end-outdated-streams.ts'
+import { numberForOlderServers } from './number-for-older-servers.ts'
 import { onDemand } from './on-demand.ts'
 
-const batchSize = 500
-/** How often to read while no notifications arrive from other processes. On SQLite always, because short commands write too. */
+const channel = 'gatehouse_revocations'
+const batchSize = 2_000
+/** How often to read whatever is heard: a server may die between a commit and its notification. */
 const pollMs = 1_000
 const tendMs = 30_000
+/** The first commit is announced at once. Those of this time after it are announced together. */
+const announceMs = 10
 
 /**
  * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a
- * transaction of this process commits, when another server notifies it, and every second while it cannot hear notifications.
- * After a failover of the database it tells the streams to start over, and renumbers the rows of the last hour with `patient`.
+ * transaction of this process has committed, when another server notifies it, and every second. After a failover of the database
+ * it tells the streams to start over. `patient` does what no request may wait for.
  */
 export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> = deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
-  const { newest, first } = await Revocation.readBounds(deps.db)
-  hub.head = Math.max(newest, first)
+  if (!(await Feed.adopt(deps.db, revocationFeed))) await transaction(patient, (patient) => continueFeed(patient, 0))
   /** The era of the rows read so far. */
   let era = eraOf(deps.db)
+  let state = await Feed.getState(deps.db, revocationFeed)
+  /** What was published so far. */
+  let seen = state.snapshot
   const goOnAfterFailover = async () => {
     const next = eraOf(deps.db)
-    const cursor = await transaction(patient, (patient) => continueFeed(patient, hub.head))
+    const known = state.cursors.cursorOf(state.cursors.placeOfPosition(seen.xmax))
+    await transaction(patient, (patient) => continueFeed(patient, known))
+    state = await Feed.getState(deps.db, revocationFeed)
+    seen = state.snapshot
     era = next
-    await hub.publish([{ cursor, appId: null, form: 1, frame: resetFrame }], cursor)
-    logger.warn({ cursor }, 'the database has failed over; consumers start over with its revocations')
+    await hub.startOver(resetFrame)
+    logger.warn({ cursor: state.cursors.first }, 'the database has failed over; consumers start over with its revocations')
   }
   const publishNew = async () => {
-    const rows = await readAllRevocations(deps, hub.head, batchSize)
+    state = await Feed.getState(deps.db, revocationFeed)
+    const { cursors, snapshot } = state
+    const read = await listUnseen<RevocationRow>(deps.db, revocationFeed, seen, batchSize)
     if (era !== eraOf(deps.db)) {
       await goOnAfterFailover()
       return reader.wake()
     }
-    if (rows.length === batchSize) reader.wake()
-    const newest = rows.at(-1)
-    if (!newest) return
-    const events = rows.filter(({ app_id, session_id }) => app_id !== null || session_id === null).flatMap(eventsOf)
-    await hub.publish(events, newest.cursor)
+    const isCut = read.length === batchSize
+    const last = read.at(-1)
+    // The rows of one transaction come together, even if they are more than a portion.
+    const isOneTransaction = isCut && read[0]?.position === last?.position
+    const upper = isCut && last ? Math.min(last.position + (isOneTransaction ? 1 : 0), snapshot.xmax) : undefined
+    const passed = upper === undefined ? snapshot : upTo(seen, snapshot, upper)
+    const rows = isOneTransaction && last ? await listOfPosition<RevocationRow>(deps.db, revocationFeed, last.position) : read
+    // Those that were committed since the snapshot come with the next one.
+    const fresh = rows.filter(({ position }) => sees(snapshot, position) && (upper === undefined || position < upper))
+    if (isCut) reader.wake()
+    const end = Math.max(cursors.placeOfPosition(passed.xmin), cursors.placeOfPosition(cursors.origin.position))
+    const events = withCursors(fresh, cursors, end)
+      .filter(({ app_id, session_id }) => app_id !== null || session_id === null)
+      .flatMap(eventsOf)
+    seen = passed
+    await hub.publish(events, seen)
     const now = deps.clock()
-    for (const { at } of rows) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
+    for (const { at } of fresh) deps.metrics.revocationLagSeconds.observe(Math.max(0, now - at) / 1_000)
   }
+  const numbering = isPostgres(deps.db) ? numberForOlderServers(patient, () => listener?.isHearing === true) : undefined
   let checkedGeneration: string | undefined
   const endOutdated = async () => {
     if (hub.streamCount === 0) return
@@ -61,15 +87,27 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     async () => {
       await publishNew()
       await endOutdated()
+      numbering?.wake()
     },
     (error) => logger.warn({ err: error }, 'revocations cannot be read; retrying every second'),
   )
   const { wake } = reader
+  const announcer = onDemand(
+    async () => {
+      await notify(deps.db, channel, `new:${hub.id}`)
+      await sleep(announceMs)
+    },
+    (error) => logger.warn({ err: error }, 'other servers cannot be notified; they read every second'),
+  )
   hub.onWake = wake
+  hub.onAnnounce = () => {
+    wake()
+    announcer.wake()
+  }
 
-  const listener = listenFor(deps.db, 'gatehouse_revocations', {
+  const listener = listenFor(deps.db, channel, {
     onMessage(payload) {
-      if (!(Number(payload) <= hub.head)) wake()
+      if (payload !== `new:${hub.id}`) wake()
     },
     onHearing() {
       logger.info('receiving revocations of other servers')
@@ -79,26 +117,27 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
       logger.warn({ err: reason }, 'LISTEN delivers nothing; reading revocations of other servers every second')
     },
   })
-  const poll = setInterval(() => {
-    if (reader.isFailing || !listener?.isHearing) wake()
-  }, pollMs)
+  const poll = setInterval(wake, pollMs)
   const tend = setInterval(() => {
     tendStreams(deps).catch((error: unknown) => logger.warn({ err: error }, 'the streams of consumers could not be maintained'))
   }, tendMs)
   return {
     async stop() {
       hub.onWake = () => {}
+      hub.onAnnounce = () => {}
       clearInterval(poll)
       clearInterval(tend)
       await listener?.stop()
       await reader.stop()
+      await announcer.stop()
+      await numbering?.stop()
     },
   }
 }
 
 /** The events for a row. A row about all users of all apps is the first after a restored backup: streams start over with it. */
-function eventsOf(row: RevocationRow): HubEvent[] {
-  const { cursor, user_id: userId, app_id: appId } = row
-  const event: HubEvent = { cursor, appId, form: userId === null ? 2 : 1, frame: frameRevocation(row) }
-  return userId === null && appId === null ? [{ cursor, appId, form: 1, frame: resetFrame }, event] : [event]
+function eventsOf(row: FeedRow<RevocationRow>): HubEvent[] {
+  const { position, user_id: userId, app_id: appId } = row
+  const event: HubEvent = { position, appId, form: userId === null ? 2 : 1, frame: frameRevocation(row) }
+  return userId === null && appId === null ? [{ position, appId, form: 1, frame: resetFrame }, event] : [event]
 }

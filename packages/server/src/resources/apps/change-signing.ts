@@ -55,7 +55,7 @@ export async function changeSigning(
     const { step } = input
     const details = { step, before: summaryOf(before), after: summaryOf(after) }
     await recordEvent(deps, { event: 'app.signing_changed', actor, appId: app.id, details })
-    await reviewStreams(deps)
+    reviewStreams(deps)
     return after
   })
 }

@@ -38,7 +38,7 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
       const changes = await resolveAppChanges(deps, blank, settings)
       await renewCatalog(deps)
       // From here on, consumers with this code belong to the new app.
-      if (await DeletedApp.delete(deps.db, code)) await reviewStreams(deps)
+      if (await DeletedApp.delete(deps.db, code)) reviewStreams(deps)
       const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app

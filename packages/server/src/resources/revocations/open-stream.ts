@@ -3,8 +3,10 @@ import type { ConsumerStream } from '../../adapters/revocation-hub.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { ConsumerCaller, FeedForm } from '../../lib/caller.ts'
+import type { RevocationRow } from '../../models/revocation.ts'
+import type { FeedPage } from '../feeds/read-feed.ts'
 import { frameRevocation, resetFrame } from './present.ts'
-import { type FeedPage, readRevocations } from './read-revocations.ts'
+import { readRevocations } from './read-revocations.ts'
 
 /** Few enough to keep in memory for a slow reader. */
 const pageSize = 500
@@ -14,8 +16,8 @@ const retryAfterTooManySeconds = 60
 
 /**
  * Streams the revocations after a cursor, or all live ones without a cursor, and then each new one, as server-sent events.
- * Delivery is at least once: it reads rows until nothing was published meanwhile, then the hub takes over. Throws `rate_limited`
- * while the app has too many streams at this server, and `unavailable` while the server stops or has too many of all apps.
+ * Delivery is at least once: what is published while it reads rows follows after them. Throws `rate_limited` while the app has too
+ * many streams at this server, and `unavailable` while the server stops or has too many of all apps.
  */
 export async function openStream(
   deps: Deps,
@@ -25,27 +27,30 @@ export async function openStream(
   const { revocationHub: hub } = deps
   const read = (since: number | undefined) =>
     hub.readers.take(() => readRevocations(deps, { appId: app.id, since, limit: pageSize, form }))
-  // Refused before it costs a query. Others may open theirs while this one reads.
-  if (hub.fullness(app.id)) throw full(deps, app.id, appCode)
-  const first = await read(since)
   const stream = hub.open({ appId: app.id, appCode, standing, kids, form })
   if (!stream) throw full(deps, app.id, appCode)
   // The keys of the app may have changed since the consumer was authenticated.
   hub.wake()
+  const first = await read(since).catch((error: unknown) => {
+    stream.destroy()
+    throw error
+  })
 
   const catchUp = async () => {
     if (first.isReset) stream.send(resetFrame)
     let page = first
+    let { snapshot } = page
     write(stream, page)
-    while (page.hasMore || !hub.join(stream)) {
+    while (page.hasMore || !stream.goLive(snapshot)) {
       await stream.drained()
       if (stream.destroyed) return
-      const { sentThrough } = stream
-      const isBehind = sentThrough < hub.head
-      page = await read(sentThrough)
-      // The database was replaced, or lacks what this server has already published. The reader comes back, and starts over then.
-      if (page.isReset || (page.cursor <= sentThrough && (page.hasMore || isBehind)))
-        throw new Error(`the revocations do not go on after cursor ${sentThrough}`)
+      // Where nothing can appear any more below the next page, that page and its followers have all that was published until now.
+      const isWhole = page.isFinal || !page.hasMore
+      if (isWhole) stream.dropHeld()
+      page = await read(page.cursor)
+      // The database was replaced. The reader comes back, and starts over then.
+      if (page.isReset) throw new Error('the revocations are of another database now')
+      if (isWhole) ({ snapshot } = page)
       write(stream, page)
     }
   }
@@ -63,7 +68,6 @@ function full({ revocationHub: hub }: Deps, appId: string, appCode: string): Api
   return new ApiError('rate_limited', { retryAfter: retryAfterTooManySeconds, detail })
 }
 
-function write(stream: ConsumerStream, page: FeedPage): void {
+function write(stream: ConsumerStream, page: FeedPage<RevocationRow>): void {
   stream.send(Buffer.concat(page.rows.map(frameRevocation)))
-  stream.sentThrough = page.cursor
 }

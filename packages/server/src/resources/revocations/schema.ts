@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FeedForm } from '../../lib/caller.ts'
 import { id, readAs, timestamp } from '../../lib/fields.ts'
 
-const cursorForm = /^\d{1,15}$/
+const cursorForm = /^\d{1,16}$/
 
 /** A cursor in a query. */
 const since = z
@@ -35,7 +35,7 @@ export const streamHeaders = z.object({
 
 export const revocationRecord = z
   .object({
-    cursor: z.int(),
+    cursor: z.int().meta({ description: 'Where to continue after this event. Several may have the same' }),
     user_id: id.nullable().meta({ description: 'Null with `min_iat`: the tokens of every user' }),
     app_id: id.nullable().meta({ description: 'Null: the tokens of every app' }),
     session_id: id.nullable().meta({ description: 'Not null: the tokens of this session (`sid`) have ended' }),
@@ -50,7 +50,7 @@ export const revocationRecord = z
 
 export const feedPage = z
   .object({
-    items: z.array(revocationRecord).meta({ description: 'Ordered by cursor; at most 1,000' }),
+    items: z.array(revocationRecord).meta({ description: 'About 1,000 at most, in any order. Events may come again' }),
     cursor: z.int().meta({ description: 'Send it as `since` next time' }),
     app_id: id.meta({ description: 'Id of the app that these events are for: the one whose code is in the assertion' }),
     has_more: z.boolean().meta({ description: 'Whether to ask again immediately' }),
