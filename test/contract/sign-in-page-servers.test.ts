@@ -94,7 +94,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await liveSessionsOf(user)).toEqual([])
   })
 
-  test('a page of one server is good at the other, and a ticket or a form sent twice at once signs in once', async () => {
+  test('a page of one server is good at the other, also when its form is sent eight times at once', async () => {
     const { visitor, user } = await signIn()
     const asked = askFor(app, { prompt: 'login' })
     const page = await visitor.get(asked.path)

@@ -1,7 +1,7 @@
 // The sign-in page, as a browser without scripts sees it (docs/sign-users-in.md).
 import { describe, expect, test } from 'vitest'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { buildUser, claimsOf } from '../support/service.ts'
+import { buildUser, claimsOf, PASSWORD } from '../support/service.ts'
 import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
 
 const service = serviceFixture()
@@ -46,4 +46,17 @@ describe('signing in', () => {
     const arrival = await visitor.send(page, 'Continue')
     expect((await exchange(service, forum, asked, arrival.app)).body.app.code).toBe(forum.code)
   })
+})
+
+test('of two tabs that begin at once in a new browser, the one whose cookie was replaced begins again', async () => {
+  const { user } = await buildUser(service, shop)
+  const visitor = visit(service)
+  const asked = askFor(shop)
+  const page = await visitor.get(asked.path)
+  visitor.cookies.clear()
+  await visitor.get(askFor(forum).path)
+  const again = await visitor.send(page, 'Sign in', { email: user.email, password: PASSWORD })
+  expect(again.title).toBe('Sign in')
+  const arrival = await visitor.send(again, 'Sign in', { email: user.email, password: PASSWORD })
+  expect(arrival.app?.searchParams.get('state')).toBe(asked.state)
 })

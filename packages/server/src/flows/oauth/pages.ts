@@ -79,6 +79,7 @@ export async function answerAuthorize(
     }
   const sealed = { query: request.query, begunAt: request.begunAt, sealedAt: now, userId: person?.user.id }
   const carried = {
+    query: request.query,
     request: sealField(deps, 'request', browser, sealed),
     ...(carriedOn && typeof resumed === 'string' ? { resume: resumed } : {}),
   }
@@ -140,7 +141,11 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   const now = deps.clock()
   const { browser } = cookies
   const carried = openField(deps, 'request', browser, form.request)
-  if (browser === undefined || !carried) return { view: startAgainView(undefined) }
+  if (browser === undefined || !carried) {
+    const query = new URLSearchParams(form.query).toString()
+    // Of two tabs that begin at the same moment in a new browser, one has the cookie of the other. It begins again.
+    return browser === undefined || query === '' ? { view: startAgainView(query || undefined) } : { location: `${path}?${query}` }
+  }
   if (now - carried.sealedAt > requestLifeMs) return { view: startAgainView(carried.query) }
   const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
   if ('fault' in read) return { view: faultView(read) }

@@ -39,6 +39,8 @@ const sent = z.string().catch('')
 
 export const stepForm = z.object({
   request: sent,
+  /** The request as it was sent, for beginning again. Nothing else is read from it. */
+  query: sent,
   resume: sent,
   step: z
     .enum([
