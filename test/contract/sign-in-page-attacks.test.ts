@@ -100,7 +100,8 @@ describe('forms of other sites', () => {
     await victim.get(askFor(shop).path)
     for (const browser of [victim, visit(service)]) {
       const arrival = await browser.send(page, 'Sign in', { email: attackerUser.email, password: PASSWORD })
-      expect(arrival).toMatchObject({ status: 400, title: 'This page is too old' })
+      // A browser with another cookie begins again; one without any is told so.
+      expect(['Sign in', 'This page is too old']).toContain(arrival.title)
       expect(cookieOf(browser, 'session')).toBe('')
     }
     expect(await countRows(service, 'browser_sessions', { user_id: attackerUser.id })).toBe(0)
@@ -732,7 +733,7 @@ describe('tickets between the first and the second factor', () => {
     const { user, phone, page } = await begin()
     const other = visit(service)
     await other.get(askFor(shop).path)
-    expect((await other.send(page, 'Continue', { two_factor_code: phone.code() })).title).toBe('This page is too old')
+    expect((await other.send(page, 'Continue', { two_factor_code: phone.code() })).title).toBe('Sign in')
     const own = await other.get(askFor(shop).path)
     const values = { step: 'two_factor', two_factor_code: phone.code(), resume: page.forms[0]!.values.resume ?? '' }
     await other.send(own, 'Sign in', values)

@@ -13,7 +13,7 @@ import * as autoGrantPolicy from './migrations/0007-auto-grant-policy.ts'
 import * as revocationHorizon from './migrations/0008-revocation-horizon.ts'
 import * as browserSignIn from './migrations/0009-browser-sign-in.ts'
 import * as pageMailsAndProviders from './migrations/0010-page-mails-and-providers.ts'
-import * as revocationsByTransaction from './migrations/0010-revocations-by-transaction.ts'
+import * as revocationsByTransaction from './migrations/0011-revocations-by-transaction.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -38,8 +38,8 @@ export const migrations: Migrations = {
     '0007-auto-grant-policy': autoGrantPolicy,
     '0008-revocation-horizon': revocationHorizon,
     '0009-browser-sign-in': browserSignIn,
-    '0010-revocations-by-transaction': revocationsByTransaction,
     '0010-page-mails-and-providers': pageMailsAndProviders,
+    '0011-revocations-by-transaction': revocationsByTransaction,
   },
   checksums,
 }

@@ -7,8 +7,8 @@ export const checksums: Readonly<Record<string, string>> = {
   '0005-proven-accounts': 'a042a40cc5ecea2a71796dcb0d16ca8c9b23c0712320258a4407ccd71d6df078',
   '0006-admin-grants-due': '8679038e16928ce837fec4f95a804d76ddbd7b37c25c53a81ef31a2c5232fcf1',
   '0007-auto-grant-policy': 'eb8841e265ef267eb6a99228aeae9d4229695c6210342f7f1c783962f260f9dd',
-  '0008-revocation-horizon': 'ff34e9a96262bdfe55cd4e2cd4c335f20878dbcf1d518c14f502370dfecaa122',
+  '0008-revocation-horizon': 'e2d11d9a603419c7c358a2d68adaa075e316a13a7e1f1e1e7f226a508a03243d',
   '0009-browser-sign-in': '8b651e19b44c596a711451d3befc2dab3f2233394069b6b8078146053199476a',
   '0010-page-mails-and-providers': 'bf55145c5af17309f5b7b7da33269f10a0551c6983e66c370b135f40aa1a73f7',
-  '0010-revocations-by-transaction': '71d224b92616504723b210693ef78fe256da082edab39226cb7e6bd679d59058',
+  '0011-revocations-by-transaction': '71d224b92616504723b210693ef78fe256da082edab39226cb7e6bd679d59058',
 }
