@@ -98,7 +98,8 @@ describe('a server that ends', () => {
     const second = await startInstance(settings)
     const after = await openStream(second, Number(id))
     await after.next(({ data }) => data.user_id === two.user.id)
-    expect(after.events).toHaveLength(1)
+    // Earlier events may come again; this one comes once.
+    expect(after.events.filter(({ data }) => data.user_id === two.user.id)).toHaveLength(1)
     const three = await newUser(second)
     await logout(second, three)
     await after.next(({ data }) => data.user_id === three.user.id)

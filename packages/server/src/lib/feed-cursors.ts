@@ -31,7 +31,7 @@ const cursorsOfPlace = 2 * partsOfPlace
 /** Places of the rows from before the origin. These are ordered by their time, since their transactions may be of another database. */
 const placesBefore = 2 ** 22
 /** How many of these places are for rows whose time is after that of the origin, because clocks differ. */
-const placesAhead = placesBefore / 10
+const placesAhead = Math.floor(placesBefore / 10)
 /**
  * No feed gives more cursors per millisecond, over the time since its origin: that would take 15,000 transactions a second. So a
  * database that was restored from a backup stays above the cursors that it gave after the backup and does not know.
