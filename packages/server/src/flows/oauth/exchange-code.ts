@@ -7,6 +7,7 @@ import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { sessionOfRefreshToken } from '../../lib/refresh-token.ts'
+import type { App } from '../../models/app.ts'
 import { AuthorizationCode, type SpentCode } from '../../models/authorization-code.ts'
 import { BrowserSession } from '../../models/browser-session.ts'
 import { Session } from '../../models/session.ts'
@@ -55,13 +56,12 @@ export async function exchangeCode(
     throw invalidGrant('code_verifier does not match')
   const user = await getUser(deps, spent.user_id)
   return recordingLoginFailure(deps, { email: user.email, user, app }, actor, async () => ({
-    ...(await enterByCode(deps, spent, exchange, actor)),
+    ...(await enterByCode(deps, spent, app, actor)),
     scope: spent.scope,
   }))
 }
 
-async function enterByCode(deps: Deps<Pool>, spent: SpentCode, { clientId }: CodeExchange, actor: Actor): Promise<TokenAnswer> {
-  const app = await getActiveApp(deps, clientId)
+async function enterByCode(deps: Deps<Pool>, spent: SpentCode, app: App, actor: Actor): Promise<TokenAnswer> {
   return transaction(deps, async (deps) => {
     const user = await getUser(deps, spent.user_id)
     const named = await findUserInPools(deps, user.email, poolSet(app))
