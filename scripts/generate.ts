@@ -56,6 +56,8 @@ function configurationPage(): string {
     '- a variable that begins with `AUTH_`, `JWT_` or `DB_` and is not a setting, with the nearest name that is one;',
     '- a secret file that every user of the machine can read: the file allows it, and each folder above lets others through. A file',
     '  that a container runtime mounts on its own, as Docker Compose does, is left out;',
+    '- a `PUBLIC_URL` with a path: the sign-in page is off, since its cookies belong to a whole origin. The API and the pages that',
+    '  mails lead to work as before;',
     '- in production, a `PUBLIC_URL` with http (other than on the loopback address), since passwords can be read in transit;',
     '- in production, `AUTH_TRUST_PROXY=0` with an https `PUBLIC_URL`. The service speaks plain HTTP, so a proxy is in front, and all',
     '  callers seem to have its address and share one rate limit;',

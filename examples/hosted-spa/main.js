@@ -1,7 +1,7 @@
 // A list of titles for each user, kept in this browser.
 import { createBrowserAuth } from '@gatehouse/sdk/browser'
 
-const { VITE_AUTH_URL: authUrl = 'http://127.0.0.1:4000', VITE_APP_CODE: appCode = 'shop' } = import.meta.env
+const { VITE_AUTH_URL: authUrl = 'http://localhost:4000', VITE_APP_CODE: appCode = 'shop' } = import.meta.env
 const element = (id) => document.getElementById(id)
 const nameOfList = () => new URLSearchParams(location.search).get('list') ?? 'books'
 const keyOf = ({ id }) => `titles:${id}:${nameOfList()}`

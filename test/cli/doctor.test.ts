@@ -200,7 +200,7 @@ test('consumers that do not accept the secret that signs fail the check of their
   for (const code of ['fresh', 'stale']) await authctl(`app delete ${code} --confirm ${code}`)
 })
 
-test('in production, open overrides and an app without redirect URLs fail', async () => {
+test('in production, open overrides and an app without redirect URLs fail, and one at the origin of the service is warned of', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-'))
   const settings = {
     DATABASE_URL: `sqlite:${join(folder, 'moved.db')}`,
@@ -223,7 +223,9 @@ test('in production, open overrides and an app without redirect URLs fail', asyn
     await here.login(development.url)
     for (const command of ['app create bare --name B --service core', 'app create open --name O --service core --auto-grant'])
       expect((await here.authctl(command)).exit).toBe(0)
-    await here.authctl('app update open --redirect http://shop.example/cb http://localhost:3000/cb https://shop.example/cb')
+    await here.authctl(
+      'app update open --redirect http://shop.example/cb http://localhost:3000/cb https://shop.example/cb https://LOGIN.example.com:443/app/* https://login.example.com.evil.example/cb',
+    )
     await development.stop()
     const moved = await startServer({ ...settings, ...production })
     await here.login(moved.url)
@@ -232,6 +234,7 @@ test('in production, open overrides and an app without redirect URLs fail', asyn
     expect(wrong(failed)).toEqual([
       ['warn', 'secrets', null, 'authctl secret status'],
       ['fail', 'overrides', 'open', 'set AUTH_CLIENT_OVERRIDES=declared on the servers'],
+      ['warn', 'redirects', 'open', 'authctl app update open --redirect URL'],
       ['warn', 'redirects', 'open', 'authctl app update open --redirect https://…'],
       ['fail', 'redirects', 'bare', 'authctl app update bare --redirect URL'],
     ])

@@ -153,7 +153,7 @@ describe('each page', () => {
 describe('/verify-email', () => {
   test('looking at it verifies nothing, however often; the button does, once', async () => {
     const { user, mail } = await build()
-    expect(mail.links[0]).toBe(`http://127.0.0.1:4000/verify-email?token=${mail.token}`)
+    expect(mail.links[0]).toBe(`http://localhost:4000/verify-email?token=${mail.token}`)
     for (const method of ['GET', 'HEAD', 'GET']) await rawCall(service.url, method, `/verify-email?token=${mail.token}`)
     const shown = await show('/verify-email', mail.token)
     expectPage(shown, 200, 'Confirm your e-mail address')
@@ -644,7 +644,7 @@ describe('for an app that asks for verified addresses', () => {
 
   test('/disown-email deletes the account that a stranger made', async () => {
     const { user, mail } = await buildAsked()
-    expect(mail.links[1]).toBe(`http://127.0.0.1:4000/disown-email?token=${mail.token}`)
+    expect(mail.links[1]).toBe(`http://localhost:4000/disown-email?token=${mail.token}`)
     expect(read(await show('/disown-email', mail.token))).toMatchObject({
       ...{ title: 'Was this not you?', fields: ['token'], text: expect.stringContaining(user.email) },
     })

@@ -96,7 +96,12 @@ test('/admin/settings tells a system_admin what others may do, and nothing else'
   expectError(await service.call('GET', '/admin/settings'), 'token_missing')
   const reply = await service.admin('GET', '/admin/settings')
   expect(reply.status).toBe(200)
-  expect(reply.body).toEqual({ production: false, client_overrides: 'open', admin_app_codes: ['*'] })
+  expect(reply.body).toEqual({
+    production: false,
+    public_url: 'http://localhost:4000',
+    client_overrides: 'open',
+    admin_app_codes: ['*'],
+  })
   const strict = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared', AUTH_ADMIN_APP_CODES: 'console,authctl' })
   expect((await strict.admin('GET', '/admin/settings')).body).toMatchObject({
     client_overrides: 'declared',

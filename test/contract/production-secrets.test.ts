@@ -75,6 +75,15 @@ describe('production', () => {
     await server.stop()
   })
 
+  test('warns of a PUBLIC_URL with a path, which switches the sign-in page off, in `check` and in one line at the start', async () => {
+    const settings = { ...(await production()), PUBLIC_URL: 'https://example.com/login' }
+    const { code, stderr } = await runGatehouse(['check'], settings)
+    expect([code, warned(stderr)]).toEqual([0, ['PUBLIC_URL']])
+    const server = await startServer(settings)
+    expect(server.lines().filter((line) => /"level":"warn".*the sign-in page is off/.test(line))).toHaveLength(1)
+    await server.stop()
+  })
+
   test('warns of http, and of variables that nothing reads, with the name that was probably meant', async () => {
     const doubtful = {
       PUBLIC_URL: 'http://login.example.com',

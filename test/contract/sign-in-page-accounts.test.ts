@@ -10,6 +10,7 @@ const { service, mailbox } = mailingFixture({}, { frozen: true })
 const allowed_redirect_urls = ['https://shop.example/callback']
 const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls })
 const strict = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls, require_verified_email: true })
+const guarded = appFixture(service, { allowed_redirect_urls })
 const closed = appFixture(service, { sign_up: 'closed', allowed_redirect_urls })
 
 async function create(app: Json, email: string, values: Record<string, string> = {}) {
@@ -55,6 +56,55 @@ describe('creating an account', () => {
     const next = await visitor.send(page, 'Confirm', { code: /: (\d{6})$/m.exec(text)?.[1] ?? '' })
     const arrival = next.app ? next : await visitor.send(next, 'Continue')
     expect((await exchange(service, strict, asked, arrival.app)).body.user).toMatchObject({ email, email_verified: true })
+  })
+})
+
+describe('what webhooks and error pages tell', () => {
+  test('a registration on the page is told with the fields of the form alone, also with an invitation', async () => {
+    const email = someEmail()
+    const body = { webhooks: [{ name: 'crm', url: 'http://127.0.0.1:9/' }] }
+    const { body: told } = await service.admin('PATCH', `/admin/apps/${shop.code}`, { body })
+    expect(told.webhooks).toHaveLength(1)
+    const { invite } = await invited(email)
+    const visitor = visit(service)
+    const form = await visitor.send(await visitor.get(askFor(shop, { invite }).path), 'Create account')
+    await visitor.send(form, 'Create account', { email, password: PASSWORD, first_name: 'Ada' })
+    const { registration } = (await service.deps.db('outbox').where({ kind: 'webhook' }))
+      .map(({ payload }) => JSON.parse(payload))
+      .find(({ user }) => user?.email === email)
+    expect(registration).toEqual({ email, password: '[REDACTED]', first_name: 'Ada' })
+    await service.admin('PATCH', `/admin/apps/${shop.code}`, { body: { webhooks: [] } })
+  })
+
+  test('names of parameters are code, without backticks', async () => {
+    for (const query of [
+      'client_id=unknown',
+      `client_id=${shop.code}`,
+      `client_id=${shop.code}&redirect_uri=https://a.example/`,
+    ]) {
+      const { html } = await visit(service).get(`/oauth/authorize?${query}`)
+      expect(html).toMatch(/<code>(client_id|redirect_uri)<\/code>/)
+      expect(html).not.toContain('`')
+    }
+  })
+})
+
+describe('somebody without access and without a verified address', () => {
+  test('verifies it first, and only then is offered to ask', async () => {
+    const { user } = await buildUser(service, shop)
+    await mailbox.take(user.email)
+    const visitor = visit(service)
+    const refused = await signInOnPage(visitor, askFor(guarded), user.email)
+    expect(refused.forms.map(({ button }) => button)).toEqual(['Send me a code', 'Use another account'])
+    expect(refused.html).toContain('You can ask for it once your address is verified')
+    const sent = await visitor.send(refused, 'Send me a code')
+    expect(sent.html).toContain(`A mail with a code is on its way to <bdi>${user.email}</bdi>`)
+    expect(sent.html).not.toContain('If there is an account')
+    const { text } = await mailbox.take(user.email)
+    const verified = await visitor.send(sent, 'Confirm', { code: /: (\d{6})$/m.exec(text)?.[1] ?? '' })
+    expect(verified.title).toBe('You don’t have access yet')
+    expect((await visitor.send(verified, 'Ask for access')).html).toContain('You have asked for access.')
+    expect(await countRows(service, 'access_requests', { user_id: user.id })).toBe(1)
   })
 })
 

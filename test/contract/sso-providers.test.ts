@@ -38,7 +38,7 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
     app_codes: [],
     trusted_email_domains: [],
     enabled: true,
-    callback_url: `http://127.0.0.1:4000/api/v1/auth/sso/${code}/callback`,
+    callback_url: `http://localhost:4000/api/v1/auth/sso/${code}/callback`,
     created_at: expect.any(String),
     updated_at: expect.any(String),
   })

@@ -36,7 +36,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const settings = {
       DATABASE_URL: database.url,
       DB_POOL_MAX: '5',
-      PUBLIC_URL: 'http://127.0.0.1:4000',
+      PUBLIC_URL: 'http://localhost:4000',
       ...bootstrapAdmin,
     }
     const [first, second, started] = await Promise.all([

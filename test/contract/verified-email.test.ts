@@ -210,7 +210,7 @@ describe('"this was not me"', () => {
     const again = await ask('/auth/email/resend', user.email, open)
     for (const { links, text, token } of [mail, again]) {
       expect(links).toHaveLength(2)
-      expect(links[1]).toBe(`http://127.0.0.1:4000/disown-email?token=${token}`)
+      expect(links[1]).toBe(`http://localhost:4000/disown-email?token=${token}`)
       expect(text).toMatch(/Time: \d{4}-\d\d-\d\d \d\d:\d\d UTC\./)
       expect(text).toMatch(/Address: 127\.0\.0\.1/)
       expect(text).toContain(open.name)

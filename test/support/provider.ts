@@ -30,7 +30,7 @@ export async function buildSsoProvider(service: TestService, code: string, setti
 
 export const REDIRECT_URL = 'https://app.example.com/signed-in'
 /** The callback of a provider. The base is the public URL of the test services, whatever their port. */
-export const callbackOf = (code: string) => `http://127.0.0.1:4000/api/v1/auth/sso/${code}/callback`
+export const callbackOf = (code: string) => `http://localhost:4000/api/v1/auth/sso/${code}/callback`
 
 /** A login that a client has begun: the values that the client keeps, and the answer to the start. */
 export interface Begun {

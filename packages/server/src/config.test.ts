@@ -37,7 +37,7 @@ describe('defaults', () => {
       production: false,
       host: '127.0.0.1',
       port: 4000,
-      publicUrl: 'http://127.0.0.1:4000',
+      publicUrl: 'http://localhost:4000',
       databaseUrl: 'sqlite:./.gatehouse/gatehouse.db',
       dbPoolMax: 10,
       dbAcquireTimeoutMs: 1_800,
@@ -67,7 +67,7 @@ describe('defaults', () => {
       smtpUrl: undefined,
       mailFrom: 'no-reply@localhost',
       mailDir: '.gatehouse/mail',
-      defaultFrontendUrl: 'http://127.0.0.1:4000',
+      defaultFrontendUrl: 'http://localhost:4000',
       webhookAllowPrivate: true,
       ssoPrivateHosts: undefined,
       chatWebhookHosts: [],
@@ -339,7 +339,7 @@ test('addresses lose their final slash; links and lists are read as given', () =
     corsOrigins: ['https://a.example', 'https://b.example'],
     ssoPrivateHosts: ['id.corp.internal', '10.0.0.5', '::1', 'fd00::1'],
   })
-  expect(load({ HOST: '::1' }).publicUrl).toBe('http://[::1]:4000')
+  for (const HOST of ['::1', '0.0.0.0']) expect(load({ HOST, PORT: '4001' }).publicUrl).toBe('http://localhost:4001')
 })
 
 test('the keys of a rotation are both there, the current one first', () => {

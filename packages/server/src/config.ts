@@ -104,10 +104,14 @@ export const settings = z.object({
   NODE_ENV: withDefault(z.string(), '`production` enables production mode', 'development'),
   HOST: withDefault(z.string(), 'Address to listen on', '127.0.0.1'),
   PORT: withDefault(whole(0, 65_535), 'Port to listen on; 0 picks a free one', '4000'),
-  PUBLIC_URL: setting(originUrl, 'Public address of the service; links are never built from the Host header', {
-    default: '`http://HOST:PORT`',
-    inProduction: 'required',
-  }),
+  PUBLIC_URL: setting(
+    originUrl,
+    'Public address of the service; links are never built from the Host header. With a path, the sign-in page is off',
+    {
+      default: '`http://localhost:PORT`',
+      inProduction: 'required',
+    },
+  ),
   DATABASE_URL: setting(
     databaseUrl,
     '`sqlite:PATH` (one server; short commands may run at the same time) or `postgres://…`. With several hosts, `postgres://a:5432,b:5432/db`, the one that accepts writes is used',
@@ -368,11 +372,14 @@ export function loadConfig(environment: Record<string, string | undefined>, secr
     faults.push(...secrets.faults)
     warnings.push(...secrets.warnings, ...doubtsAbout(judged))
   }
+  if (judged.PUBLIC_URL !== undefined && new URL(judged.PUBLIC_URL).pathname !== '/')
+    warnings.push('PUBLIC_URL has a path: the sign-in page is off, and apps sign users in by the API; give the service an origin')
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults, warnings)
 
   const env = parsed.data
   const { HOST: host, PORT: port } = env
-  const publicUrl = env.PUBLIC_URL ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  // A name, since browsers keep no passkeys for an IP address.
+  const publicUrl = env.PUBLIC_URL ?? `http://localhost:${port}`
   const encryptionKey = env.AUTH_ENCRYPTION_KEY ?? Buffer.from(secrets.kept('encryption-key'), 'base64')
   const allowBaseUserLogin = env.AUTH_ALLOW_BASE_USER_LOGIN
   return {

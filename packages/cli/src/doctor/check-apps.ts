@@ -178,10 +178,24 @@ async function checkPools({ code, registration_namespace, read_namespaces }: App
 }
 
 function checkRedirects({ code, allowed_redirect_urls: urls }: App, { settings }: Surroundings): Finding[] {
-  if (!settings.production) return []
   const subject = { check: 'redirects', app: code }
+  // A script of an app on this origin could send the forms of the sign-in page as the user.
+  const own = URL.parse(settings.public_url ?? '')?.origin
+  const atService = urls
+    .filter((url) => /^https?:/i.test(url) && URL.parse(url.replace(/\*$/, ''))?.origin === own)
+    .map((url) =>
+      warning(
+        subject,
+        `${url} is at the origin of the service: give the app a host of its own`,
+        `authctl app update ${code} --redirect URL`,
+      ),
+    )
+  if (!settings.production) return atService
   if (urls.length === 0)
     return [fault(subject, 'it has no redirect URL, which production mode requires', `authctl app update ${code} --redirect URL`)]
   const plain = urls.filter((url) => /^http:\/\/(?!localhost[:/]|127\.|\[::1\])/.test(url))
-  return plain.map((url) => warning(subject, `${url} is not encrypted`, `authctl app update ${code} --redirect https://…`))
+  const unencrypted = plain.map((url) =>
+    warning(subject, `${url} is not encrypted`, `authctl app update ${code} --redirect https://…`),
+  )
+  return [...atService, ...unencrypted]
 }

@@ -32,17 +32,17 @@ export async function createAccountOnPage(
 ): Promise<SignInOutcome & { mail?: AskedMail }> {
   const { app, invite } = journey.request
   const { email, password } = fields
-  const named = { ...fields, app_code: app.code, ...(invite === undefined ? {} : { invite_token: invite }) }
   const unused = {
     ...{ first_name: undefined, last_name: undefined, invite_token: undefined, invite_code: undefined },
     ...{ organization_name: undefined, two_factor_code: undefined, device_token: undefined },
     ...{ role_code: undefined, linked_app_codes: undefined },
   }
   // This mode opens no session of the app. That the address is taken is told as `register` tells it.
-  const input = { ...unused, ...named, mode: 'register_or_return' as const }
+  const input = { ...unused, ...fields, app_code: app.code, invite_token: invite, mode: 'register_or_return' as const }
   const mail: AskedMail = { purpose: 'verify_email', email, codeKey: newCodeKey() }
   const page = app.require_verified_email ? pageOfMail(deps, journey, mail) : undefined
-  const { created } = await register(deps, input, () => ({ ...named, mode: 'register' }), actor, page)
+  // Webhooks get what the person has typed, and nothing of the request of the app.
+  const { created } = await register(deps, input, () => ({ ...fields }), actor, page)
   if (!created) throw new ApiError('user_exists')
   const outcome = await signInByPassword(deps, journey, { email, password, isKept: false }, actor)
   return page ? { ...outcome, mail } : outcome

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorCodes } from '../../errors.ts'
+import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
@@ -191,7 +192,10 @@ ${stepForm(
   }
 }
 
-/** After a mail was asked for, and after its link was opened in this browser. It says the same whether or not there is an account. */
+/**
+ * After a mail was asked for, and after its link was opened in this browser. It says the same whether or not there is an account,
+ * unless the person is signed in to it and verifies its address.
+ */
 function mailView(mail: AskedMail, view: Shown): Pick<PageView, 'title' | 'body'> {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
@@ -223,7 +227,7 @@ function mailView(mail: AskedMail, view: Shown): Pick<PageView, 'title' | 'body'
     }
   return {
     title: 'Check your mail',
-    body: html`<p>If there is an account for ${shown(email)}, a mail with a code is on its way.</p>
+    body: html`<p>${purpose === 'verify_email' ? html`A mail with a code is on its way to ${shown(email)}.` : html`If there is an account for ${shown(email)}, a mail with a code is on its way.`}</p>
 ${form}${quietForm(view, 'ask_mail', 'Send it again', { purpose, email })}${purpose !== 'verify_email' && quietForm(view, 'restart', 'Back')}`,
   }
 }
@@ -280,7 +284,14 @@ function refusedView(
     account_suspended: ['Your account is suspended', html`Ask the people who run ${app} what you can do.`],
     app_inactive: ['This app is switched off', html`Nobody can enter ${app} at the moment. Try again later.`],
   }
-  if (code === 'email_unverified') return unverifiedView(person, view)
+  if (code === 'email_unverified') return unverifiedView(html`${app} asks for a verified e-mail address.`, person, view)
+  // An admin decides by the address, so the person has to verify it before they can ask.
+  if (code === 'app_access_denied' && person && !hasProvenAddress(person.user))
+    return unverifiedView(
+      html`You don’t have access to ${app} yet. You can ask for it once your address is verified.`,
+      person,
+      view,
+    )
   const [title, text] = notes[code] ?? [code === 'unknown_here' ? '' : errorCodes[code].title, html`You cannot enter ${app}.`]
   const isAsked = said?.code === 'access_requested'
   const outcome = isAsked
@@ -294,19 +305,17 @@ ${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_
   }
 }
 
-/** Asks for the code of a mail, or offers to send one. */
-function unverifiedView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+/** Asks for the code of a mail, or offers to send one. `why` says what a verified address is for. */
+function unverifiedView(why: Html, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
   const email = person?.user.email ?? ''
-  const app = shown(nameOf(view.request.app))
   if (view.mail?.purpose === 'verify_email' && view.mail.email === email) {
     const page = mailView(view.mail, view)
-    const text = html`<p>${app} asks for a verified e-mail address.</p>\n`
-    return { ...page, body: html`${text}${page.body}${anotherAccount(view)}` }
+    return { ...page, body: html`<p>${why}</p>\n${page.body}${anotherAccount(view)}` }
   }
   const { said } = view
   return {
     title: 'Verify your e-mail address',
-    body: html`${signedInAs(person)}<p>${app} asks for a verified e-mail address.</p>
+    body: html`${signedInAs(person)}<p>${why}</p>
 ${alert(said && generalFaultOf(refusalOf(said), view.request))}${stepForm({ action, hidden: { ...view.carried, step: 'ask_mail', purpose: 'verify_email' }, button: 'Send me a code' })}${anotherAccount(view)}`,
   }
 }
@@ -354,23 +363,27 @@ function generalFaultOf(refusal: FormRefusal | undefined, { app }: Authorization
   }
 }
 
-const faults: Record<RequestFault, { title: string; text: string; status: number }> = {
-  unknown_app: { status: 400, title: 'This app is not known here', text: 'No app has the `client_id` of this link.' },
+const faults: Record<RequestFault, { title: string; text: Html; status: number }> = {
+  unknown_app: {
+    status: 400,
+    title: 'This app is not known here',
+    text: html`No app has the <code>client_id</code> of this link.`,
+  },
   inactive_app: {
     status: 403,
     title: 'This app is switched off',
-    text: 'Nobody can sign in to it at the moment. Try again later.',
+    text: html`Nobody can sign in to it at the moment. Try again later.`,
   },
-  redirect_missing: { status: 400, title: 'This sign-in cannot work', text: 'The link has no `redirect_uri`.' },
+  redirect_missing: { status: 400, title: 'This sign-in cannot work', text: html`The link has no <code>redirect_uri</code>.` },
   redirect_unknown: {
     status: 400,
     title: 'This sign-in cannot work',
-    text: 'The `redirect_uri` of this link is not one of the redirect URLs of the app.',
+    text: html`The <code>redirect_uri</code> of this link is not one of the redirect URLs of the app.`,
   },
   redirect_prefixes_only: {
     status: 400,
     title: 'This sign-in cannot work',
-    text: 'All redirect URLs of the app end in `*`. An admin has to add the exact URL.',
+    text: html`All redirect URLs of the app end in <code>*</code>. An admin has to add the exact URL.`,
   },
 }
 

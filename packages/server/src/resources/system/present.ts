@@ -4,11 +4,13 @@ import type { settingsRecord } from './schema.ts'
 /** The settings that an admin needs to judge apps. */
 export function presentSettings(config: {
   production: boolean
+  publicUrl: string
   clientOverrides: 'open' | 'declared'
   adminAppCodes: string[]
 }): z.output<typeof settingsRecord> {
   return {
     production: config.production,
+    public_url: config.publicUrl,
     client_overrides: config.clientOverrides,
     admin_app_codes: config.adminAppCodes,
   }

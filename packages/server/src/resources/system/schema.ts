@@ -16,6 +16,7 @@ export type Readiness = z.output<typeof readyRecord>
 export const settingsRecord = z
   .object({
     production: z.boolean().meta({ description: 'Production mode' }),
+    public_url: z.string().meta({ description: 'PUBLIC_URL' }),
     client_overrides: z.enum(['open', 'declared']).meta({ description: 'AUTH_CLIENT_OVERRIDES' }),
     admin_app_codes: z.array(z.string()).meta({ description: 'AUTH_ADMIN_APP_CODES; `*` means every app' }),
   })
