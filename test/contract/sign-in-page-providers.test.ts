@@ -1,5 +1,6 @@
 // Third-party providers on the sign-in page, as a browser without scripts sees them (docs/sign-users-in.md).
 import { beforeAll, describe, expect, test } from 'vitest'
+import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'
@@ -28,6 +29,18 @@ async function answerFor(visitor: Visitor, asked: AskedFor, subject: string): Pr
   const callback = await visitor.get(pathOf(await provider.logIn(away.href, subject)))
   if (!callback.app) throw new Error(`no return: ${callback.html}`)
   return pathOf(callback.app)
+}
+
+/** Writes into the answer when the person signed in at the provider. */
+async function changeAnswer(path: string, signedInAt: number | null): Promise<void> {
+  const code_hash = hashOpaqueToken(new URL(path, service.url).searchParams.get('code') ?? '')
+  const { db, secretBox } = service.deps
+  const { state_hash, claims_box } = await db('sso_logins').where({ code_hash }).first()
+  const context = `sso_logins/${state_hash}`
+  const profile = { ...JSON.parse(secretBox.open(claims_box, context)), signedInAt }
+  await db('sso_logins')
+    .where({ code_hash })
+    .update({ claims_box: secretBox.seal(JSON.stringify(profile), context) })
 }
 
 const comeBack = async (visitor: Visitor, asked: AskedFor, subject: string) =>
@@ -99,6 +112,37 @@ describe('a provider', () => {
   test('is asked to sign the person in again where the app demands it', async () => {
     const { app: away } = await visit(service).get(askFor(shop, { prompt: 'login', provider: 'acme' }).path)
     expect(away?.searchParams.get('prompt')).toBe('login')
+  })
+
+  test.each([
+    ['prompt=login', { prompt: 'login' }],
+    ['max_age', { max_age: '60' }],
+  ])('that answers %s with an earlier sign-in, or does not say when it was, signs nobody in', async (_, demand) => {
+    const { user } = await buildUser(service, shop)
+    const subject = account(user.email)
+    for (const signedInAt of [Date.now() - 3_600_000, null]) {
+      const visitor = visit(service)
+      const path = await answerFor(visitor, askFor(shop, demand), subject)
+      await changeAnswer(path, signedInAt)
+      const page = await visitor.get(path)
+      expect([page.title, visitor.cookies.has('gatehouse_session')]).toEqual(['Sign in', false])
+      expect(page.html).toContain('The provider did not ask you to sign in again')
+    }
+    const fresh = await comeBack(visit(service), askFor(shop, demand), subject)
+    expect(fresh.app?.href ?? fresh.title).toMatch(/^https:\/\/shop\.example\/callback\?|^Continue to/)
+  })
+
+  test('that signed the person in long ago does not meet the demand of a later request', async () => {
+    const { user } = await buildUser(service, shop)
+    for (const signedInAt of [Date.now() - 3_600_000, null]) {
+      const visitor = visit(service)
+      const path = await answerFor(visitor, askFor(shop), account(user.email))
+      await changeAnswer(path, signedInAt)
+      await visitor.get(path)
+      expect(visitor.cookies.has('gatehouse_session')).toBe(true)
+      expect((await visitor.get(askFor(shop, { max_age: '7200' }).path)).title === 'Sign in').toBe(signedInAt === null)
+      expect((await visitor.get(askFor(shop, { max_age: '1800' }).path)).title).toBe('Sign in')
+    }
   })
 })
 

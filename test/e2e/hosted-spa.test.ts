@@ -20,6 +20,8 @@ const pageErrors: Error[] = []
 const urls = { shop: '', notes: '' }
 type AppCode = keyof typeof urls
 let server: ServerInstance
+/** Where the sign-in page is: `PUBLIC_URL`, by default. */
+let pageOrigin: string
 let adminToken: string
 
 beforeAll(async () => {
@@ -27,9 +29,10 @@ beforeAll(async () => {
   onFileEnd(() => database.drop())
   // The sign-in page is at `PUBLIC_URL`, so the port must be known before the start.
   server = await startInstance({ DATABASE_URL: database.url, PORT: String(await freePort()), ...bootstrapAdmin }, onFileEnd)
+  pageOrigin = server.url.replace('127.0.0.1', 'localhost')
   adminToken = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
   for (const code of ['shop', 'notes'] as const) {
-    urls[code] = await serveSpa({ authUrl: server.url, appCode: code, root, host: `${code}.localhost` }, onFileEnd)
+    urls[code] = await serveSpa({ authUrl: pageOrigin, appCode: code, root, host: `${code}.localhost` }, onFileEnd)
     const app = { code, name: code, auto_grant_on_signup: true, allowed_redirect_urls: [`${urls[code]}/callback`] }
     expect(await server.call('POST', '/admin/apps', { body: app, token: adminToken })).toMatchObject({ status: 201 })
   }
@@ -62,7 +65,7 @@ async function openContext(): Promise<{ context: BrowserContext; trace: Trace }>
   const trace: Trace = { shown: [], exchanges: [], returns: [] }
   context.on('response', (response) => {
     const url = new URL(response.url())
-    const isService = url.origin === server.url
+    const isService = url.origin === pageOrigin
     const request = response.request()
     if (isService && request.isNavigationRequest() && response.status() === 200) trace.shown.push(url.pathname)
     if (isService && url.pathname === '/oauth/token') trace.exchanges.push(response.status())
@@ -84,7 +87,7 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 async function leave(page: Page): Promise<void> {
   await press(page, 'Sign in')
   await page.getByLabel('Password').waitFor()
-  expect(new URL(page.url()).origin).toBe(server.url)
+  expect(new URL(page.url()).origin).toBe(pageOrigin)
 }
 
 /** Signs in on the page of the service. */

@@ -25,6 +25,16 @@ export interface OpenIdChallenge {
   codeVerifier: string
 }
 
+/** What a browser is to do at the provider. */
+export interface SignInAtProvider {
+  redirectUri: string
+  scopes: readonly string[]
+  /** `login` asks the provider not to rely on an earlier sign-in there. */
+  prompt?: 'login' | undefined
+  /** How old a sign-in there may be. With it, the ID token has to say when that was (OpenID Connect Core 3.1.2.1). */
+  maxAgeSeconds?: number | undefined
+}
+
 /** The identity that the provider asserts. */
 export interface OpenIdClaims {
   subject: string
@@ -35,6 +45,8 @@ export interface OpenIdClaims {
   hostedDomain: string | undefined
   givenName: string | undefined
   familyName: string | undefined
+  /** When the user signed in at the provider, in seconds. */
+  authTime: number | undefined
 }
 
 interface Described {
@@ -76,7 +88,7 @@ export class OpenIdClients {
   async authorizationUrl(
     client: OpenIdClient,
     { state, nonce, codeVerifier }: OpenIdChallenge,
-    { redirectUri, scopes, prompt }: { redirectUri: string; scopes: readonly string[]; prompt?: 'login' | undefined },
+    { redirectUri, scopes, prompt, maxAgeSeconds }: SignInAtProvider,
   ): Promise<string> {
     const config = await this.#configure(client)
     try {
@@ -88,6 +100,7 @@ export class OpenIdClients {
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
         ...(prompt && { prompt }),
+        ...(maxAgeSeconds === undefined ? {} : { max_age: String(maxAgeSeconds) }),
       }
       return openid.buildAuthorizationUrl(config, parameters).href
     } catch (error) {
@@ -115,7 +128,7 @@ export class OpenIdClients {
       if (!claims) throw new Error('the response from the provider has no ID token')
       const asks = claims.email === undefined && config.serverMetadata().userinfo_endpoint !== undefined
       const more = asks ? await openid.fetchUserInfo(config, answer.access_token, claims.sub) : claims
-      return readClaims(claims.sub, more)
+      return { ...readClaims(claims.sub, more), authTime: claims.auth_time }
     } catch (error) {
       throw faultOf(error)
     }
@@ -190,7 +203,7 @@ function boundedFetch(dispatcher: Agent): openid.CustomFetch {
 }
 
 /** Takes the address and `email_verified` from the same source, so that an unverified address never counts as verified. */
-function readClaims(subject: string, claims: openid.UserInfoResponse | openid.IDToken): OpenIdClaims {
+function readClaims(subject: string, claims: openid.UserInfoResponse | openid.IDToken): Omit<OpenIdClaims, 'authTime'> {
   return {
     subject,
     email: textOf(claims.email),

@@ -17,10 +17,12 @@ import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
 import { type Exchange, getAnsweredInBrowser } from '../sign-in/provider-answer.ts'
 import { registerNewUser } from '../sign-in/register-new-user.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { type FirstFactorTicket, type NamedByProvider, sealField } from './sealed-fields.ts'
+import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from './sealed-fields.ts'
 import { isGoodFor, type Journey, type SignedInBrowser, type SignInOutcome, spendTicket, ticketOf } from './steps.ts'
 
 export const returnPath = '/oauth/return'
+/** The clock of a provider may be behind, and it writes whole seconds. */
+const clockToleranceMs = 30_000
 
 /**
  * Begins to sign in at a provider. Returns where the browser goes; only this browser can come back. Throws `not_found`,
@@ -39,10 +41,15 @@ export async function goToProvider(
   await takeByAddress(deps, 'sso-start', origin.ip)
   const requestField = sealField(deps, 'request', browser, { query, begunAt, sealedAt: deps.clock() })
   const page = { browserHash: hashOpaqueToken(browser), requestField }
-  const prompt = request.prompt === 'login' || request.maxAgeSeconds !== undefined ? ('login' as const) : undefined
+  const demanded = demandedAgeSeconds(request)
+  // Always with an age, since only then does a provider have to say when the person signed in there.
+  const fresh = {
+    prompt: demanded === undefined ? undefined : ('login' as const),
+    maxAgeSeconds: demanded ?? deps.config.sessionMaxSeconds,
+  }
   return beginAtProvider(
     deps,
-    { provider, app, page, prompt },
+    { provider, app, page, fresh },
     {
       redirect_url: `${deps.config.publicUrl}${returnPath}`,
       // The page finds its row by the state of the provider. Nobody has the verifier, so the API takes no code of a page.
@@ -50,6 +57,26 @@ export async function goToProvider(
       code_challenge: randomBytes(32).toString('base64url'),
     },
   )
+}
+
+/** How old a sign-in may be that the request or its app accepts, in seconds. Undefined if neither asks for a new one. */
+function demandedAgeSeconds({ prompt, maxAgeSeconds, app }: AuthorizationRequest): number | undefined {
+  if (prompt === 'login') return 0
+  const { max_sign_in_age_seconds: ofApp } = app
+  return maxAgeSeconds === undefined ? (ofApp ?? undefined) : Math.min(maxAgeSeconds, ofApp ?? maxAgeSeconds)
+}
+
+/**
+ * When the first factor was shown at the provider. Undefined if that is not new enough for the request, also if the provider does
+ * not say: a session of long ago may have answered. Without a demand such an answer counts as old as any.
+ */
+function provenAtProvider(deps: Deps, request: AuthorizationRequest, signedInAt: number | null): number | undefined {
+  const now = deps.clock()
+  const demanded = demandedAgeSeconds(request)
+  if (demanded === undefined) return Math.min(now, signedInAt ?? now - deps.config.sessionMaxSeconds * 1000)
+  const isNew = signedInAt !== null && signedInAt + clockToleranceMs >= request.begunAt
+  if (isNew) return Math.min(now, Math.max(signedInAt, request.begunAt))
+  return signedInAt !== null && now - signedInAt <= demanded * 1000 ? signedInAt : undefined
 }
 
 /** A sign-in that this service began on a page and that the provider has answered. */
@@ -75,10 +102,12 @@ export async function signInByProvider(
   journey: Journey,
   answered: AnsweredSignIn,
   actor: Actor,
-): Promise<SignInOutcome | { named: NamedByProvider }> {
+): Promise<SignInOutcome | { named: NamedByProvider } | { refusal: SaidRefusal }> {
   const { app } = journey.request
   const { code, isAgreed } = answered
   const exchange = { ...(await getAnsweredInBrowser(deps, code, hashOpaqueToken(journey.browser), app)), app }
+  const provenAt = provenAtProvider(deps, journey.request, exchange.profile.signedInAt ?? null)
+  if (provenAt === undefined) return { refusal: { code: 'provider_login_too_old', faults: {}, email: '' } }
   const matched = await matchUser(deps, exchange, actor)
   const before = await findBrowserSession(deps, journey.secret)
   const isOther = before !== undefined && before.user_id !== matched?.user.id
@@ -89,7 +118,7 @@ export async function signInByProvider(
   }
   const finish: ProviderLogin<SignedInBrowser>['finish'] = async (deps, shown) => {
     if (answered.second) await spendTicket(deps, answered.second.ticket)
-    return { ...(await signInBrowser(deps, { ...shown, before, isKept: false }, actor)), isKept: false }
+    return { ...(await signInBrowser(deps, { ...shown, before, isKept: false, provenAt }, actor)), isKept: false }
   }
   const outcome = matched
     ? await signInMatched(deps, exchange, { matched, answered, finish }, actor)

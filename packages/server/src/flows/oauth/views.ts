@@ -94,6 +94,8 @@ function faultOfProvider(said: SaidRefusal | undefined): string | undefined {
       return 'The provider did not sign you in.'
     case 'provider_temporarily_unavailable':
       return 'The provider cannot be reached at the moment. Sign in another way, or try again later.'
+    case 'provider_login_too_old':
+      return 'The provider did not ask you to sign in again. Sign in another way.'
     case 'provider_server_error':
       return 'The provider gave an answer that cannot be used. Sign in another way.'
     default:
@@ -285,14 +287,11 @@ function refusedView(
     app_inactive: ['This app is switched off', html`Nobody can enter ${app} at the moment. Try again later.`],
   }
   if (code === 'email_unverified') return unverifiedView(html`${app} asks for a verified e-mail address.`, person, view)
-  // An admin decides by the address, so the person has to verify it before they can ask.
-  if (code === 'app_access_denied' && person && !hasProvenAddress(person.user))
-    return unverifiedView(
-      html`You don’t have access to ${app} yet. You can ask for it once your address is verified.`,
-      person,
-      view,
-    )
+  const isUnproven = person !== undefined && !hasProvenAddress(person.user)
   const [title, text] = notes[code] ?? [code === 'unknown_here' ? '' : errorCodes[code].title, html`You cannot enter ${app}.`]
+  // An admin decides by the address, so the person has to verify it before they can ask.
+  if (code === 'app_access_denied' && isUnproven)
+    return { ...unverifiedView(html`${text} You can ask for it once your address is verified.`, person, view), title }
   const isAsked = said?.code === 'access_requested'
   const outcome = isAsked
     ? html`<p>You have asked for access. You get a mail when an admin has decided.</p>\n`

@@ -1,3 +1,4 @@
+import type { SignInAtProvider } from '../../adapters/open-id-clients.ts'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
@@ -19,8 +20,7 @@ interface Begun {
   sessionId?: string
   /** For a login on our own page: its browser, and the request to go on with. */
   page?: { browserHash: string; requestField: string }
-  /** `login` asks the provider not to rely on an earlier sign-in there. */
-  prompt?: 'login' | undefined
+  fresh?: Pick<SignInAtProvider, 'prompt' | 'maxAgeSeconds'>
 }
 
 /** Where the provider's answer goes, and whose it is. */
@@ -36,12 +36,12 @@ interface Client {
  */
 export async function beginAtProvider(
   deps: Deps<Pool>,
-  { provider, app, sessionId, page, prompt }: Begun,
+  { provider, app, sessionId, page, fresh }: Begun,
   client: Client,
 ): Promise<string> {
   const state = newOpaqueToken(TOKEN_PREFIXES.ssoState)
   const challenge = newPkceState()
-  const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes, prompt }
+  const target = { redirectUri: callbackUrlOf(deps.config.publicUrl, provider.code), scopes: provider.scopes, ...fresh }
   const openIdClients = await deps.openIdClients()
   const url = await openIdClients
     .authorizationUrl(openIdClientOf(deps, provider), { state, ...challenge }, target)

@@ -49,16 +49,19 @@ export interface BrowserSignIn {
   before: LiveBrowserSession | undefined
   /** Whether the person stays signed in when the browser closes. */
   isKept: boolean
+  /** When the person signed in at a provider, in milliseconds: what was shown there may be older than its answer. */
+  provenAt?: number
 }
 
 /**
- * Signs a person in at this service, and returns the secret of the browser session and a device token. It opens no app: every app asks the gate.
- * Clears failures and gives the attempt back, as every complete sign-in does. Throws `account_suspended`, `two_factor_required` if a
- * factor was activated meanwhile, `invalid_credentials` if the sessions of the user were ended meanwhile, and `account_locked`.
+ * Signs a person in at this service, and returns the secret of the browser session and a device token. It opens no app: every app
+ * asks the gate. Clears failures and gives the attempt back, as every complete sign-in does. Throws `account_suspended`,
+ * `two_factor_required` if a factor was activated meanwhile, `invalid_credentials` if the sessions of the user were ended
+ * meanwhile, and `account_locked`.
  */
 export async function signInBrowser(
   deps: Deps<Tx>,
-  { proof, user, counted, before, isKept }: BrowserSignIn,
+  { proof, user, counted, before, isKept, provenAt = proof.firstProvenAt }: BrowserSignIn,
   actor: Actor,
 ): Promise<{ secret: string; deviceToken: string }> {
   if (proof.userId !== user.id) throw new Error('another user was proven')
@@ -68,7 +71,7 @@ export async function signInBrowser(
   if (current.status !== 'active') throw new ApiError('account_suspended')
   const factor = await SecondFactor.findActive(deps.db, user.id)
   if (factor && proof.second?.activatedAt !== (factor.activated_at ?? 0)) throw new ApiError('two_factor_required')
-  const secret = await keepInBrowser(deps, { proof, before, isKept }, actor)
+  const secret = await keepInBrowser(deps, { proof: { ...proof, firstProvenAt: provenAt }, before, isKept }, actor)
   if (counted) {
     await clearFailures(deps, failuresAt(proof, counted.way))
     await giveBackAttempt(deps, counted.attempt)

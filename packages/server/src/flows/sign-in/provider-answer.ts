@@ -27,6 +27,8 @@ export interface SsoProfile {
   hostedDomain: string | null
   firstName: string | null
   lastName: string | null
+  /** When the user signed in at the provider, in milliseconds. Null if it did not say. */
+  signedInAt: number | null
 }
 
 /** A login that the provider has answered. */

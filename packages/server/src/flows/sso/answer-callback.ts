@@ -93,7 +93,7 @@ async function issueCode(deps: Deps<Pool>, { state_hash }: SsoLoginRow, profile:
   return code
 }
 
-function profileOf({ subject, email, emailVerified, hostedDomain, givenName, familyName }: OpenIdClaims): SsoProfile {
+function profileOf({ subject, email, emailVerified, hostedDomain, givenName, familyName, authTime }: OpenIdClaims): SsoProfile {
   return {
     subject,
     email: (email === undefined ? undefined : normalizeEmail(email)) ?? null,
@@ -101,6 +101,7 @@ function profileOf({ subject, email, emailVerified, hostedDomain, givenName, fam
     hostedDomain: (hostedDomain === undefined ? undefined : normalizeDomain(hostedDomain)) ?? null,
     firstName: nameOf(givenName),
     lastName: nameOf(familyName),
+    signedInAt: authTime === undefined ? null : Math.floor(authTime) * 1000,
   }
 }
 
