@@ -73,7 +73,6 @@ const changes: Change[] = [
   },
   {
     what: 'the grant was revoked and given again',
-    staysSignedIn: true,
     happen: async ({ user }) => {
       await done(service.admin('DELETE', `/admin/users/${user.id}/apps/${shop.id}`))
       await done(service.admin('POST', `/admin/users/${user.id}/apps/${shop.id}`, { body: {} }))
@@ -171,12 +170,21 @@ describe('between the proof and the code', () => {
     for (const [name, value] of signed.visitor.cookies) old.cookies.set(name, value)
     await change.happen(signed)
     const page = await old.get(askFor(app).path)
-    if (change.what === 'the grant was revoked and given again') return
     expect(page.app).toBeUndefined()
     if (!change.staysSignedIn) expect(page.title).toBe('Sign in')
     const { app: at } = await old.get(askFor(app, { prompt: 'none' }).path)
     expect(at?.searchParams.get('error')).toMatch(/^(login|interaction)_required$/)
   })
+})
+
+test('after a new sign-in the browser enters an app again whose grant was revoked and given again', async () => {
+  const { user, visitor } = await buildSigned(shop)
+  await done(service.admin('DELETE', `/admin/users/${user.id}/apps/${shop.id}`))
+  await done(service.admin('POST', `/admin/users/${user.id}/apps/${shop.id}`, { body: {} }))
+  const asked = askFor(shop)
+  const { app: at } = await signInOnPage(visitor, asked, user.email)
+  expect((await exchange(service, shop, asked, at)).body.user.id).toBe(user.id)
+  expect((await visitor.get(askFor(shop).path)).app?.searchParams.has('code')).toBe(true)
 })
 
 describe('between the page and its form', () => {
@@ -189,7 +197,7 @@ describe('between the page and its form', () => {
     return { asked, go: () => given.visitor.send(page, 'Continue') }
   }
 
-  test.each(changes.filter(({ app, what }) => !app && what !== 'the grant was revoked and given again'))(
+  test.each(changes.filter(({ app }) => !app))(
     'the button enters nowhere if meanwhile $what',
     async ({ isProtected, happen }) => {
       const signed = await buildSigned(shop, { isProtected })

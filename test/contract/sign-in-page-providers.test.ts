@@ -5,7 +5,7 @@ import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'
 import { countRows, markVerified } from '../support/rows.ts'
-import { buildUser, claimsOf, type Json, someEmail } from '../support/service.ts'
+import { buildApp, buildUser, claimsOf, type Json, someEmail } from '../support/service.ts'
 import { type AskedFor, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
@@ -159,6 +159,17 @@ describe('the return from a provider', () => {
       expect(other.cookies.get('gatehouse_session')).toBe(before)
     }
     expect((await victim.get(path)).app?.href).toContain('https://shop.example/callback?')
+  })
+
+  test('to an app that was switched off meanwhile signs nobody in', async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
+    const { user } = await buildUser(service, app)
+    const visitor = visit(service)
+    const path = await answerFor(visitor, askFor(app), account(user.email))
+    await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
+    const page = await visitor.get(path)
+    expect([page.status, page.title]).toEqual([403, 'This app is switched off'])
+    expect(visitor.cookies.has('gatehouse_session')).toBe(false)
   })
 
   test('works once', async () => {

@@ -32,12 +32,18 @@ export async function whoCalls(deps: Deps<Pool>, route: Route, ctx: Context, opt
   const isSecretInBody = isOAuth && inHeader === undefined
   // Strangers can send such bodies too.
   if (isSecretInBody) await options.assertRoomForAddress(deps, 'ip', ip)
-  // An unreadable body holds no secret, so the call fails with `token_missing`.
-  const sent = isSecretInBody ? await readBody(ctx, route).catch(() => undefined) : undefined
+  // A body is read once. An unreadable one holds no secret, so a route that needs a caller refuses with `token_missing`.
+  let fault: unknown
+  const keepFault = (error: unknown) => {
+    fault = error
+    return undefined
+  }
+  const sent = isSecretInBody ? await readBody(ctx, route).catch(keepFault) : undefined
   const bearer = inHeader ?? serviceTokenIn(sent?.value.client_secret)
   const isLimited = limit === 'calls' || limit === 'failures'
   const limitByBody = isLimited ? await limitCall(deps, route, { ip, bearer }, options) : undefined
   const caller = await authorize(deps, route, bearer, options)
+  if (fault !== undefined) throw fault
   return { caller, bearer, sent, limitByBody }
 }
 

@@ -61,8 +61,8 @@ const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumn
   where c.name = 'catalog' order by u.id`)
 type LoginColumns = UserRow & (FactorRow | { [column in keyof FactorRow]: null })
 
-const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: number | boolean }>(`
-  select ${rolesAndGrantColumns}, ${hasFactorColumn}
+const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: number | boolean; app_floor: number | null }>(`
+  select ${rolesAndGrantColumns}, ${hasFactorColumn}, g.min_token_version as app_floor
   from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId
   where u.id = :userId`)
 

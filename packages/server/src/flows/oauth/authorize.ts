@@ -109,7 +109,7 @@ async function look(
   const live = await findBrowserSession(deps, secret)
   if (!live) return { person: undefined, situation }
   const user = userOf(live)
-  const [named, foreseen, organizations, canJoin] = await Promise.all([
+  const [named, { appFloor, ...foreseen }, organizations, canJoin] = await Promise.all([
     findUserInPools(deps, user.email, poolSet(app)),
     foreseeEntry(deps, { user, app, organizationId: request.organizationId }, actor),
     listMemberships(deps, user.id),
@@ -125,9 +125,11 @@ async function look(
     // An admin works on the service itself, not for an organization.
     organizations: isAdminApp(deps, app) ? 0 : organizations.length,
   }
+  // A code of this proof would open nothing: the user's access to the app was ended since, and given again.
+  const isCutOff = live.version < appFloor
   return {
     person: { live, user, organizations },
-    situation: { ...situation, request: { ...situation.request, canJoin }, signedIn },
+    situation: { ...situation, request: { ...situation.request, canJoin }, signedIn: isCutOff ? undefined : signedIn },
   }
 }
 

@@ -27,7 +27,7 @@ const requests = [
     maxAgeSeconds: [undefined, 0, 300],
     begunAt: [begunAt],
     hasInvite: [false, true],
-    canJoin: [false],
+    canJoin: [false, true],
     hasOrganization: [false, true],
     isRedirectOwned: [true, false],
   }),
@@ -71,6 +71,7 @@ const conditions: Record<string, (situation: Situation, person: SignedIn) => boo
   'no prompt, or one that was answered for this request': ({ request }, { firstProvenAt }) =>
     request.prompt === undefined || request.prompt === 'none' || firstProvenAt >= request.begunAt,
   'no invitation': ({ request }) => !request.hasInvite,
+  'no organization to join first': ({ request }) => !request.canJoin,
   'the user has entered before': (_, { hasEntered }) => hasEntered,
   'the proof is newer than max_age': ({ request }, { firstProvenAt }) =>
     firstProvenAt >= request.begunAt || now - firstProvenAt <= (request.maxAgeSeconds ?? 1e9) * 1000,
@@ -153,6 +154,22 @@ describe('over every combination of what decides', () => {
         if (!signedIn || (signedIn.hasSecondFactor && signedIn.secondProvenAt === null)) return false
         if (request.prompt === 'login' && signedIn.firstProvenAt < request.begunAt) return false
         return step.refuse === (signedIn.isNamedHere ? signedIn.refusal : 'unknown_here')
+      }),
+    ).toEqual([])
+  })
+
+  test('a person who can join is asked to before the gate is, once they have proven enough', () => {
+    const proofs = ['the proof is newer than max_age', 'the proof is newer than the app demands', 'the second factor was shown']
+    expect(
+      violations((situation, step) => {
+        const { request, signedIn } = situation
+        if (request.prompt === 'none') return true
+        const isDue =
+          request.canJoin &&
+          signedIn?.isNamedHere === true &&
+          (request.prompt === undefined || signedIn.firstProvenAt >= begunAt) &&
+          proofs.every((name) => conditions[name]!(situation, signedIn))
+        return ('ask' in step && step.ask === 'join') === isDue
       }),
     ).toEqual([])
   })

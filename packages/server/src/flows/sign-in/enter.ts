@@ -98,11 +98,11 @@ export async function foreseeEntry(
   deps: Deps,
   request: { user: PooledUser; app: App; organizationId: string | undefined },
   actor: Actor,
-): Promise<{ refusal: ErrorCode | undefined; hasEntered: boolean }> {
+): Promise<{ refusal: ErrorCode | undefined; hasEntered: boolean; appFloor: number }> {
   try {
     return { refusal: undefined, ...(await foreseeAdmission(deps, { ...request, overrides: {} }, actor)) }
   } catch (error) {
-    if (error instanceof ApiError && error.status < 500) return { refusal: error.code, hasEntered: false }
+    if (error instanceof ApiError && error.status < 500) return { refusal: error.code, hasEntered: false, appFloor: 0 }
     throw error
   }
 }

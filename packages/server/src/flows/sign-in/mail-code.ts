@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { mailCodeKey } from '../../lib/lock-keys.ts'
 import { codeOfMail } from '../../lib/mail-code.ts'
 import type { LockRule } from '../../models/lockout.ts'
-import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
+import { assertNotLocked, clearFailures, countFailure } from '../../resources/lockouts/lockouts.ts'
 
 const wrongCodes = 5
 const withinMs = 10 * 60_000
@@ -30,7 +31,11 @@ export async function passMailCode(
   const keys = [mailCodeKey(key, email, device)]
   await assertNotLocked(deps, keys)
   const code = typed.replace(/[\s-]/g, '')
-  if (deps.config.encryptionKeys.some((key) => codeOfMail(key, codeKey) === code)) return
+  if (deps.config.encryptionKeys.some((key) => codeOfMail(key, codeKey) === code)) {
+    // Waits for wrong codes that are being counted: of many guesses at once, a right one after the limit is refused.
+    await transaction(deps, (deps) => clearFailures(deps, { barring: keys, clear: [] }))
+    return
+  }
   await countFailure(deps, { keys, userId: null }, ruleOf(deps))
   throw new ApiError('invalid_mail_code')
 }

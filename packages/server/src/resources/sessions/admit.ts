@@ -102,14 +102,19 @@ const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false,
 
 /**
  * What the gate would say, without writing: provisioning that is due counts as done. Returns also whether the user has access
- * already, or enters without a grant by right. Throws what `admit` throws.
+ * already, or enters without a grant by right, and the floor below which a proof opens nothing in the app. Throws what `admit`
+ * throws.
  */
-export async function foreseeAdmission(deps: Deps, request: SessionRequest, actor: Actor): Promise<{ hasEntered: boolean }> {
+export async function foreseeAdmission(
+  deps: Deps,
+  request: SessionRequest,
+  actor: Actor,
+): Promise<{ hasEntered: boolean; appFloor: number }> {
   const { user, app } = request
-  const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
+  const { hasSecondFactor, appFloor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
   const { globalRoles, grant } = rolesAndGrant
   await judge(deps, { ...request, rolesAndGrant }, actor, { asOne: async () => freshGrant, keepUser: async () => {} })
-  return { hasEntered: grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked) }
+  return { hasEntered: grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked), appFloor }
 }
 
 /**

@@ -24,10 +24,10 @@ export async function readRolesAndGrant(
   deps: Deps,
   userId: string,
   appId: string | null,
-): Promise<RolesAndGrant & { hasSecondFactor: boolean }> {
+): Promise<RolesAndGrant & { hasSecondFactor: boolean; appFloor: number }> {
   const row = await User.findRolesAndGrant(deps.db, userId, appId)
   if (!row) throw new Error(`no user ${userId}`)
-  return { ...rolesAndGrantOf(deps, row), hasSecondFactor: Boolean(row.has_factor) }
+  return { ...rolesAndGrantOf(deps, row), hasSecondFactor: Boolean(row.has_factor), appFloor: row.app_floor ?? 0 }
 }
 
 interface Found {
