@@ -33,11 +33,12 @@ input { width: 100%; padding: .625rem .75rem; border: 1px solid var(--edge); bor
 input[readonly] { background: var(--ground); }
 input[aria-invalid="true"] { border: 2px solid var(--fault); }
 .code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .875rem; }
-button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 2px solid transparent; border-radius: .375rem;
+button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 1px solid transparent; border-radius: .375rem;
   background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-align: center; text-decoration: none;
   cursor: pointer; }
-.check { display: flex; gap: .5rem; align-items: baseline; margin: 0 0 1rem; }
-.check input { width: auto; flex: none; }
+.check { display: flex; gap: .5rem; align-items: flex-start; margin: 0 0 1rem; }
+.check input { width: 1.125rem; height: 1.125rem; margin: .1875rem 0; flex: none; accent-color: var(--accent); }
+code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9375em; }
 .check label { margin: 0; font-weight: 400; }
 fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
 legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
