@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { buildOrganization } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
-import { countRows } from '../support/rows.ts'
+import { countRows, markVerified } from '../support/rows.ts'
 import { buildUser, type Json, PASSWORD, someEmail } from '../support/service.ts'
 import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
+import { enableTwoFactor } from '../support/totp.ts'
 
 const { service, mailbox } = mailingFixture({}, { frozen: true })
 const allowed_redirect_urls = ['https://shop.example/callback']
@@ -126,6 +127,22 @@ describe('an invitation', () => {
     expect((await exchange(service, shop, asked, arrival.app)).status).toBe(200)
   })
 
+  test.each<[string, Record<string, string>, boolean]>([
+    ['the second factor was not shown', {}, true],
+    ['the app asks for a new sign-in', { prompt: 'login' }, false],
+  ])('is not accepted by a form that the page does not offer, while %s', async (_, parameters, isProtected) => {
+    const { user, access_token: token } = await buildUser(service, shop)
+    const visitor = visit(service)
+    await signInOnPage(visitor, askFor(shop), user.email)
+    service.advance(1)
+    if (isProtected) await enableTwoFactor(service, token)
+    const { invite, organizationId } = await invited(user.email)
+    const page = await visitor.get(askFor(shop, { invite, ...parameters }).path)
+    expect(page.title).toBe('Sign in')
+    await visitor.post(`${service.url}/oauth/authorize`, { ...page.forms[0]!.values, step: 'join' })
+    expect(await countRows(service, 'organization_memberships', { organization_id: organizationId })).toBe(0)
+  })
+
   test('is named to people who are not signed in, and a new account joins with it', async () => {
     const email = someEmail()
     const { invite, name, organizationId } = await invited(email)
@@ -142,6 +159,18 @@ describe('an invitation', () => {
       1,
     )
   })
+})
+
+test('nobody asks for access by a form that the page does not offer, while the second factor was not shown', async () => {
+  const { user, access_token: token } = await buildUser(service, shop)
+  await markVerified(service, user.id)
+  const visitor = visit(service)
+  await signInOnPage(visitor, askFor(shop), user.email)
+  await enableTwoFactor(service, token)
+  const page = await visitor.get(askFor(closed).path)
+  expect(page.title).toBe('Sign in')
+  await visitor.post(`${service.url}/oauth/authorize`, { ...page.forms[0]!.values, step: 'ask_for_access' })
+  expect(await countRows(service, 'access_requests', { user_id: user.id })).toBe(0)
 })
 
 /** Invites an address to a new organization, as an admin. */

@@ -1,5 +1,6 @@
 // Mails that a person asks for on the sign-in page: a forgotten password, a sign-in without one, and a verified address.
 import { describe, expect, test } from 'vitest'
+import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import type { Mail } from '../support/mailbox.ts'
 import { allSent } from '../support/mailbox.ts'
@@ -45,7 +46,7 @@ const pathOf = ({ links }: Mail) => {
   const { pathname, search } = new URL(links[0] ?? '')
   return pathname + search
 }
-const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+const wrong = (code: string, by = 1) => String((Number(code) + by) % 1_000_000).padStart(6, '0')
 const isSignedIn = ({ cookies }: Visitor) => cookies.has('gatehouse_session')
 
 describe('a code to sign in with', () => {
@@ -88,6 +89,53 @@ describe('a code to sign in with', () => {
     expect(isSignedIn(thief)).toBe(false)
     const { page: own, code: ownCode } = await mailedBy('E-mail me a code', known, user.email)
     expect((await known.send(own, 'Sign in', { code: ownCode })).app?.href).toContain('code=')
+  })
+
+  test('can be guessed no more often by sixty tries at once', async () => {
+    const { user } = await build()
+    const thief = visit(service)
+    const { page, code } = await mailedBy('E-mail me a code', thief, user.email)
+    const { values } = page.forms.find(({ button }) => button === 'Sign in')!
+    const codes = [...Array.from({ length: 59 }, (_, index) => wrong(code, index + 1)), code]
+    await Promise.all(codes.map((code) => thief.post(`${service.url}/oauth/authorize`, { ...values, code })))
+    expect(await countRows(service, 'browser_sessions', { user_id: user.id })).toBe(0)
+  })
+
+  test('can be guessed no more often by the person who registered the address and has many device tokens', async () => {
+    const { user } = await buildUser(service, shop)
+    const signIn = async () => {
+      const visitor = visit(service)
+      await signInOnPage(visitor, askFor(shop), user.email)
+      return visitor.cookies.get('gatehouse_device')!
+    }
+    const devices = [await signIn(), await signIn()]
+    const thief = visit(service)
+    const { page, code } = await mailedBy('E-mail me a code', thief, user.email)
+    const answers: boolean[] = []
+    for (const [index, device] of devices.flatMap((device) => Array(5).fill(device)).entries()) {
+      thief.cookies.set('gatehouse_device', device)
+      answers.push((await thief.send(page, 'Sign in', { code: wrong(code, index + 1) })).html.includes('is wrong'))
+    }
+    expect(answers.filter(Boolean).length).toBe(5)
+  })
+
+  test('is locked longer each time, also after a cleanup', async () => {
+    const { user } = await build()
+    const guess = async (count: number) => {
+      const thief = visit(service)
+      const { page, code } = await mailedBy('E-mail me a code', thief, user.email)
+      let last: Arrival = page
+      for (let by = 1; by <= count; by += 1) last = await thief.send(page, 'Sign in', { code: wrong(code, by) })
+      return last.html
+    }
+    await guess(5)
+    service.advance(901)
+    await removeExpired(service.deps)
+    await guess(5)
+    service.advance(901)
+    expect(await guess(1)).toContain('locked')
+    service.advance(900)
+    expect(await guess(1)).toContain('is wrong')
   })
 
   test('asks for the second factor before the mail is spent', async () => {

@@ -1,6 +1,7 @@
 // Third-party providers on the sign-in page, as a browser without scripts sees them (docs/sign-users-in.md).
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
+import { closeAccount } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'
@@ -89,6 +90,18 @@ describe('a provider', () => {
     expect(visitor.cookies.get('gatehouse_session')).toBe(session)
     const arrival = await visitor.send(page, 'Continue')
     expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(bob.user.id)
+  })
+
+  test('makes no account for a person who agreed to go on with one that was deleted meanwhile', async () => {
+    const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
+    await markVerified(service, ada.user.id)
+    const visitor = visit(service)
+    await signInOnPage(visitor, askFor(shop), bob.user.email)
+    const page = await comeBack(visitor, askFor(shop, { prompt: 'login' }), account(ada.user.email))
+    await closeAccount(service, ada.user.id, 'deleted')
+    const next = await visitor.send(page, 'Continue')
+    expect(next.title).toBe('Create your account')
+    expect(await countRows(service, 'users', { email: ada.user.email, status: 'active' })).toBe(0)
   })
 
   test('that refuses leads back to the page, which says so and asks again', async () => {

@@ -59,12 +59,13 @@ export function secondFactorKey(userId: string): string {
   return joined(kinds.secondFactor, userId)
 }
 
-/** Wrong codes from a mail are counted per address, and separately for a device that has logged its user in before. */
-export function mailCodeKey(encryptionKey: Buffer, email: string, device: string | undefined): string {
-  return joined(kinds.mailCode, keyedDigest(encryptionKey, 'mail-code-lock', email, device ?? ''))
+/** Wrong codes from a mail are counted per address, and separately for all devices that have logged its user in before. */
+export function mailCodeKey(encryptionKey: Buffer, email: string, isKnownDevice: boolean): string {
+  return joined(kinds.mailCode, keyedDigest(encryptionKey, 'mail-code-lock', email, isKnownDevice ? 'known' : ''))
 }
 
 export const keysOfSecondFactors = joined(kinds.secondFactor, '')
+export const keysOfMailCodes = joined(kinds.mailCode, '')
 
 /** The end of the range of keys with this prefix. */
 export function afterKeysOf(prefix: string): string {

@@ -2,7 +2,7 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { PageRequest } from '../lib/keyset.ts'
-import { afterKeysOf, keysOfSecondFactors } from '../lib/lock-keys.ts'
+import { afterKeysOf, keysOfMailCodes, keysOfSecondFactors } from '../lib/lock-keys.ts'
 import { BaseModel, type Expired, rowsOf } from './base-model.ts'
 import { withPageByName } from './list-query.ts'
 
@@ -59,8 +59,11 @@ const counting = new Statement<Lock & Pick<Lockout, 'locks'>>(
 const expired = `delete from lockouts where key in (
   select key from lockouts
   where last_failed_at <= :until and (locked_until is null or locked_until <= :now) and key not like '${keysOfSecondFactors}%'
+    and (key not like '${keysOfMailCodes}%' or last_failed_at <= :longUntil)
   order by key limit :limit`
 const deletingExpired = new Statement(`${expired} for update skip locked)`, [`${expired})`])
+
+const dayMs = 86_400_000
 
 const mostSeen = 5_000
 const lockedNow = new Statement<LockedNow>(`
@@ -145,9 +148,9 @@ export class Lockout extends BaseModel {
 
   /**
    * Deletes counters that no longer matter: the last failure was before `until`, and no lock is left. Failures of a second factor
-   * count until a login or an admin clears them.
+   * count until a login or an admin clears them. Those of mail codes stay for another day, so that the next lock is longer.
    */
   static async deleteExpired(db: Pool, { now, until, limit }: Expired): Promise<number> {
-    return deletingExpired.run(db, { now, until, limit })
+    return deletingExpired.run(db, { now, until, longUntil: until - dayMs, limit })
   }
 }

@@ -44,11 +44,21 @@ export async function authorize(
   secret: string | undefined,
   actor: Actor,
 ): Promise<Authorized> {
-  const { person, situation } = await look(deps, request, secret, actor)
-  const step = nextStep(situation)
+  const { person, step } = await foreseeStep(deps, request, secret, actor)
   if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
   if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
   return { location: await giveCode(deps, request, person, request.organizationId) }
+}
+
+/** What a browser is to be shown for a request now. A step that writes asks it: its form may be older, or not of our making. */
+export async function foreseeStep(
+  deps: Deps,
+  request: AuthorizationRequest,
+  secret: string | undefined,
+  actor: Actor,
+): Promise<{ person: Person | undefined; step: NextStep }> {
+  const { person, situation } = await look(deps, request, secret, actor)
+  return { person, step: nextStep(situation) }
 }
 
 const descriptions = {

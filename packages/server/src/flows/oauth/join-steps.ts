@@ -4,10 +4,10 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { acceptInvitation } from '../../resources/invitations/accept-invitation.ts'
-import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { register } from '../registration/register.ts'
 import { newCodeKey } from '../sign-in/mail-code.ts'
+import { foreseeStep } from './authorize.ts'
 import { pageOfMail } from './mail-steps.ts'
 import type { AskedMail } from './sealed-fields.ts'
 import { type Journey, type SignInOutcome, signInByPassword } from './steps.ts'
@@ -48,7 +48,7 @@ export async function createAccountOnPage(
   return page ? { ...outcome, mail } : outcome
 }
 
-/** Joins the organization of the invitation, as the person who is signed in. Throws `invalid_invitation`. */
+/** Joins the organization of the invitation, as the person to whom the page offers that. Throws `invalid_invitation`. */
 export async function joinByInvitation(
   deps: Deps<Pool>,
   { request, secret }: Journey,
@@ -56,13 +56,14 @@ export async function joinByInvitation(
   actor: Actor,
 ): Promise<void> {
   const { invite } = request
-  const live = await findBrowserSession(deps, secret)
-  if (invite === undefined || !live || live.user_id !== userId) return
+  const { person, step } = await foreseeStep(deps, request, secret, actor)
+  const isOffered = 'ask' in step && step.ask === 'join'
+  if (invite === undefined || !person || person.user.id !== userId || !isOffered) return
   await transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
     const user = await getUser(deps, userId)
     // The sessions of the user were ended meanwhile. A membership would stay.
-    if (user.status !== 'active' || user.min_token_version > live.version) throw new ApiError('invalid_invitation')
+    if (user.status !== 'active' || user.min_token_version > person.live.version) throw new ApiError('invalid_invitation')
     await acceptInvitation(deps, invite, user, actor)
   })
 }

@@ -66,7 +66,7 @@ async function tokenOf(deps: Deps<Pool>, journey: Journey, { mail, code }: FromM
   const { purpose, email, codeKey, token } = mail
   if (token !== undefined) return ofBrowser(journey, await getMailToken(deps, token, purpose))
   const device = await knownDeviceOf(deps, { email, deviceToken: journey.device }, journey.request.app)
-  await passMailCode(deps, { email, codeKey, device }, code)
+  await passMailCode(deps, { email, codeKey, isKnownDevice: device !== undefined }, code)
   return ofBrowser(journey, await getMailTokenOfCode(deps, codeKey, purpose))
 }
 

@@ -113,7 +113,7 @@ export async function answerReturn(
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
   if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, email: '' } })
   try {
-    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isAgreed: false }, actor))
+    return goOn(deps, journey, await signInByProvider(deps, journey, { code }, actor))
   } catch (error) {
     const refusal = refusalOf(error)
     return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode }
@@ -212,7 +212,7 @@ async function take(
       if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
       const { providerCode, mailTokenHash } = ticket
       if (providerCode !== undefined)
-        return signInByProvider(deps, journey, { code: providerCode, isAgreed: true, second: { ticket, code } }, actor)
+        return signInByProvider(deps, journey, { code: providerCode, agreed: 'sign_in', second: { ticket, code } }, actor)
       if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
       return signInBySecondFactor(deps, journey, { ticket, code }, actor)
     }
@@ -236,12 +236,12 @@ async function take(
     case 'mail_code':
       return shown?.mail && takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password }, actor)
     case 'agree':
-      return shown?.named && signInByProvider(deps, journey, { code: shown.named.code, isAgreed: true }, actor)
+      if (!shown?.named) return undefined
+      return signInByProvider(deps, journey, { code: shown.named.code, agreed: shown.named.isNew ? 'create' : 'sign_in' }, actor)
     case 'continue':
       return continueOn(deps, journey, { userId, form }, actor)
     case 'ask_for_access':
-      if (userId === undefined) return undefined
-      await askForAccess(deps, journey, userId, actor)
+      if (!(await askForAccess(deps, journey, userId, actor))) return undefined
       return { refusal: { code: 'access_requested', faults: {}, email: '' } }
     case 'another_account':
       await signOut(deps, journey, actor)

@@ -87,8 +87,8 @@ export async function findPendingAtProvider(deps: Deps, state: string) {
 interface AnsweredSignIn {
   /** The code that stands for the provider's answer. */
   code: string
-  /** Whether the person has agreed, on a page, to an account or to sign in instead of somebody else. */
-  isAgreed: boolean
+  /** What the person has agreed to on a page: a new account, or to sign in, also in place of somebody else. */
+  agreed?: 'create' | 'sign_in'
   /** With a ticket, the second factor. */
   second?: { ticket: FirstFactorTicket; code: string }
 }
@@ -104,14 +104,15 @@ export async function signInByProvider(
   actor: Actor,
 ): Promise<SignInOutcome | { named: NamedByProvider } | { refusal: SaidRefusal }> {
   const { app } = journey.request
-  const { code, isAgreed } = answered
+  const { code, agreed } = answered
   const exchange = { ...(await getAnsweredInBrowser(deps, code, hashOpaqueToken(journey.browser), app)), app }
   const provenAt = provenAtProvider(deps, journey.request, exchange.profile.signedInAt ?? null)
   if (provenAt === undefined) return { refusal: { code: 'provider_login_too_old', faults: {}, email: '' } }
   const matched = await matchUser(deps, exchange, actor)
   const before = await findBrowserSession(deps, journey.secret)
   const isOther = before !== undefined && before.user_id !== matched?.user.id
-  if (!isAgreed && (!matched || isOther)) {
+  // Who agreed to go on with an account that is gone by now has not agreed to a new one.
+  if (matched ? isOther && !agreed : agreed !== 'create') {
     const email = matched?.user.email ?? exchange.profile.email
     if (email === null) throw new ApiError('sso_email_missing')
     return { named: { code, email, isNew: !matched } }

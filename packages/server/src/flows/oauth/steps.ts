@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, fieldError } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
@@ -12,12 +12,13 @@ import { User } from '../../models/user.ts'
 import { openRequest } from '../../resources/grants/requests.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { type PooledUser, userOf } from '../../resources/users/present.ts'
+import type { PooledUser } from '../../resources/users/present.ts'
 import { type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
+import { foreseeStep } from './authorize.ts'
 import { type FirstFactorTicket, ticketLifeMs } from './sealed-fields.ts'
 
 /** A browser in the middle of an authorization request. */
@@ -143,11 +144,21 @@ export async function spendTicket(deps: Deps<Tx>, ticket: FirstFactorTicket): Pr
   if (!(await SpentField.spend(deps.db, row))) throw new ApiError('invalid_token')
 }
 
-/** Asks the admins to let the person who is signed in into the app. Throws what `openRequest` throws. */
-export async function askForAccess(deps: Deps<Pool>, { request, secret }: Journey, userId: string, actor: Actor): Promise<void> {
-  const live = await findBrowserSession(deps, secret)
-  if (live?.user_id !== userId) throw fieldError('session', 'invalid_value', 'has ended')
-  await openRequest(deps, { user: userOf(live), app: request.app, message: null }, actor)
+/**
+ * Asks the admins to let the person who is signed in into the app. Returns false if the page does not offer that now. Throws what
+ * `openRequest` throws.
+ */
+export async function askForAccess(
+  deps: Deps<Pool>,
+  { request, secret }: Journey,
+  userId: string | undefined,
+  actor: Actor,
+): Promise<boolean> {
+  const { person, step } = await foreseeStep(deps, request, secret, actor)
+  const isOffered = 'refuse' in step && step.refuse === 'app_access_denied'
+  if (!person || person.user.id !== userId || !isOffered) return false
+  await openRequest(deps, { user: person.user, app: request.app, message: null }, actor)
+  return true
 }
 
 /** Signs the person out in this browser. The apps that they entered are left alone. */

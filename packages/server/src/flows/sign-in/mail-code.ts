@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts'
 import { mailCodeKey } from '../../lib/lock-keys.ts'
 import { codeOfMail } from '../../lib/mail-code.ts'
 import type { LockRule } from '../../models/lockout.ts'
-import { assertNotLocked, clearFailures, countFailure } from '../../resources/lockouts/lockouts.ts'
+import { clearFailures, countFailure } from '../../resources/lockouts/lockouts.ts'
 
 const wrongCodes = 5
 const withinMs = 10 * 60_000
@@ -19,25 +19,21 @@ export function newCodeKey(): string {
 
 /**
  * Checks the code of six digits from a mail. Wrong ones are counted for the address, whether or not a user has it, however often a mail is
- * sent again. A known device, whose key is given, is counted separately, so that a stranger cannot shut the owner out. A
- * lock bars codes alone: the link in the same mail still works. Throws `account_locked`, `invalid_mail_code`.
+ * sent again. Known devices share one separate count, so that a stranger cannot shut the owner out; each login brings another
+ * device. Each code is counted before its outcome is told, so that of any number of concurrent guesses five are told. A lock
+ * bars codes alone: the link in the same mail still works. Throws `account_locked`, `invalid_mail_code`.
  */
 export async function passMailCode(
   deps: Deps<Pool>,
-  { email, codeKey, device }: { email: string; codeKey: string; device: string | undefined },
+  { email, codeKey, isKnownDevice }: { email: string; codeKey: string; isKnownDevice: boolean },
   typed: string,
 ): Promise<void> {
   const [key] = deps.config.encryptionKeys
-  const keys = [mailCodeKey(key, email, device)]
-  await assertNotLocked(deps, keys)
+  const keys = [mailCodeKey(key, email, isKnownDevice)]
   const code = typed.replace(/[\s-]/g, '')
-  if (deps.config.encryptionKeys.some((key) => codeOfMail(key, codeKey) === code)) {
-    // Waits for wrong codes that are being counted: of many guesses at once, a right one after the limit is refused.
-    await transaction(deps, (deps) => clearFailures(deps, { barring: keys, clear: [] }))
-    return
-  }
   await countFailure(deps, { keys, userId: null }, ruleOf(deps))
-  throw new ApiError('invalid_mail_code')
+  if (!deps.config.encryptionKeys.some((key) => codeOfMail(key, codeKey) === code)) throw new ApiError('invalid_mail_code')
+  await transaction(deps, (deps) => clearFailures(deps, { barring: [], clear: keys }))
 }
 
 /** Like the lock of second factors, each lasts longer than the last. */
