@@ -30,6 +30,7 @@ const startService = (exchange: { status: number; body: unknown } = { status: 20
   standIn(({ path }, response) => {
     if (path === metadataPath) reply(response, 200, metadata)
     else if (path === '/oauth/token') reply(response, exchange.status, exchange.body)
+    else if (path === '/oauth/revoke') reply(response, 200, {})
     else reply(response, 404, apiError(404, 'not_found'))
   })
 
@@ -119,7 +120,7 @@ test('other requests to its port change nothing, and a browser that asks twice g
     if (path === metadataPath) reply(response, 200, metadata)
     else release = () => reply(response, 200, tokens)
   })
-  const { service, login, asked, answer } = await begin('', held)
+  const { service, login, asked, answer } = await begin('--email ada@example.com', held)
   const port = new URL(asked.redirect_uri!).origin
   expect((await fetch(`${port}/favicon.ico`)).status).toBe(404)
   expect((await fetch(port)).status).toBe(404)
@@ -176,6 +177,26 @@ test('a code that the service refuses ends it with exit 4 and the way back in', 
   expect(screen).toMatch(/The code has expired[\s\S]*authctl login/)
 })
 
+test.each(['', '--email bob@example.com'])(
+  'an account that the person did not name (%j) is kept only if they agree: other users of the machine may answer too',
+  async (flags) => {
+    const refusing = await begin(flags)
+    await refusing.answer({ code: 'c-1' })
+    await refusing.login.shows('Go on as ada@example.com?')
+    refusing.login.type('no\r')
+    expect((await refusing.login.ended()).exit).not.toBe(0)
+    expect(existsSync(refusing.here.contextsPath)).toBe(false)
+    const revoked = refusing.service.requests.find(({ path }) => path === '/oauth/revoke')
+    expect(JSON.parse(revoked?.body ?? '{}')).toEqual({ token: 'refresh-1', client_id: 'authctl' })
+
+    const agreeing = await begin(flags)
+    await agreeing.answer({ code: 'c-1' })
+    await agreeing.login.shows('Go on as ada@example.com?')
+    agreeing.login.type('yes\r')
+    expect((await agreeing.login.ended()).exit).toBe(0)
+  },
+)
+
 test('Ctrl-C ends it at once, and its port is closed', async () => {
   const { login, asked } = await begin()
   const clock = startPatientClock()
@@ -186,7 +207,7 @@ test('Ctrl-C ends it at once, and its port is closed', async () => {
 })
 
 test('a connection that a browser keeps open does not keep authctl', async () => {
-  const { login, asked, answer } = await begin()
+  const { login, asked, answer } = await begin('--email ada@example.com')
   const { port } = new URL(asked.redirect_uri!)
   const idle = connect(Number(port), '127.0.0.1').on('error', () => {})
   await answer({ code: 'c-1' })
@@ -203,7 +224,7 @@ test.each(['exit 3', 'missing'])(
     const { url } = await startService()
     const env = withBrowser(here, 'exit 3')
     if (kind === 'missing') env.PATH = join(here.folder, 'nowhere')
-    const login = here.terminal(`login --base-url ${url} --quiet`, { env, columns: 1000 })
+    const login = here.terminal(`login --base-url ${url} --email ada@example.com --quiet`, { env, columns: 1000 })
     await login.shows('open the page yourself')
     const page = new URL(/https:\S+/.exec(login.screen())![0])
     const { redirect_uri, state } = Object.fromEntries(page.searchParams)

@@ -43,7 +43,7 @@ async function signInThere(page: Page, { email, password } = admin): Promise<voi
 test('an admin signs in on the page, agrees, and the command line goes on; the session renews itself and ends as others do', async () => {
   const here = machine()
   const context = await browser.newContext()
-  const { login, page } = await begin(here, context)
+  const { login, page } = await begin(here, context, `--email ${admin.email}`)
   await signInThere(page)
   await page.getByRole('heading', { name: /^Continue to/ }).waitFor()
   await press(page, 'Continue')

@@ -6,7 +6,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, off, text } from '../command-line/options.ts'
 import { isReadableOnTheWay, normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Result, record } from '../output/output.ts'
-import { askFor } from '../terminal/prompt.ts'
+import { askFor, declined } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { askForCode, readSecrets, type Secrets } from '../tools/read-secrets.ts'
@@ -23,8 +23,8 @@ export const login = command({
   path: 'login',
   summary: 'Sign in and keep the session in a context',
   description:
-    'Opens the sign-in page of the service in your browser, prints its address, and waits until you have signed in there. Without a ' +
-    'browser (no display, over SSH), with --no-browser, and at a service that has no such page, asks for e-mail and password without ' +
+    'Opens the sign-in page of the service in your browser, prints its address, and waits until you have signed in there. Asks ' +
+    'whether to go on, unless it is the account that you named. Without a browser (no display, over SSH), with --no-browser, and at a service that has no such page, asks for e-mail and password without ' +
     'showing it, and for a two-factor code if the account needs one. Without a terminal, --password-stdin is required. Stores the ' +
     'session in the context in use, or in the one that --context names ("default" if there is none), in a file that only you can read. ' +
     'A token that identifies this machine stays there after a logout, so that wrong passwords from elsewhere cannot lock you out here.',
@@ -80,7 +80,23 @@ async function tryBrowser(tools: Tools, baseUrl: string, email: string | undefin
   const { signInByBrowser } = await import('../tools/sign-in-by-browser.ts')
   const answer = await signInByBrowser(tools, { baseUrl, open, email })
   if (!answer) io.note(`${baseUrl} has no sign-in page, so authctl asks for the password here`)
+  if (answer) await confirmAccount(tools, answer, { baseUrl, email })
   return answer
+}
+
+/**
+ * Other users of this machine can read the address of the page in the arguments of the browser. With its state, one of them could
+ * answer with an account of their own, so nobody works as an account that they have neither named nor confirmed.
+ */
+async function confirmAccount(
+  { prompt, anonymousApi }: Tools,
+  { user, refresh_token: token }: Tokens,
+  { baseUrl, email }: { baseUrl: string; email: string | undefined },
+): Promise<void> {
+  if (user.email === email?.trim().toLowerCase()) return
+  if (await prompt.yesOrNo(`Go on as ${user.email}?`)) return
+  await bodyOf(anonymousApi(baseUrl).POST('/oauth/revoke', { body: { token, client_id: ownAppCode } }))
+  throw declined()
 }
 
 interface Account {
