@@ -233,6 +233,15 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
     query: 'nope=1',
     routes: ['GET /consumer', 'GET /revocations', 'GET /revocations/stream'],
   },
+  'who may read changes of users': {
+    verdicts: {
+      ...ofConsumers,
+      ...accounts('scope_required'),
+      'a consumer': 'own_key_required',
+      'service account with users:changes': 'open',
+    },
+    routes: ['GET /consumer/changes'],
+  },
   'who may ask about tokens': {
     verdicts: { ...ofConsumers, ...accounts('scope_required'), 'service account with tokens:introspect': 'open' },
     body: { token: 'anything' },

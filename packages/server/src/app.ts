@@ -49,6 +49,7 @@ import { sessionRoutes } from './resources/sessions/routes.ts'
 import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
 import { statsRoutes } from './resources/stats/routes.ts'
 import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
+import { userChangeRoutes } from './resources/user-changes/routes.ts'
 import { userDeletionRoutes } from './resources/user-deletions/routes.ts'
 import { userImportRoutes } from './resources/user-imports/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
@@ -100,6 +101,7 @@ export function listRoutes(): Route[] {
     ...introspectionRoutes,
     ...machineTokenRoutes,
     ...consumerRoutes,
+    ...userChangeRoutes,
     ...explainRoutes,
     ...statsRoutes,
     openApiRoute(openApiDocument),

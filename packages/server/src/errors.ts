@@ -46,6 +46,7 @@ export const errorCodes = {
   admin_app_not_allowed: { status: 403, title: 'Tokens of this app cannot administer the service' },
   service_caller_required: { status: 403, title: 'Only a service account or a system_admin may do this' },
   scope_required: { status: 403, title: 'The service account lacks the scope for this' },
+  own_key_required: { status: 403, title: "The assertion must be signed with the app's own key" },
   service_mismatch: { status: 403, title: 'The service account belongs to another service' },
   service_reserved: { status: 403, title: 'The permissions of this service are built in' },
   fresh_login_required: {

@@ -14,6 +14,7 @@ import * as revocationHorizon from './migrations/0008-revocation-horizon.ts'
 import * as browserSignIn from './migrations/0009-browser-sign-in.ts'
 import * as pageMailsAndProviders from './migrations/0010-page-mails-and-providers.ts'
 import * as revocationsByTransaction from './migrations/0011-revocations-by-transaction.ts'
+import * as userChanges from './migrations/0012-user-changes.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -40,6 +41,7 @@ export const migrations: Migrations = {
     '0009-browser-sign-in': browserSignIn,
     '0010-page-mails-and-providers': pageMailsAndProviders,
     '0011-revocations-by-transaction': revocationsByTransaction,
+    '0012-user-changes': userChanges,
   },
   checksums,
 }
@@ -85,7 +87,7 @@ export async function isMigrated(db: Knex): Promise<boolean> {
  */
 export async function migrate(db: Knex, now: number = Date.now(), list: Migrations = migrations): Promise<string[]> {
   const pending = await pendingMigrations(db, list)
-  const makesIndexes = pending.some((name) => 'indexes' in list.steps[name]!)
+  const makesIndexes = pending.some((name) => list.steps[name]!.indexes)
   if (makesIndexes && isPostgres(db) && (await isMigrated(db))) return inTurn(db, () => applyOneByOne(db, now, list))
   return db.transaction((trx) => applyPending(asTx(trx), now, list))
 }
@@ -103,8 +105,8 @@ async function applyPending(db: Tx, now: number, list: Migrations, only?: string
   }
   for (const name of pending) {
     const step = list.steps[name]!
-    if ('up' in step) await step.up(db)
-    else if (only === undefined) await makeIndexes(db, step.indexes)
+    if (step.indexes && only === undefined) await makeIndexes(db, step.indexes)
+    await step.up?.(db)
     await db<Applied>(table).insert({ name, checksum: list.checksums[name]!, applied_at: now })
   }
   if (pending.length > 0) await seed(db, now)
@@ -116,7 +118,7 @@ async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<s
   const applied: string[] = []
   for (const name of await pendingMigrations(db, list)) {
     const step = list.steps[name]!
-    if ('indexes' in step) await makeIndexes(db, step.indexes)
+    if (step.indexes) await makeIndexes(db, step.indexes)
     applied.push(...(await db.transaction((trx) => applyPending(asTx(trx), now, list, name))))
   }
   return applied

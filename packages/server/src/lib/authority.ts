@@ -8,6 +8,7 @@ export const appScopes = [
   'tokens:introspect',
   'tokens:issue',
   'limits:exempt',
+  'users:changes',
 ] as const
 export const serviceScopes = ['permissions:register', ...appScopes] as const
 export type ServiceScope = (typeof serviceScopes)[number]
@@ -62,13 +63,15 @@ export interface UserAuthority extends Authority {
   refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
 }
 
-/** Service accounts may also be allowed three things that users never are. */
+/** Service accounts may also be allowed four things that users never are. */
 export interface ServiceAuthority extends Authority {
   /** For a route that needs the scope, whatever its body says. */
   refuseWithout(scope: ServiceScope): Refusal | undefined
   mayIntrospect(appCode: string | null): boolean
   /** For getting a machine token for the app. */
   refuseMachineToken(appCode: string): Refusal | undefined
+  /** For reading the changes of the users of the app. */
+  refuseUserChanges(appCode: string): Refusal | undefined
   /** Whether it holds the scope at all. `isExemptFromLimits` tells for which apps. */
   mayBeExemptFromLimits: boolean
   isExemptFromLimits(appCode: string | undefined): boolean
@@ -151,6 +154,10 @@ export function authorityOfServiceAccount(account: {
     refuseMachineToken(appCode) {
       if (holds('tokens:issue', appCode)) return undefined
       return { code: 'scope_required', detail: 'This service account may not get tokens for this app' }
+    },
+    refuseUserChanges(appCode) {
+      if (holds('users:changes', appCode)) return undefined
+      return { code: 'scope_required', detail: 'This service account may not read changes of the users of this app' }
     },
     mayBeExemptFromLimits: account.scopes.includes('limits:exempt'),
     isExemptFromLimits: (appCode) => holds('limits:exempt', appCode),

@@ -45,6 +45,8 @@ export interface AssertedConsumer {
   appCode: string
   /** Key ids of the secrets it accepts, sorted. */
   kids: readonly string[]
+  /** Whether the app's own key signed the assertion. */
+  hasOwnKey: boolean
   /** The app and the keys that it was authenticated with. When these change, its stream ends. */
   standing: string
   /** The id of the service, which tells the consumer which database it speaks to. */

@@ -8,6 +8,8 @@ export interface ConsumerClaims {
   appCode: string
   /** The key ids of the secrets that this consumer accepts, sorted and unique. Empty if it does not say. */
   kids: string[]
+  /** Whether the app's own key signed this. Whoever holds the shared secret can speak for every app without one. */
+  hasOwnKey: boolean
 }
 
 /** An SDK holds two secrets. More would only fill the table of secrets that were seen. */
@@ -29,7 +31,8 @@ export function verifyAssertion(
   if (iat > now + CLOCK_TOLERANCE_SECONDS) return { fault: 'invalid' }
   if (typeof sub !== 'string' || sub === '' || sub.length > maxAppCode || !isKids(kids)) return { fault: 'invalid' }
   if (exp <= now) return { fault: 'expired' }
-  return { claims: { appCode: sub, kids: [...new Set(kids)].sort() } }
+  const isShared = openJwt(assertion, () => keyrings.shared.map(({ assertionKey }) => assertionKey)) !== undefined
+  return { claims: { appCode: sub, kids: [...new Set(kids)].sort(), hasOwnKey: !isShared } }
 }
 
 function isSeconds(value: unknown): value is number {

@@ -21,6 +21,10 @@ const permissionForm = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 const MAX_PERMISSION = 201
 const isoMoment = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
+/** A cursor of a feed. */
+export const cursorForm = /^\d{1,16}$/
+export const feedCursor = z.string().regex(cursorForm, 'must be a cursor of this feed').transform(Number)
+
 /** Accepts any case. Stored and compared in lower case, since UUIDs are text in SQLite. */
 export const id = z.string().toLowerCase().refine(isUuid, 'must be a UUID').meta({ format: 'uuid' })
 export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, whole milliseconds' })

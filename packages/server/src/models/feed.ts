@@ -20,6 +20,8 @@ export interface FeedState {
   /** What is visible. A later statement may see more. */
   snapshot: Snapshot
   lineage: string | null
+  /** Earlier cursors begin among rows that were deleted. 0 if that does not matter to readers. */
+  forgotten: number
 }
 
 type Query = ReturnType<Db>
@@ -36,6 +38,7 @@ export class Feed extends BaseModel {
   declare at: number
   /** The history of commits that the positions are of. Null until a server has looked. */
   declare lineage: string | null
+  declare forgotten: number
 
   static async getState(db: Db, { name, unitMs }: FeedTable): Promise<FeedState> {
     const snapshot = isPostgres(db)
@@ -48,6 +51,7 @@ export class Feed extends BaseModel {
       cursors: new FeedCursors(row, unitMs),
       snapshot: parseSnapshot(isPostgres(db) ? text : `${text}:${text}:`),
       lineage: row.lineage,
+      forgotten: row.forgotten,
     }
   }
 
@@ -74,6 +78,30 @@ export class Feed extends BaseModel {
       .where({ name })
       .update({ cursor, position, at, lineage: lineageOf(db) })
   }
+}
+
+/**
+ * Makes readers whose cursor is among the rows from until `until` start over. Those that have read their cursor before still need the
+ * rows, so delete them later.
+ */
+export async function forgetUntil(db: Db, table: FeedTable, until: number): Promise<void> {
+  const { cursors, snapshot, forgotten } = await Feed.getState(db, table)
+  const [row]: { newest: number | null }[] = await db(table.name)
+    .where('at', '<=', until)
+    .max({ newest: positionIn(db, table) })
+  const newest = row?.newest ?? null
+  if (newest === null) return
+  const isFormer = newest < cursors.origin.position
+  const place = isFormer ? cursors.placeOf({ position: newest, at: until }) : cursors.placeOfPosition(newest) + 1
+  const horizon = cursors.placeOfPosition(Math.max(snapshot.xmin, cursors.origin.position))
+  const reached = cursors.cursorOf(Math.min(place, horizon))
+  if (reached > forgotten)
+    await rowsOf(Feed, db).where({ name: table.name }).where('forgotten', '<', reached).update({ forgotten: reached })
+}
+
+/** Postgres: forgets the transactions of rows that this history of commits has not come to. They are of another one. */
+export async function forgetTransactionsFrom(db: Tx, { name }: FeedTable, position: number): Promise<void> {
+  if (isPostgres(db)) await db(name).where('xid', '>=', position).update({ xid: 0 })
 }
 
 /** Which history of commits the database continues. Null on SQLite, and if the engine does not report it. */

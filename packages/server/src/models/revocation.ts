@@ -54,11 +54,6 @@ export class Revocation extends BaseModel {
     await insertAll(db, [{ user_id: null, app_id: null, session_id: null, min_tv: null, min_iat: minIat, at }])
   }
 
-  /** Postgres: forgets the transactions of rows that this history of commits has not come to. They are of another one. */
-  static async forgetTransactionsFrom(db: Tx, position: number): Promise<void> {
-    if (isPostgres(db)) await rowsOf(Revocation, db).where('xid', '>=', position).update({ xid: 0 })
-  }
-
   /**
    * Postgres: gives the rows of this version numbers that servers of the previous one read. Those read in the order of numbers, and
    * write with this lock, so that numbers become visible in order. Returns how many there were. Goes with the next version.

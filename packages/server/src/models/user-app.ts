@@ -7,6 +7,7 @@ import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { User } from './user.ts'
+import { UserChange } from './user-change.ts'
 
 export type GrantedVia = 'admin' | 'auto' | 'link' | 'invitation' | 'import'
 
@@ -54,6 +55,8 @@ export class UserApp extends BaseModel {
   declare granted_at: number
   declare expires_at: number | null
   declare revoked_at: number | null
+  /** The `expires_at` whose passing apps were told. */
+  declare told_expires_at: number | null
   /** Present in the result of `listOfUser`. */
   declare app: App
   /** Present in the result of `listOfApp`. */
@@ -88,15 +91,38 @@ export class UserApp extends BaseModel {
       .where({ user_id, app_id, status: 'active' })
       .update({ status: 'revoked', revoked_at: now })
       .returning('*')
+    if (revoked) await UserChange.writeEndedGrants(db, [revoked], now)
     return revoked
   }
 
   /** Revokes the active grants of a user, expired ones too, and returns them. */
   static async revokeAllOf(db: Tx, userId: string, now: number) {
-    return rowsOf(UserApp, db)
+    const revoked = await rowsOf(UserApp, db)
       .where({ user_id: userId, status: 'active' })
       .update({ status: 'revoked', revoked_at: now })
       .returning('*')
+    await UserChange.writeEndedGrants(db, revoked, now)
+    return revoked
+  }
+
+  /**
+   * Tells the apps of grants that have expired by `now`, and after `since`, that these have ended. At most `limit` grants; returns
+   * their number.
+   */
+  static async tellExpired(db: Tx, { since, now, limit }: { since: number; now: number; limit: number }): Promise<number> {
+    const untold = () =>
+      rowsOf(UserApp, db)
+        .where({ status: 'active' })
+        .where('expires_at', '>', since)
+        .where('expires_at', '<=', now)
+        .where((any) => any.whereNull('told_expires_at').orWhereRaw('told_expires_at <> expires_at'))
+    const some = untold().orderBy('expires_at').limit(limit).select('id')
+    const told = await untold()
+      .whereIn('id', some)
+      .update({ told_expires_at: db.raw('expires_at') })
+      .returning(['user_id', 'app_id'])
+    await UserChange.writeEndedGrants(db, told, now)
+    return told.length
   }
 
   /** Removes the reasons that admins wrote down for the grants of a user. */

@@ -4,6 +4,7 @@ import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { AccountRecord, MadeBy } from '../lib/account-record.ts'
+import { chunksOf } from '../lib/chunks.ts'
 import type { PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
@@ -11,6 +12,7 @@ import { pageOrder, whereContains } from './list-query.ts'
 import { countByPool, listPoolsAfter } from './pool-names.ts'
 import { type FactorRow, factorColumns, hasFactorColumn } from './second-factor.ts'
 import { UserApp } from './user-app.ts'
+import { type ToldChanges, UserChange } from './user-change.ts'
 import { UserNamespace } from './user-namespace.ts'
 import { globalRolesColumn, UserRole } from './user-role.ts'
 
@@ -32,8 +34,9 @@ export type UserRow = ShownUserRow & Pick<User, keyof AccountRecord | 'password_
 
 export type NewUserRow = Omit<UserRow, 'tags'> & Pick<User, 'updated_at'>
 
-/** What an update may change. */
-export type UserChanges = Partial<Omit<NewUserRow, 'id' | 'created_at'> & Pick<User, 'deleted_at'>>
+/** What an update may change. What apps learn of has a time. */
+export type UserChanges = Partial<Omit<NewUserRow, 'id' | 'created_at' | keyof ToldChanges> & Pick<User, 'deleted_at'>> &
+  (ToldChanges | ({ [column in Exclude<keyof ToldChanges, 'updated_at'>]?: never } & { updated_at?: number }))
 
 /** A user as a login reads it. */
 export interface LoginRow extends UserRow {
@@ -147,6 +150,25 @@ export class User extends BaseModel {
       : rowsOf(User, db).whereIn('id', ids).whereNot('status', 'deleted').select('id', 'email', 'namespace')
   }
 
+  /** Those of the users with these ids who have an active grant for the app at `now`, as the app may know them. */
+  static async listOfApp(
+    db: Db,
+    { appId, ids, now }: { appId: string; ids: readonly string[]; now: number },
+  ): Promise<Pick<User, 'id' | 'email' | 'first_name' | 'last_name'>[]> {
+    const found = []
+    for (const chunk of chunksOf(ids))
+      found.push(
+        ...(await db('users as u')
+          .join('user_apps as g', 'g.user_id', 'u.id')
+          .whereIn('u.id', chunk)
+          .where({ 'g.app_id': appId, 'g.status': 'active' })
+          .where((any) => any.whereNull('g.expires_at').orWhere('g.expires_at', '>', now))
+          .whereRaw("u.status <> 'deleted'")
+          .select('u.id', 'u.email', 'u.first_name', 'u.last_name')),
+      )
+    return found
+  }
+
   /** Active users who hold a global role. */
   static async listActiveHolders(db: Db, role: string): Promise<UserRow[]> {
     return db('users as u')
@@ -196,6 +218,7 @@ export class User extends BaseModel {
   }
 
   static async update(db: Tx, id: string, changes: UserChanges): Promise<void> {
+    await UserChange.writeBefore(db, id, changes)
     await rowsOf(User, db).where({ id }).update(changes)
   }
 

@@ -10,6 +10,7 @@ import type { Expired } from '../models/base-model.ts'
 import { BrowserSession } from '../models/browser-session.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
+import { forgetUntil } from '../models/feed.ts'
 import { Lockout } from '../models/lockout.ts'
 import { MailToken } from '../models/mail-token.ts'
 import { OutboxMessage } from '../models/outbox-message.ts'
@@ -19,6 +20,8 @@ import { Revocation } from '../models/revocation.ts'
 import { Session } from '../models/session.ts'
 import { SpentField } from '../models/spent-field.ts'
 import { SsoLogin } from '../models/sso-login.ts'
+import { UserApp } from '../models/user-app.ts'
+import { UserChange, userChangeFeed } from '../models/user-change.ts'
 import { expireEvents } from '../resources/audit/expire-events.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
 
@@ -28,6 +31,9 @@ const batchSize = 1_000
 /** Sessions whose refresh tokens are deleted together. Few, because each batch reads all the tokens that they have left. */
 const sessionsAtOnce = 20
 const dayMs = 86_400_000
+const userChangeKeepMs = 30 * dayMs
+/** Far longer than a reader takes from its cursor to its rows. */
+const forgetMs = 3_600_000
 
 interface Batch {
   removed: number
@@ -48,6 +54,8 @@ function rulesOf(deps: Deps): Rule[] {
     expired(RateLimit, 0),
     expired(Lockout, lockoutSeconds * 1_000),
     expired(Revocation, revocationKeepMs),
+    userChanges,
+    expiredGrants,
     expired(ConsumerSecret, kept),
     expired(DeletedApp, revocationKeepMs),
     expired(OutboxMessage, kept),
@@ -62,6 +70,25 @@ function rulesOf(deps: Deps): Rule[] {
     sessionsWithTokens('ended_sessions', 'ended_at', kept),
   ]
   return auditRetentionDays === undefined ? rules : [...rules, auditEvents(auditRetentionDays * dayMs)]
+}
+
+/** Readers that are far behind start over before the rows that they have not read are gone. */
+const userChanges: Rule = {
+  name: UserChange.tableName,
+  async deleteBatch(deps, now) {
+    await forgetUntil(deps.db, userChangeFeed, now - userChangeKeepMs)
+    return expired(UserChange, userChangeKeepMs + forgetMs).deleteBatch(deps, now)
+  },
+}
+
+/** Nothing else happens when a grant expires, so this tells its app. */
+const expiredGrants: Rule = {
+  name: 'expired_grants',
+  async deleteBatch(deps, now) {
+    const batch = { since: now - userChangeKeepMs, now, limit: batchSize }
+    const removed = await transaction(deps, ({ db }) => UserApp.tellExpired(db, batch))
+    return { removed, isLast: removed < batchSize }
+  },
 }
 
 /** A rule for audit events. It deletes from the beginning of the chain of seals. */

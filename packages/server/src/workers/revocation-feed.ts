@@ -9,8 +9,8 @@ import { Feed, type FeedRow, listOfPosition, listUnseen } from '../models/feed.t
 import { Generation } from '../models/generation.ts'
 import { type RevocationRow, revocationFeed } from '../models/revocation.ts'
 import { withCursors } from '../resources/feeds/read-feed.ts'
+import { adoptFeeds, continueFeeds } from '../resources/feeds/restart-feeds.ts'
 import { frameRevocation, resetFrame } from '../resources/revocations/present.ts'
-import { continueFeed } from '../resources/revocations/restart-feed.ts'
 import { endOutdatedStreams, tendStreams } from './end-outdated-streams.ts'
 import { numberForOlderServers } from './number-for-older-servers.ts'
 import { onDemand } from './on-demand.ts'
@@ -30,7 +30,7 @@ const announceMs = 10
  */
 export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> = deps): Promise<{ stop(): Promise<void> }> {
   const { revocationHub: hub, logger } = deps
-  if (!(await Feed.adopt(deps.db, revocationFeed))) await transaction(patient, (patient) => continueFeed(patient, 0))
+  if (!(await adoptFeeds(deps.db))) await transaction(patient, (patient) => continueFeeds(patient, 0))
   /** The era of the rows read so far. */
   let era = eraOf(deps.db)
   let state = await Feed.getState(deps.db, revocationFeed)
@@ -39,7 +39,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
   const goOnAfterFailover = async () => {
     const next = eraOf(deps.db)
     const known = state.cursors.cursorOf(state.cursors.placeOfPosition(seen.xmax))
-    await transaction(patient, (patient) => continueFeed(patient, known))
+    await transaction(patient, (patient) => continueFeeds(patient, known))
     state = await Feed.getState(deps.db, revocationFeed)
     seen = state.snapshot
     era = next

@@ -11,6 +11,7 @@ const scopes = [
   'tokens:introspect',
   'tokens:issue',
   'limits:exempt',
+  'users:changes',
 ] as const
 
 export const createServiceAccount = command({

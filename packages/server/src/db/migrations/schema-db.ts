@@ -17,7 +17,11 @@ export interface NewIndex {
 }
 
 /**
- * Changes the schema in one transaction, or makes indexes. On a Postgres in use an index is made outside of a transaction, so that the
- * table can be written meanwhile.
+ * Makes indexes, and then changes the schema in one transaction. On a Postgres in use an index is made outside of a transaction, so
+ * that the table can be written meanwhile.
  */
-export type Migration = { up(db: SchemaDb): Promise<void> } | { indexes: readonly NewIndex[] }
+export interface Migration {
+  /** Of columns that are already there. */
+  indexes?: readonly NewIndex[]
+  up?(db: SchemaDb): Promise<void>
+}

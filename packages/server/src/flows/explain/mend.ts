@@ -50,7 +50,7 @@ function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => 
     case 'account_locked':
       return (deps) => forgetFailures(deps, user, { secondFactor: true })
     case 'account_suspended':
-      return (deps) => User.update(deps.db, user.id, { status: 'active' })
+      return (deps) => User.update(deps.db, user.id, { status: 'active', updated_at: deps.clock() })
     case 'email_unverified':
       return (deps) => User.update(deps.db, user.id, verifiedNow(deps.clock(), user))
     case 'organization_membership_required':

@@ -19,16 +19,16 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
   const keyrings = await catalog.getKeyrings()
   const verified = verifyAssertion(assertion, deps.clock(), keyrings)
   if ('fault' in verified) throw new ApiError(verified.fault === 'expired' ? 'token_expired' : 'token_invalid')
-  const { appCode, kids } = verified.claims
+  const { appCode, kids, hasOwnKey } = verified.claims
   const standing = await readStanding(catalog, appCode)
   const found = await ConsumerSecret.findApp(deps.db, appCode, joinKids(kids))
   if (!found) {
     const app = await findDeletedApp(deps, appCode)
-    return { kind: 'consumer', app, appCode, kids, standing, serviceId: await Service.getId(deps.db) }
+    return { kind: 'consumer', app, appCode, kids, hasOwnKey, standing, serviceId: await Service.getId(deps.db) }
   }
   const { last_seen_at: lastSeenAt, service_id: serviceId, ...app } = found
   await noteConsumerSecrets(deps, { appId: app.id, kids, lastSeenAt, keyring: keyrings.ofApp(() => app.id) })
-  return { kind: 'consumer', app, appCode, kids, standing, serviceId }
+  return { kind: 'consumer', app, appCode, kids, hasOwnKey, standing, serviceId }
 }
 
 /** While tokens of a deleted app may still be in use, its consumers must learn that they are dead. */

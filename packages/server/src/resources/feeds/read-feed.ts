@@ -9,7 +9,7 @@ export interface FeedPage<Row> {
   /** Where to continue. Everything up to here was returned, or is for others. */
   cursor: number
   hasMore: boolean
-  /** The cursor of the caller is not one of this database, so what the caller knows is from another one. */
+  /** The cursor of the caller is of another database, or among deleted rows: what the caller knows is not where this page begins. */
   isReset: boolean
   /** The page has every row of its kind that this sees, from the cursor of the caller on, unless more pages follow. */
   snapshot: Snapshot
@@ -30,7 +30,8 @@ interface Reading {
  */
 export async function readFeed<Row>(deps: Deps, table: FeedTable, { since, limit, narrow }: Reading): Promise<FeedPage<Row>> {
   // Before the rows, so that all below its horizon is in them.
-  const { cursors, snapshot } = await Feed.getState(deps.db, table)
+  const { cursors, snapshot, forgotten } = await Feed.getState(deps.db, table)
+  const first = Math.max(cursors.first, forgotten)
   const horizon = Math.max(cursors.placeOfPosition(snapshot.xmin), cursors.placeOfPosition(cursors.origin.position))
   const isLater = since !== undefined && cursors.placeOfCursor(since).place > horizon
   if (isLater)
@@ -38,8 +39,8 @@ export async function readFeed<Row>(deps: Deps, table: FeedTable, { since, limit
       { since },
       'a consumer has a newer cursor than the database: run gatehouse finish-restore if the database was restored',
     )
-  const isReset = since !== undefined && (isLater || since < cursors.first)
-  const start = since === undefined || isReset ? { place: 0, part: 0, isFinal: false } : cursors.placeOfCursor(since)
+  const isReset = since !== undefined && (isLater || since < first)
+  const start = cursors.placeOfCursor(since === undefined || isReset ? first : since)
   const said = { isReset, snapshot }
   const { place } = start
   const andLater = place >= horizon

@@ -1,19 +1,11 @@
 import { z } from 'zod'
 import type { FeedForm } from '../../lib/caller.ts'
-import { id, readAs, timestamp } from '../../lib/fields.ts'
+import { cursorForm, feedCursor, id, readAs, timestamp } from '../../lib/fields.ts'
 
-const cursorForm = /^\d{1,16}$/
-
-/** A cursor in a query. */
-const since = z
-  .string()
-  .regex(cursorForm, 'must be a cursor of this feed')
-  .transform(Number)
-  .optional()
-  .meta({
-    description: '`cursor` of the previous answer. Without one, returns everything that is live',
-    override: readAs({ type: 'integer', minimum: 0 }),
-  })
+const since = feedCursor.optional().meta({
+  description: '`cursor` of the previous answer. Without one, returns everything that is live',
+  override: readAs({ type: 'integer', minimum: 0 }),
+})
 
 /** Which events the reader understands. */
 const form = z

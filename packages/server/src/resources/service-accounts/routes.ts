@@ -33,7 +33,8 @@ export const serviceAccountRoutes: Route[] = [
       'scopes only apply to the apps in `app_codes`: `users:register_or_return` registers users in the mode ' +
       '`register_or_return`, `users:override` lets a login or registration link apps that the app does not declare, ' +
       '`tokens:introspect` introspects tokens, `tokens:issue` gets access tokens of the account for these apps ' +
-      '(`POST /auth/token`), and `limits:exempt` lifts the rate limit per address.',
+      '(`POST /auth/token`), `limits:exempt` lifts the rate limit per address, and `users:changes` reads changes of their users ' +
+      '(`GET /consumer/changes`).',
     auth: 'system_admin',
     noStore: true,
     body: createServiceAccountBody,

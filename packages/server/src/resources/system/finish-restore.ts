@@ -12,7 +12,7 @@ import { Session } from '../../models/session.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { recordEvent, systemActor } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { restartFeed } from '../revocations/restart-feed.ts'
+import { restartFeeds } from '../feeds/restart-feeds.ts'
 
 /** How many of each were ended. */
 export interface FinishedRestore {
@@ -52,7 +52,7 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
     await renewCatalog(deps)
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })
     await recordEvent(deps, { event: 'service.restored', actor: systemActor, details: { ...ended, min_iat: minIat } })
-    await restartFeed(deps, minIat)
+    await restartFeeds(deps, minIat)
     return { ...ended, ownKeys: compareKeys(await readOwnKeys(deps), replaced) }
   })
 }
