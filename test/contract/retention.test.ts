@@ -110,6 +110,7 @@ describe('each rule', () => {
     ['rate_limits', 0, (over) => ({ key: 'ip:test', count: 1, resets_at: over })],
     ['lockouts', 900, (over) => ({ key: 'test', failures: 1, last_failed_at: over })],
     ['revocations', 3_660, (over) => ({ user_id: user.id, at: over })],
+    ['user_changes', 30 * days + 3_600, (over) => ({ type: 'names_changed', user_id: user.id, app_id: app.id, at: over })],
     ['spent_fields', days, (over) => ({ hash: randomUUID(), expires_at: over })],
     ['browser_sessions', 10 * days, (over) => browserSession({ expires_at: over })],
     [
@@ -192,8 +193,10 @@ describe('each rule', () => {
   test('no rule is missing', async () => {
     await removeExpired(service.deps)
     const { values } = await service.deps.metrics.cleanupSucceeded.get()
-    // The tests above and below cover the tokens of sessions.
-    expect(values.map(({ labels }) => labels.rule).sort()).toEqual([...rules.map(([rule]) => rule), 'refresh_tokens'].sort())
+    // The tests above and below cover the tokens of sessions, and user-changes.test.ts what becomes of expired grants.
+    expect(values.map(({ labels }) => labels.rule).sort()).toEqual(
+      [...rules.map(([rule]) => rule), 'refresh_tokens', 'expired_grants'].sort(),
+    )
   })
 })
 

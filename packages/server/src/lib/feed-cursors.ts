@@ -34,7 +34,9 @@ const placesBefore = 2 ** 22
 const placesAhead = Math.floor(placesBefore / 10)
 /**
  * No feed gives more cursors per millisecond, over the time since its origin: that would take 15,000 transactions a second. So a
- * database that was restored from a backup stays above the cursors that it gave after the backup and does not know.
+ * database that was restored from a backup stays above the cursors that it gave after the backup and does not know. Cursors stay
+ * below Number.MAX_SAFE_INTEGER until the year 2280 if this speed were held all the time with a failover each day, and until 2540 for a
+ * new database. From 2033 on they have 16 digits.
  */
 const cursorsPerMs = 500
 
