@@ -415,7 +415,7 @@ const revocations: PlantedFault[] = [
   },
   {
     title: 'each of two servers starts the feed over after a failover',
-    file: server('resources/revocations/restart-feed.ts'),
+    file: server('resources/feeds/restart-feeds.ts'),
     search: '  if (first > head) return first\n',
     replace: '',
     tests: contract('failover-servers'),

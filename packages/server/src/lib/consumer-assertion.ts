@@ -8,7 +8,7 @@ export interface ConsumerClaims {
   appCode: string
   /** The key ids of the secrets that this consumer accepts, sorted and unique. Empty if it does not say. */
   kids: string[]
-  /** Whether the app's own key signed this. Whoever holds the shared secret can speak for every app without one. */
+  /** Whether the app's own key signed this. A backend that holds the shared secret can sign for every app without such a key. */
   hasOwnKey: boolean
 }
 

@@ -11,8 +11,6 @@ export const userChangeFeed: FeedTable = {
   spread: () => 'number',
 }
 
-export const userChangeTypes = ['email_changed', 'names_changed', 'user_deleted', 'grant_ended'] as const
-
 /** The columns of a user that apps learn changes of, and when they changed. */
 export interface ToldChanges {
   email?: string
@@ -30,7 +28,7 @@ export class UserChange extends BaseModel {
   declare number: number
   /** Postgres: the transaction that wrote the row. */
   declare xid: number
-  declare type: (typeof userChangeTypes)[number]
+  declare type: 'email_changed' | 'names_changed' | 'user_deleted' | 'grant_ended'
   declare user_id: string
   declare app_id: string
   declare at: number

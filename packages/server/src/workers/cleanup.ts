@@ -86,7 +86,7 @@ const expiredGrants: Rule = {
   name: 'expired_grants',
   async deleteBatch(deps, now) {
     const batch = { since: now - userChangeKeepMs, now, limit: batchSize }
-    const removed = await transaction(deps, ({ db }) => UserApp.tellExpired(db, batch))
+    const removed = await transaction(deps, (deps) => UserApp.tellExpired(deps.db, batch))
     return { removed, isLast: removed < batchSize }
   },
 }

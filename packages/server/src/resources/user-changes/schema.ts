@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { feedCursor, id, readAs, text, timestamp } from '../../lib/fields.ts'
-import { userChangeTypes } from '../../models/user-change.ts'
 
 export const userChangesQuery = z.strictObject({
   since: feedCursor.optional().meta({
@@ -15,7 +14,9 @@ const nowOrNull = 'as it is now. Null if the user is deleted or has no access to
 const userChangeRecord = z
   .object({
     cursor: z.int().meta({ description: 'Where to continue after this change. Several may have the same' }),
-    type: z.enum(userChangeTypes).meta({ description: '`grant_ended`: the grant was revoked or has expired' }),
+    type: z
+      .enum(['email_changed', 'names_changed', 'user_deleted', 'grant_ended'])
+      .meta({ description: '`grant_ended`: the grant was revoked or has expired' }),
     user_id: id,
     email: z
       .string()
