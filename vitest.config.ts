@@ -144,6 +144,20 @@ export default defineConfig({
           globalSetup: [...globalSetup, 'test/support/browser-setup.ts'],
         },
       },
+      // Whole sign-ins in a browser also run on PostgreSQL.
+      ...(isFastLane
+        ? []
+        : [
+            {
+              extends: true as const,
+              test: {
+                name: 'browser, postgres',
+                include: ['authctl-login', 'hosted-spa'].map((name) => `test/e2e/${name}.test.ts`),
+                env: { TEST_DATABASE: 'postgres' },
+                globalSetup: [...globalSetup, 'test/support/browser-setup.ts'],
+              },
+            },
+          ]),
       // These tests reach the time limits of the service, so they run with the limits that operators have.
       {
         extends: true,

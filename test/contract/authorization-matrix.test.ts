@@ -2,14 +2,14 @@
 // new route, and a route that is opened to other callers is noticed.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { listRoutes } from '../../packages/server/src/app.ts'
+import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { serviceScopes } from '../../packages/server/src/lib/authority.ts'
 import { assertionOf } from '../support/consumer.ts'
 import { addMember, assignRole, buildOrganization } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { forgeToken } from '../support/forge-token.ts'
 import { everyRow, markVerified } from '../support/rows.ts'
-import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
+import { buildApp, buildUser, callHttp, claimsOf, type Json } from '../support/service.ts'
 
 const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
 
@@ -387,5 +387,54 @@ describe.each(Object.entries(kinds))('is for %s', (_, { verdicts, routes, ...inp
       if (['POST /auth/logout-all', 'DELETE /auth/me'].includes(route)) bearers = await buildBearers()
     }
     expect(found).toEqual(verdicts)
+  })
+})
+
+/** The routes of the sign-in page, with a body that gets each call as far as its input. */
+const ofSignInPage: Record<string, Json> = {
+  'GET /oauth/authorize': undefined,
+  'POST /oauth/authorize': '',
+  'GET /oauth/return': undefined,
+  'GET /oauth/mail': undefined,
+  'POST /oauth/token': { grant_type: 'refresh_token', refresh_token: 'unknown', client_id: 'unknown' },
+  'POST /oauth/revoke': { token: 'unknown' },
+  'GET /oauth/logout': undefined,
+  'POST /oauth/logout': '',
+  'GET /.well-known/oauth-authorization-server': undefined,
+}
+
+async function askAtRoot(route: string, caller: Caller, body: Json): Promise<{ status: number; body: Json }> {
+  const [method, path] = route.split(' ') as [string, string]
+  const isForm = body === ''
+  const type: Record<string, string> = isForm ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
+  const headers = { ...type, 'sec-fetch-site': 'same-origin' }
+  return callHttp(service.url + path, method, { headers, token: bearers[caller], ...(isForm ? {} : { body }) })
+}
+
+describe('the sign-in page', () => {
+  test('every route of it stands in the table', () => {
+    const declared = listRootRoutes().filter(({ tag }) => tag === 'Sign-in page')
+    expect(Object.keys(ofSignInPage).sort()).toEqual(declared.map(({ method, path }) => `${method} ${path}`).sort())
+  })
+
+  test.each(Object.entries(ofSignInPage))('%s looks at no bearer', async (route, body) => {
+    const before = await rowsNow()
+    const nobody = await askAtRoot(route, 'nobody', body)
+    expect(nobody.status).toBeLessThan(500)
+    for (const caller of callers) {
+      const reply = await askAtRoot(route, caller, body)
+      expect([caller, reply.status, reply.body.code]).toEqual([caller, nobody.status, nobody.body.code])
+    }
+    expect(await rowsNow()).toEqual(before)
+  })
+
+  test('POST /oauth/token gives a machine token to a service account with tokens:issue, and to nobody else', async () => {
+    const body = { grant_type: 'client_credentials', app_code: machineApp }
+    for (const caller of callers) {
+      const verdict = kinds['service accounts that call another backend']!.verdicts[caller]
+      const reply = await askAtRoot('POST /oauth/token', caller, body)
+      expect([caller, reply.body.code ?? 'open']).toEqual([caller, verdict])
+      expect([caller, reply.status]).toEqual([caller, { open: 200, scope_required: 400 }[verdict] ?? 401])
+    }
   })
 })

@@ -6,6 +6,7 @@ import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { addMember, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
+import { forgeToken } from '../support/forge-token.ts'
 import { freezeClock } from '../support/frozen-clock.ts'
 import { hostileRedirects, redirectRules } from '../support/hostile-redirects.ts'
 import { auditEvents, countRows, everyRow } from '../support/rows.ts'
@@ -664,6 +665,40 @@ describe('codes', () => {
     const given = await service.call('POST', '/auth/2fa/setup', { token, body: { password: PASSWORD } })
     expect(given.status).toBe(200)
   })
+
+  test('a proof that is forged into a token with the shared secret changes no answer of any route', async () => {
+    const { asked, at } = await buildCode()
+    const { access_token: token, refresh_token } = (await exchange(service, shop, asked, at)).body
+    service.advance(60)
+    const claims = claimsOf(token)
+    const forged = forgeToken({
+      ...claims,
+      auth_time: Math.floor(service.deps.clock() / 1000),
+      amr: ['pwd', 'otp', 'swk', 'mfa'],
+      proven_at: service.deps.clock(),
+    })
+    const answers = async (token: string) => {
+      const found: Record<string, unknown> = {}
+      for (const { method, path, auth } of listRoutes()) {
+        // Of these the first use would change the answer to the second.
+        if (auth === 'public' || path === '/auth/logout-all' || path.endsWith('/stream')) continue
+        const body = method === 'GET' ? {} : { body: {} }
+        const reply = await service.call(method, path.replace(/\{\w+\}/g, anyId), { token, ...body })
+        found[`${method} ${path}`] = [reply.status, reply.body?.code]
+      }
+      return found
+    }
+    const genuine = await answers(token)
+    expect(genuine['POST /auth/2fa/setup']).toEqual([403, 'fresh_login_required'])
+    expect(genuine['GET /auth/me']).toEqual([200, undefined])
+    expect(await answers(forged)).toEqual(genuine)
+    const renewed = claimsOf(((await (await refresh(refresh_token, shop.code)).json()) as Json).access_token)
+    expect([renewed.auth_time, renewed.amr]).toEqual([claims.auth_time, claims.amr])
+    // What a token leaves out takes nothing away either.
+    const { auth_time: _, amr: __, ...without } = claimsOf((await buildUser(service, shop)).access_token)
+    expect((await service.call('POST', '/auth/2fa/setup', { token: forgeToken(without) })).status).toBe(200)
+  })
+  const anyId = '0190a0a0-0000-7000-8000-000000000000'
 
   test('an app session ends with the longest life of a session, counted from the first sign-in in the browser', async () => {
     const { user } = await buildUser(service, shop)

@@ -6,6 +6,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { addUser, admin, type Gatehouse, type Machine, machine, parsed, startGatehouse, type Terminal } from '../cli/sandbox.ts'
 import { openBrowser } from '../support/browser.ts'
+import { testDatabase } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
 
 const browser = openBrowser()
@@ -13,7 +14,7 @@ let service: Gatehouse
 
 beforeAll(async () => {
   // The sign-in page is at `PUBLIC_URL`, so the port must be known before the start.
-  service = await startGatehouse({ PORT: String(await freePort()) })
+  service = await startGatehouse({ PORT: String(await freePort()) }, testDatabase())
   return () => service.stop()
 })
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
-import { ADMIN_EMAIL, bootstrapAdmin, claimsOf, type Json, PASSWORD } from '../support/client.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, claimsOf, type Json, PASSWORD, testDatabase } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
@@ -25,7 +25,7 @@ let pageOrigin: string
 let adminToken: string
 
 beforeAll(async () => {
-  const database = await createDatabase('sqlite')
+  const database = await createDatabase(testDatabase())
   onFileEnd(() => database.drop())
   // The sign-in page is at `PUBLIC_URL`, so the port must be known before the start.
   server = await startInstance({ DATABASE_URL: database.url, PORT: String(await freePort()), ...bootstrapAdmin }, onFileEnd)

@@ -11,7 +11,7 @@ import { startBalancer } from '../support/balancer.ts'
 import { openBrowser } from '../support/browser.ts'
 import { callHttp, type Json, PASSWORD, someEmail } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
-import { addMember, buildOrganization } from '../support/factories.ts'
+import { addMember, buildInvitation, buildOrganization } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { markVerified } from '../support/rows.ts'
@@ -89,6 +89,7 @@ const appFixture = (code: string, host: string, settings: Record<string, unknown
   })
 const shop = appFixture('shop', 'localhost')
 const forum = appFixture('forum', 'forum.localhost')
+const strict = appFixture('strict', 'strict.localhost', { auto_grant_on_signup: true, require_verified_email: true })
 const vault = appFixture('vault', 'vault.localhost', { auto_grant_on_signup: false })
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
@@ -253,6 +254,38 @@ test('two servers behind a proxy share every step, and a server that freezes in 
   await heading(page, `shop knows ${email}`)
 })
 
+/**
+ * Run in the page: what reaches over the edge, is cut off, lies over something else, or is smaller than a finger needs (24 px, WCAG
+ * 2.5.8). A label counts to the target of its checkbox or radio button.
+ */
+const layoutFaults = `(() => {
+  const found = []
+  const describe = (element) => element.tagName.toLowerCase() + ' ' + (element.name || element.textContent.trim()).slice(0, 30)
+  if (document.documentElement.scrollWidth > innerWidth) found.push('the page scrolls sideways')
+  const shown = [...document.querySelectorAll('h1, p, label, legend, input, button, a, select')].filter(
+    (element) => element.getClientRects().length > 0 && element.type !== 'hidden',
+  )
+  for (const element of shown) {
+    const { left, right, width, height } = element.getBoundingClientRect()
+    if (left < 0 || right > innerWidth) found.push(describe(element) + ' reaches over the edge')
+    if (element.tagName !== 'INPUT' && element.scrollWidth > Math.ceil(element.clientWidth) && element.clientWidth > 0)
+      found.push(describe(element) + ' is cut off')
+    if (!element.matches('input, button, select, a.button')) continue
+    const label = element.matches('[type=checkbox], [type=radio]') ? element.labels?.[0]?.getBoundingClientRect() : undefined
+    const [wide, high] = label ? [width + label.width, Math.max(height, label.height)] : [width, height]
+    if (wide < 24 || high < 24) found.push(describe(element) + ' is too small: ' + wide + ' x ' + high)
+  }
+  for (const [index, one] of shown.entries())
+    for (const other of shown.slice(index + 1)) {
+      if (one.contains(other) || other.contains(one)) continue
+      const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()]
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left)
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
+      if (wide > 1 && high > 1) found.push(describe(one) + ' lies over ' + describe(other))
+    }
+  return found
+})()`
+
 describe.each([
   ['light', 360],
   ['light', 1280],
@@ -269,10 +302,32 @@ describe.each([
       if (shots !== undefined) await page.screenshot({ path: join(shots, `sign-in-${name}-${colorScheme}-${width}.png`) })
       const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')
       expect(violations.map(({ id, nodes }) => [name, id, nodes[0]?.html])).toEqual([])
-      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), name).toBe(true)
+      expect(await page.evaluate(layoutFaults), name).toEqual([])
     }
     await page.goto(shop.url)
     await check('password', 'Sign in')
+    await press(page, 'Forgot password?')
+    await check('forgot', 'Forgot your password?')
+    await page.getByLabel('E-mail address').fill(user.email)
+    await press(page, 'Send the code')
+    await check('forgot-mailed', 'Check your mail')
+    await page.goto(shop.url)
+    await press(page, 'E-mail me a code')
+    await check('magic-link', 'Sign in by e-mail')
+    await page.getByLabel('E-mail address').fill(user.email)
+    await press(page, 'Send the code')
+    await check('magic-link-mailed', 'Check your mail')
+    await page.getByLabel('Code from the mail').fill('12')
+    await press(page, 'Sign in')
+    await check('magic-link-refused', 'Check your mail')
+    await page.goto(`${shop.url}/?prompt=create`)
+    await check('create', 'Create your account')
+    await page.getByLabel('E-mail address').fill('no address at all')
+    await page.getByLabel('E-mail address').evaluate('element => { element.form.noValidate = true }')
+    await press(page, 'Create account')
+    await check('create-refused', 'Create your account')
+    await page.goto(shop.url)
+    await heading(page, 'Sign in')
     await fillIn(page, user.email, 'a slip of the finger')
     await check('refused', 'Sign in')
     const phone = await enableTwoFactor(service, access_token)
@@ -297,6 +352,19 @@ describe.each([
     }
     await page.goto(shop.url)
     await check('organization', 'Choose an organization')
+    const inviting = await buildOrganization(service)
+    const invite = await buildInvitation(service, { organizationId: inviting.id })
+    await page.goto(`${shop.url}/?invite=${invite}`)
+    await check('join', `Join ${inviting.name}`)
+    await service.deps.db('users').where({ id: user.id }).update({ mailbox_proven_at: null })
+    await page.goto(strict.url)
+    await check('unverified', 'Verify your e-mail address')
+    await page.goto(`${urlOfService()}/oauth/authorize?client_id=shop&redirect_uri=https://elsewhere.example/`)
+    await check('unknown-redirect', 'This sign-in cannot work')
+    await page.goto(`${urlOfService()}/oauth/mail?token=unknown`)
+    await check('dead-link', 'This link does not work')
+    await page.goto(`${urlOfService()}/oauth/return?state=unknown`)
+    await check('too-old', 'This page is too old')
     await page.goto(`${urlOfService()}/oauth/authorize?client_id=unknown`)
     await check('unknown-app', 'This app is not known here')
     await page.goto(`${urlOfService()}/oauth/logout`)

@@ -34,6 +34,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 function kindsOf(project: string): readonly DatabaseKind[] {
-  if (['browser', 'faults', 'programs'].includes(project)) return ['sqlite', 'postgres']
+  if (['browser', 'browser, postgres', 'faults', 'programs'].includes(project)) return ['sqlite', 'postgres']
   return [project.startsWith('postgres') ? 'postgres' : 'sqlite']
 }

@@ -3,8 +3,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
-import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
+import { authenticateServiceAccount } from '../../resources/service-accounts/authenticate-service-account.ts'
 import { issueMachineToken } from '../machine-tokens/issue-machine-token.ts'
 import { logout, refresh } from '../refresh/refresh.ts'
 import { exchangeCode } from './exchange-code.ts'
@@ -35,9 +36,9 @@ export async function grantTokens(deps: Deps<Pool>, input: TokenInput, bearer: s
     case 'client_credentials': {
       const appCode = required(input, 'app_code')
       if (bearer === undefined) throw new ApiError('token_missing')
-      const caller = await authenticateCaller(deps, bearer)
-      if (caller.kind !== 'service_account')
+      if (!looksLikeServiceToken(bearer))
         throw new ApiError('token_invalid', { detail: 'The token of a service account is required' })
+      const caller = await authenticateServiceAccount(deps, bearer)
       const refusal = caller.authority.refuseWithout('tokens:issue')
       if (refusal) throw new ApiError(refusal.code, refusal)
       return issueMachineToken(deps, { bearer, appCode }, { ...actor, caller })
