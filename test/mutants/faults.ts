@@ -406,20 +406,19 @@ const sessions: PlantedFault[] = [
 
 const revocations: PlantedFault[] = [
   {
-    title: 'after a failover the rows of the feed keep their numbers',
-    file: server('models/revocation.ts'),
-    search: ".update({ cursor: db.raw('? + rank', [cursor]) })",
-    replace: ".update({ cursor: db.ref('former') })",
-    tests: contract('failover-servers'),
-    database: 'postgres, many connections',
+    title: 'a reader resumes above transactions that are still open',
+    file: server('resources/feeds/read-feed.ts'),
+    search: 'const end = next === undefined ? Math.max(place, horizon)',
+    replace: 'const end = next === undefined ? Math.max(place, cursors.placeOfPosition(snapshot.xmax))',
+    tests: contract('user-changes'),
+    database: 'postgres',
   },
   {
-    title: 'each of two servers starts the feed over after a failover',
-    file: server('resources/feeds/restart-feeds.ts'),
-    search: '  if (first > head) return first\n',
-    replace: '',
-    tests: contract('failover-servers'),
-    database: 'postgres, many connections',
+    title: 'cursors are places without an origin',
+    file: server('lib/feed-cursors.ts'),
+    search: 'return this.origin.cursor + (place - placesBefore)',
+    replace: 'return 1e15 + (place - placesBefore)',
+    tests: contract('user-changes'),
   },
   {
     title: 'revoking one app kills the tokens of all',
