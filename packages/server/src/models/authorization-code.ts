@@ -48,7 +48,7 @@ export class AuthorizationCode extends BaseModel {
   /** The session that the first use opened. */
   declare session_id: string | null
 
-  static async insert(db: Tx, row: NewCode): Promise<void> {
+  static async insert(db: Pool, row: NewCode): Promise<void> {
     await rowsOf(AuthorizationCode, db).insert(row)
   }
 

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
-import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
@@ -163,28 +162,26 @@ async function giveCode(
 ): Promise<string> {
   const code = newOpaqueToken(TOKEN_PREFIXES.authorizationCode)
   const now = deps.clock()
-  await transaction(deps, async (deps) => {
-    await AuthorizationCode.insert(deps.db, {
-      hash: hashOpaqueToken(code),
-      app_id: request.app.id,
-      user_id: user.id,
-      browser_session_id: live.browser_session_id,
-      organization_id: organizationId ?? null,
-      redirect_uri: request.redirectUri,
-      code_challenge: request.codeChallenge,
-      nonce: request.nonce ?? null,
-      scope: request.scope,
-      version: live.version,
-      first_factor: live.first_factor,
-      first_proven_at: live.first_proven_at,
-      second_factor: live.second_factor,
-      second_proven_at: live.second_proven_at,
-      second_activated_at: live.second_activated_at,
-      created_at: now,
-      expires_at: now + codeLifeMs,
-    })
-    await noteBrowserUse(deps, live)
+  await AuthorizationCode.insert(deps.db, {
+    hash: hashOpaqueToken(code),
+    app_id: request.app.id,
+    user_id: user.id,
+    browser_session_id: live.browser_session_id,
+    organization_id: organizationId ?? null,
+    redirect_uri: request.redirectUri,
+    code_challenge: request.codeChallenge,
+    nonce: request.nonce ?? null,
+    scope: request.scope,
+    version: live.version,
+    first_factor: live.first_factor,
+    first_proven_at: live.first_proven_at,
+    second_factor: live.second_factor,
+    second_proven_at: live.second_proven_at,
+    second_activated_at: live.second_activated_at,
+    created_at: now,
+    expires_at: now + codeLifeMs,
   })
+  await noteBrowserUse(deps, live)
   return withAnswer(request.redirectUri, { code, state: request.state, iss: deps.config.publicUrl })
 }
 

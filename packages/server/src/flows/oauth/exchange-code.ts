@@ -56,19 +56,25 @@ export async function exchangeCode(
     throw invalidGrant('code_verifier does not match')
   const user = await getUser(deps, spent.user_id)
   return recordingLoginFailure(deps, { email: user.email, user, app }, actor, async () => ({
-    ...(await enterByCode(deps, spent, app, actor)),
+    ...(await enterByCode(deps, spent, user.email, app, actor)),
     scope: spent.scope,
   }))
 }
 
-async function enterByCode(deps: Deps<Pool>, spent: SpentCode, app: App, actor: Actor): Promise<TokenAnswer> {
+async function enterByCode(
+  deps: Deps<Pool>,
+  spent: SpentCode,
+  email: string,
+  app: App,
+  actor: Actor,
+): Promise<TokenAnswer> {
   return transaction(deps, async (deps) => {
-    const user = await getUser(deps, spent.user_id)
-    const named = await findUserInPools(deps, user.email, poolSet(app))
-    if (named?.id !== user.id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
+    const user = await findUserInPools(deps, email, poolSet(app))
+    if (user?.id !== spent.user_id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
     const browser = await BrowserSession.findAlive(deps.db, spent.browser_session_id, deps.clock())
     if (!browser || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
-    const isShown = (named.factor?.activated_at ?? null) === null || named.factor?.activated_at === spent.second_activated_at
+    const activatedAt = user.factor?.activated_at ?? null
+    const isShown = activatedAt === null || activatedAt === spent.second_activated_at
     if (!isShown) throw invalidGrant('The second factor has changed since')
     const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
     const fromBrowser = { id: browser.id, startedAt: browser.started_at }
