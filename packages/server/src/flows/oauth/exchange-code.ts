@@ -61,13 +61,7 @@ export async function exchangeCode(
   }))
 }
 
-async function enterByCode(
-  deps: Deps<Pool>,
-  spent: SpentCode,
-  email: string,
-  app: App,
-  actor: Actor,
-): Promise<TokenAnswer> {
+async function enterByCode(deps: Deps<Pool>, spent: SpentCode, email: string, app: App, actor: Actor): Promise<TokenAnswer> {
   return transaction(deps, async (deps) => {
     const user = await findUserInPools(deps, email, poolSet(app))
     if (user?.id !== spent.user_id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
