@@ -34,7 +34,7 @@ test('the mail holds the very token of the answer, and leads to the app’s fron
 
   const plain = anAddress()
   await invite({ email: plain })
-  expect((await mailbox.take(plain)).links[0]).toMatch(/^http:\/\/127\.0\.0\.1:4000\/accept-invitation\?token=gin_/)
+  expect((await mailbox.take(plain)).links[0]).toMatch(/^http:\/\/localhost:4000\/accept-invitation\?token=gin_/)
 })
 
 test('one for nobody in particular is not mailed', async () => {

@@ -49,6 +49,26 @@ const pathOf = ({ links }: Mail) => {
 const wrong = (code: string, by = 1) => String((Number(code) + by) % 1_000_000).padStart(6, '0')
 const isSignedIn = ({ cookies }: Visitor) => cookies.has('gatehouse_session')
 
+test.each([
+  ['a code from a mail', 'E-mail me a code', 'Sign in', {}],
+  ['a new password', 'Forgot password?', 'Set the new password', { password: newPassword }],
+] as const)('"Keep me signed in" holds for a sign-in with %s', async (_, asks, button, fields) => {
+  const { user } = await build()
+  const visitor = visit(service)
+  const { page, code } = await mailedBy(asks, visitor, user.email)
+  await visitor.send(page, button, { ...fields, code, keep: 'yes' })
+  expect(await service.deps.db('browser_sessions').where({ user_id: user.id }).first('is_kept')).toMatchObject({ is_kept: 1 })
+})
+
+test('"Keep me signed in" holds for a new account', async () => {
+  const visitor = visit(service)
+  const email = someEmail()
+  const page = await visitor.send(await visitor.get(askFor(shop).path), 'Create account')
+  await visitor.send(page, 'Create account', { email, password: PASSWORD, keep: 'yes' })
+  const { id: user_id } = await service.deps.db('users').where({ email }).first('id')
+  expect(await service.deps.db('browser_sessions').where({ user_id }).first('is_kept')).toMatchObject({ is_kept: 1 })
+})
+
 describe('a code to sign in with', () => {
   test('signs in where it was asked for, once', async () => {
     const { user } = await build()

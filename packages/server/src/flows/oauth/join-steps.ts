@@ -21,13 +21,13 @@ export interface NewAccountFields {
 }
 
 /**
- * Creates an account by the same rules as `POST /auth/register`, and signs in with it. Where the app asks for a verified address, the page
- * goes on with the code of the mail. Throws what a registration throws.
+ * Creates an account by the same rules as `POST /auth/register`, and signs in with it. Where the app asks for a verified address,
+ * the page goes on with the code of the mail. Throws what a registration throws.
  */
 export async function createAccountOnPage(
   deps: Deps<Pool>,
   journey: Journey,
-  fields: NewAccountFields,
+  { isKept, ...fields }: NewAccountFields & { isKept: boolean },
   actor: Actor,
 ): Promise<SignInOutcome & { mail?: AskedMail }> {
   const { app, invite } = journey.request
@@ -44,7 +44,7 @@ export async function createAccountOnPage(
   // Webhooks get what the person has typed, and nothing of the request of the app.
   const { created } = await register(deps, input, () => ({ ...fields }), actor, page)
   if (!created) throw new ApiError('user_exists')
-  const outcome = await signInByPassword(deps, journey, { email, password, isKept: false }, actor)
+  const outcome = await signInByPassword(deps, journey, { email, password, isKept }, actor)
   return page ? { ...outcome, mail } : outcome
 }
 

@@ -59,10 +59,18 @@ export function pageOfMail(deps: Deps, { request: { query, begunAt }, browser }:
 interface FromMail {
   mail: AskedMail
   code: string
+  isKept: boolean
 }
 
-/** The token of the mail. Throws `account_locked`, `invalid_mail_code`, and `invalid_token` for a mail that is too old or was never sent. */
-async function tokenOf(deps: Deps<Pool>, journey: Journey, { mail, code }: FromMail): Promise<SpendableToken> {
+/**
+ * The token of the mail. Throws `account_locked`, `invalid_mail_code`, and `invalid_token` for a mail that is too old or was never
+ * sent.
+ */
+async function tokenOf(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { mail, code }: Pick<FromMail, 'mail' | 'code'>,
+): Promise<SpendableToken> {
   const { purpose, email, codeKey, token } = mail
   if (token !== undefined) return ofBrowser(journey, await getMailToken(deps, token, purpose))
   const device = await knownDeviceOf(deps, { email, deviceToken: journey.device }, journey.request.app)
@@ -75,7 +83,9 @@ function ofBrowser({ browser, request }: Journey, found: SpendableToken): Spenda
   return found
 }
 
-/** Sets a new password with a mail, and signs in with it. Throws `validation_failed` for the password, which leaves the mail good. */
+/**
+ * Sets a new password with a mail, and signs in with it. Throws `validation_failed` for the password, which leaves the mail good.
+ */
 export async function resetByMail(
   deps: Deps<Pool>,
   journey: Journey,
@@ -85,7 +95,7 @@ export async function resetByMail(
   const found = await tokenOf(deps, journey, from)
   await resetWith(deps, found, password, actor)
   // The second factor stays on, so this may ask for its code.
-  return signInByPassword(deps, journey, { email: found.email, password, isKept: false }, actor)
+  return signInByPassword(deps, journey, { email: found.email, password, isKept: from.isKept }, actor)
 }
 
 /**
@@ -100,6 +110,7 @@ export async function signInByMail(
 ): Promise<SignInOutcome> {
   const { app } = journey.request
   const second = 'ticket' in from ? from : undefined
+  const isKept = 'ticket' in from ? from.ticket.isKept : from.isKept
   const found =
     'ticket' in from
       ? ofBrowser(journey, await getMailTokenByHash(deps, from.ticket.mailTokenHash ?? '', 'magic_link'))
@@ -117,7 +128,7 @@ export async function signInByMail(
           halfOf(user) {
             if (!second) {
               const half = firstFactor(deps, user, 'magic_link')
-              ticket = { ...ticketOf(half, false), mailTokenHash }
+              ticket = { ...ticketOf(half, isKept), mailTokenHash }
               return half
             }
             if (!isGoodFor(deps, second.ticket, user)) throw invalidToken()
@@ -125,7 +136,7 @@ export async function signInByMail(
           },
           async finish(deps, shown) {
             if (second) await spendTicket(deps, second.ticket)
-            return { ...(await signInBrowser(deps, { ...shown, before, isKept: false }, actor)), isKept: false }
+            return { ...(await signInBrowser(deps, { ...shown, before, isKept }, actor)), isKept }
           },
         },
         actor,
@@ -139,7 +150,12 @@ export async function signInByMail(
 }
 
 /** Verifies the address of the person who is signed in. They hold the account, as the browser session shows. */
-export async function verifyByMail(deps: Deps<Pool>, journey: Journey, from: FromMail, actor: Actor): Promise<undefined> {
+export async function verifyByMail(
+  deps: Deps<Pool>,
+  journey: Journey,
+  from: Pick<FromMail, 'mail' | 'code'>,
+  actor: Actor,
+): Promise<undefined> {
   const found = await tokenOf(deps, journey, from)
   const live = await findBrowserSession(deps, journey.secret)
   const isWhole = live?.factor_activated_at === null || live?.second_activated_at === live?.factor_activated_at

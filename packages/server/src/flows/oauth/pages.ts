@@ -223,7 +223,7 @@ async function take(
     case 'sign_in_instead':
       return { instead: 'sign_in' }
     case 'register':
-      return createAccountOnPage(deps, journey, newAccountIn(form), actor)
+      return createAccountOnPage(deps, journey, { ...newAccountIn(form), isKept: isKeptIn(form) }, actor)
     case 'join': {
       await joinByInvitation(deps, journey, userId, actor)
       return continueOn(deps, journey, { userId, form }, actor)
@@ -234,7 +234,10 @@ async function take(
       return email === undefined ? undefined : askForMail(deps, journey, { purpose, email }, shown?.mail, actor)
     }
     case 'mail_code':
-      return shown?.mail && takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password }, actor)
+      return (
+        shown?.mail &&
+        takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password, isKept: isKeptIn(form) }, actor)
+      )
     case 'agree':
       if (!shown?.named) return undefined
       return signInByProvider(deps, journey, { code: shown.named.code, agreed: shown.named.isNew ? 'create' : 'sign_in' }, actor)
@@ -278,7 +281,7 @@ function newAccountIn(form: StepForm): NewAccountFields {
 async function takeMail(
   deps: Deps<Pool>,
   journey: Journey,
-  { password, ...from }: { mail: AskedMail; code: string; password: string },
+  { password, ...from }: { mail: AskedMail; code: string; password: string; isKept: boolean },
   actor: Actor,
 ): Promise<SignInOutcome | undefined> {
   const { purpose, token } = from.mail
@@ -302,10 +305,14 @@ function assertPassword(password: string): void {
 }
 
 function credentialsIn(form: StepForm): { email: string; password: string; isKept: boolean } {
-  const { password, keep } = form
+  const { password } = form
   const email = emailIn(form)
   assertPassword(password)
-  return { email, password, isKept: keep === 'yes' }
+  return { email, password, isKept: isKeptIn(form) }
+}
+
+function isKeptIn({ keep }: StepForm): boolean {
+  return keep === 'yes'
 }
 
 /** What a form is shown again with. Rethrows all errors that are not the person's. */

@@ -53,6 +53,8 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageV
   }
 }
 
+const keepBox = checkbox('keep', 'Keep me signed in')
+
 function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
@@ -64,7 +66,7 @@ function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'ti
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
       field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
-      checkbox('keep', 'Keep me signed in'),
+      keepBox,
     )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}${providerLinks(view)}`,
   }
 }
@@ -159,6 +161,7 @@ function createView(view: Shown): Pick<PageView, 'title' | 'body'> {
       field({ ...password, hint }, refusal),
       field({ ...name, name: 'first_name', label: 'First name', autocomplete: 'given-name' }, refusal),
       field({ ...name, name: 'last_name', label: 'Last name', autocomplete: 'family-name' }, refusal),
+      keepBox,
     )}${quietForm(view, 'sign_in_instead', 'Sign in instead')}${providerLinks(view)}`,
   }
 }
@@ -219,6 +222,7 @@ function mailView(mail: AskedMail, view: Shown): Pick<PageView, 'title' | 'body'
     alert(generalFaultOf(refusal, request)),
     token === undefined ? field(code, refusal) : undefined,
     isReset ? field({ ...newPassword, hint }, refusal) : undefined,
+    purpose === 'verify_email' ? undefined : keepBox,
   )
   if (token !== undefined)
     return {
