@@ -2,10 +2,18 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { Cookies } from '../../lib/cookies.ts'
+import { html, type PageView } from '../../lib/html.ts'
+import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
+import { nameOf, stepForm } from '../../pages/fields.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { assertPagesOn } from './authorize.ts'
+import { startAgainView } from './error-views.ts'
+import { browserSeconds, type PageAnswer } from './pages.ts'
+import { openField, requestLifeMs, sealField } from './sealed-fields.ts'
 
 export interface LogoutRequest {
   client_id?: string | undefined
@@ -14,7 +22,7 @@ export interface LogoutRequest {
 }
 
 /** Where a person goes after signing out. Null without an app or a redirect URL that is good: then a page says that it is done. */
-export async function readLogout(
+async function readLogout(
   deps: Deps,
   { client_id: code, post_logout_redirect_uri: url, state }: LogoutRequest,
 ): Promise<{ app: App | undefined; location: string | null }> {
@@ -25,9 +33,54 @@ export async function readLogout(
 }
 
 /** Signs a person out in this browser, and in the apps that they entered from it. */
-export async function logOutBrowser(deps: Deps<Pool>, secret: string | undefined, actor: Actor): Promise<void> {
+async function logOutBrowser(deps: Deps<Pool>, secret: string | undefined, actor: Actor): Promise<void> {
   const live = await findBrowserSession(deps, secret)
   if (!live) return
   const id = live.browser_session_id
   await transaction(deps, (deps) => endBrowserSession(deps, { id, reason: 'logout', withApps: true }, actor))
+}
+
+/** Asks whether to sign out, or says that nobody is signed in. */
+export async function askLogout(
+  deps: Deps,
+  { done, ...query }: LogoutRequest & { done?: string | undefined },
+  cookies: Cookies,
+): Promise<PageAnswer> {
+  assertPagesOn(deps)
+  if (done === 'yes') return { view: signedOutView }
+  const { app, location } = await readLogout(deps, query)
+  const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
+  const now = deps.clock()
+  const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const request = sealField(deps, 'logout', browser, { query: new URLSearchParams(members).toString(), sealedAt: now })
+  const view: PageView = {
+    status: 200,
+    title: 'Sign out',
+    place: app && nameOf(app),
+    leadsTo: location,
+    body: html`<p>Sign out in this browser, and in the apps that you entered from it?</p>
+${stepForm({ action: '/oauth/logout', hidden: { request }, button: 'Sign out' })}`,
+  }
+  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
+  return { view, ...known }
+}
+
+export async function answerLogout(
+  deps: Deps<Pool>,
+  form: { request: string },
+  cookies: Cookies,
+  actor: Actor,
+): Promise<PageAnswer> {
+  assertPagesOn(deps)
+  const carried = openField(deps, 'logout', cookies.browser, form.request)
+  if (!carried || deps.clock() - carried.sealedAt > requestLifeMs) return { view: startAgainView(undefined) }
+  await logOutBrowser(deps, cookies.session, actor)
+  const { location } = await readLogout(deps, Object.fromEntries(new URLSearchParams(carried.query)))
+  return { location: location ?? '/oauth/logout?done=yes', cookies: { session: null } }
+}
+
+const signedOutView: PageView = {
+  status: 200,
+  title: 'You are signed out',
+  body: html`<p>You are signed out in this browser, and in the apps that you entered from it.</p>`,
 }

@@ -3,13 +3,9 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies, SetCookies } from '../../lib/cookies.ts'
-import { normalizeEmail } from '../../lib/email.ts'
-import { MAX_NAME } from '../../lib/fields.ts'
-import { html, type PageView } from '../../lib/html.ts'
+import type { PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
-import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
-import { isUuid } from '../../lib/uuid.ts'
-import { nameOf, stepForm } from '../../pages/fields.ts'
+import { nameOf } from '../../pages/fields.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
@@ -21,15 +17,15 @@ import {
   readAuthorizationRequest,
   type SentParameters,
 } from './authorization-request.ts'
-import { assertPagesOn, authorize, continueAs } from './authorize.ts'
-import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
-import { type LogoutRequest, logOutBrowser, readLogout } from './logout.ts'
-import { askForMail, emailOfPerson, getMailOfPage, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
+import { assertPagesOn, authorize } from './authorize.ts'
+import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
+import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
 import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from './sealed-fields.ts'
-import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
-import { codeElsewhereView, elsewhereView, faultView, startAgainView, stepView } from './views.ts'
+import type { Journey } from './steps.ts'
+import { type Carried, type Outcome, takeStep } from './take-step.ts'
+import { stepView } from './views.ts'
 
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
@@ -37,7 +33,7 @@ export type PageAnswer = ({ location: string; view?: undefined } | { view: PageV
   errorCode?: ErrorCode | undefined
 }
 
-const browserSeconds = 180 * 86_400
+export const browserSeconds = 180 * 86_400
 const deviceSeconds = 180 * 86_400
 /** With what our own pages add, it still fits into a query. */
 const mostQueryCharacters = 6_500
@@ -156,7 +152,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   // What another request has carried does not count for this one.
   const shown = resume?.queryHash === hashOfQuery(request.query) ? resume : undefined
   try {
-    const outcome = await take(deps, form, { journey, userId: carried.userId, shown }, actor)
+    const outcome = await takeStep(deps, form, { journey, userId: carried.userId, shown }, actor)
     if (outcome && 'location' in outcome) return outcome
     return goOn(deps, journey, outcome)
   } catch (error) {
@@ -177,12 +173,6 @@ function whatStays({ step }: StepForm, shown: Resume | undefined): Carried {
   return step === 'ask_mail' || step === 'mail_code' ? { mail: shown?.mail, instead: shown?.instead } : {}
 }
 
-/** What the redirect after a step carries. */
-type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'refusal'>>
-
-/** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
-type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signedOut: true } | undefined
-
 /** Leads the browser on to the same authorization request, with the cookies and what else came of a step. */
 function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): PageAnswer & { location: string } {
   if (outcome && 'signedIn' in outcome) {
@@ -193,126 +183,6 @@ function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): Page
   }
   if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
   return { location: locationOf(deps, request, browser, outcome ?? {}) }
-}
-
-async function take(
-  deps: Deps<Pool>,
-  form: StepForm,
-  at: { journey: Journey; userId: string | undefined; shown: Resume | undefined },
-  actor: Actor,
-): Promise<Outcome | { location: string }> {
-  const { journey, userId, shown } = at
-  switch (form.step) {
-    case 'sign_in':
-      return signInByPassword(deps, journey, credentialsIn(form), actor)
-    case 'two_factor': {
-      if (!shown?.ticket) throw new ApiError('invalid_token')
-      const { ticket } = shown
-      const code = form.two_factor_code.trim()
-      if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
-      const { providerCode, mailTokenHash } = ticket
-      if (providerCode !== undefined)
-        return signInByProvider(deps, journey, { code: providerCode, agreed: 'sign_in', second: { ticket, code } }, actor)
-      if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
-      return signInBySecondFactor(deps, journey, { ticket, code }, actor)
-    }
-    case 'forgot':
-    case 'magic_link':
-    case 'create':
-      return { instead: form.step }
-    case 'sign_in_instead':
-      return { instead: 'sign_in' }
-    case 'register':
-      return createAccountOnPage(deps, journey, { ...newAccountIn(form), isKept: isKeptIn(form) }, actor)
-    case 'join': {
-      await joinByInvitation(deps, journey, userId, actor)
-      return continueOn(deps, journey, { userId, form }, actor)
-    }
-    case 'ask_mail': {
-      const purpose = form.purpose ?? 'magic_link'
-      const email = purpose === 'verify_email' ? await emailOfPerson(deps, journey, userId) : emailIn(form)
-      return email === undefined ? undefined : askForMail(deps, journey, { purpose, email }, shown?.mail, actor)
-    }
-    case 'mail_code':
-      return (
-        shown?.mail &&
-        takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password, isKept: isKeptIn(form) }, actor)
-      )
-    case 'agree':
-      if (!shown?.named) return undefined
-      return signInByProvider(deps, journey, { code: shown.named.code, agreed: shown.named.isNew ? 'create' : 'sign_in' }, actor)
-    case 'continue':
-      return continueOn(deps, journey, { userId, form }, actor)
-    case 'ask_for_access':
-      if (!(await askForAccess(deps, journey, userId, actor))) return undefined
-      return { refusal: { code: 'access_requested', faults: {}, email: '' } }
-    case 'another_account':
-      await signOut(deps, journey, actor)
-      return { signedOut: true }
-    case 'restart':
-      return undefined
-  }
-}
-
-async function continueOn(
-  deps: Deps<Pool>,
-  { request, secret }: Journey,
-  { userId, form }: { userId: string | undefined; form: StepForm },
-  actor: Actor,
-): Promise<{ location: string } | undefined> {
-  if (userId === undefined) return undefined
-  const organizationId = isUuid(form.organization_id) ? form.organization_id : undefined
-  const location = await continueAs(deps, request, { secret, userId, organizationId }, actor)
-  return location === undefined ? undefined : { location }
-}
-
-function newAccountIn(form: StepForm): NewAccountFields {
-  const email = emailIn(form)
-  const { password } = form
-  assertPassword(password)
-  const names = (['first_name', 'last_name'] as const).flatMap((name) => {
-    const value = form[name].trim()
-    if (value.length > MAX_NAME) throw fieldError(name, 'too_long', `must have at most ${MAX_NAME} characters`)
-    return value === '' ? [] : [[name, value] as const]
-  })
-  return { email, password, ...Object.fromEntries(names) }
-}
-
-async function takeMail(
-  deps: Deps<Pool>,
-  journey: Journey,
-  { password, ...from }: { mail: AskedMail; code: string; password: string; isKept: boolean },
-  actor: Actor,
-): Promise<SignInOutcome | undefined> {
-  const { purpose, token } = from.mail
-  if (token === undefined && from.code.trim() === '') throw fieldError('code', 'required', 'is required')
-  if (purpose === 'verify_email') return verifyByMail(deps, journey, from, actor)
-  if (purpose === 'magic_link') return signInByMail(deps, journey, from, actor)
-  assertPassword(password)
-  return resetByMail(deps, journey, { ...from, password }, actor)
-}
-
-function emailIn({ email: typed }: Pick<StepForm, 'email'>): string {
-  const email = normalizeEmail(typed)
-  if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
-  return email
-}
-
-function assertPassword(password: string): void {
-  if (password === '') throw fieldError('password', 'required', 'is required')
-  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
-    throw fieldError('password', 'too_long', `must have at most ${MAX_PASSWORD_BYTES} bytes`)
-}
-
-function credentialsIn(form: StepForm): { email: string; password: string; isKept: boolean } {
-  const { password } = form
-  const email = emailIn(form)
-  assertPassword(password)
-  return { email, password, isKept: isKeptIn(form) }
-}
-
-function isKeptIn({ keep }: StepForm): boolean {
-  return keep === 'yes'
 }
 
 /** What a form is shown again with. Rethrows all errors that are not the person's. */
@@ -333,49 +203,4 @@ function locationOf(
 ): string {
   const resume = { queryHash: hashOfQuery(query), begunAt, sealedAt: deps.clock(), ...said }
   return `${path}?${query}&resume=${encodeURIComponent(sealField(deps, 'resume', browser, resume))}`
-}
-
-/** Asks whether to sign out, or says that nobody is signed in. */
-export async function askLogout(
-  deps: Deps,
-  { done, ...query }: LogoutRequest & { done?: string | undefined },
-  cookies: Cookies,
-): Promise<PageAnswer> {
-  assertPagesOn(deps)
-  if (done === 'yes') return { view: signedOutView }
-  const { app, location } = await readLogout(deps, query)
-  const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
-  const now = deps.clock()
-  const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  const request = sealField(deps, 'logout', browser, { query: new URLSearchParams(members).toString(), sealedAt: now })
-  const view: PageView = {
-    status: 200,
-    title: 'Sign out',
-    place: app && nameOf(app),
-    leadsTo: location,
-    body: html`<p>Sign out in this browser, and in the apps that you entered from it?</p>
-${stepForm({ action: '/oauth/logout', hidden: { request }, button: 'Sign out' })}`,
-  }
-  const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
-  return { view, ...known }
-}
-
-export async function answerLogout(
-  deps: Deps<Pool>,
-  form: { request: string },
-  cookies: Cookies,
-  actor: Actor,
-): Promise<PageAnswer> {
-  assertPagesOn(deps)
-  const carried = openField(deps, 'logout', cookies.browser, form.request)
-  if (!carried || deps.clock() - carried.sealedAt > requestLifeMs) return { view: startAgainView(undefined) }
-  await logOutBrowser(deps, cookies.session, actor)
-  const { location } = await readLogout(deps, Object.fromEntries(new URLSearchParams(carried.query)))
-  return { location: location ?? '/oauth/logout?done=yes', cookies: { session: null } }
-}
-
-const signedOutView: PageView = {
-  status: 200,
-  title: 'You are signed out',
-  body: html`<p>You are signed out in this browser, and in the apps that you entered from it.</p>`,
 }

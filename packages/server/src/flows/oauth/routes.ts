@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { assertPagesOn } from './authorize.ts'
+import { answerLogout, askLogout } from './logout.ts'
 import { metadataOf } from './metadata.ts'
-import { answerAuthorize, answerLogout, answerMailLink, answerReturn, answerStep, askLogout, type PageAnswer } from './pages.ts'
+import { answerAuthorize, answerMailLink, answerReturn, answerStep, type PageAnswer } from './pages.ts'
 import {
   authorizeQuery,
   logoutForm,

@@ -1,0 +1,142 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { normalizeEmail } from '../../lib/email.ts'
+import { MAX_NAME } from '../../lib/fields.ts'
+import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
+import { isUuid } from '../../lib/uuid.ts'
+import { continueAs } from './authorize.ts'
+import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
+import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
+import { signInByProvider } from './provider-steps.ts'
+import type { StepForm } from './schema.ts'
+import type { AskedMail, Resume } from './sealed-fields.ts'
+import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
+
+/** What the redirect after a step carries. */
+export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'refusal'>>
+
+/** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
+export type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signedOut: true } | undefined
+
+/** Does what a form of the page asks for. */
+export async function takeStep(
+  deps: Deps<Pool>,
+  form: StepForm,
+  at: { journey: Journey; userId: string | undefined; shown: Resume | undefined },
+  actor: Actor,
+): Promise<Outcome | { location: string }> {
+  const { journey, userId, shown } = at
+  switch (form.step) {
+    case 'sign_in':
+      return signInByPassword(deps, journey, credentialsIn(form), actor)
+    case 'two_factor': {
+      if (!shown?.ticket) throw new ApiError('invalid_token')
+      const { ticket } = shown
+      const code = form.two_factor_code.trim()
+      if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
+      const { providerCode, mailTokenHash } = ticket
+      if (providerCode !== undefined)
+        return signInByProvider(deps, journey, { code: providerCode, agreed: 'sign_in', second: { ticket, code } }, actor)
+      if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
+      return signInBySecondFactor(deps, journey, { ticket, code }, actor)
+    }
+    case 'forgot':
+    case 'magic_link':
+    case 'create':
+      return { instead: form.step }
+    case 'sign_in_instead':
+      return { instead: 'sign_in' }
+    case 'register':
+      return createAccountOnPage(deps, journey, { ...newAccountIn(form), isKept: isKeptIn(form) }, actor)
+    case 'join': {
+      await joinByInvitation(deps, journey, userId, actor)
+      return continueOn(deps, journey, { userId, form }, actor)
+    }
+    case 'ask_mail': {
+      const purpose = form.purpose ?? 'magic_link'
+      const email = purpose === 'verify_email' ? await emailOfPerson(deps, journey, userId) : emailIn(form)
+      return email === undefined ? undefined : askForMail(deps, journey, { purpose, email }, shown?.mail, actor)
+    }
+    case 'mail_code':
+      return (
+        shown?.mail &&
+        takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password, isKept: isKeptIn(form) }, actor)
+      )
+    case 'agree':
+      if (!shown?.named) return undefined
+      return signInByProvider(deps, journey, { code: shown.named.code, agreed: shown.named.isNew ? 'create' : 'sign_in' }, actor)
+    case 'continue':
+      return continueOn(deps, journey, { userId, form }, actor)
+    case 'ask_for_access':
+      if (!(await askForAccess(deps, journey, userId, actor))) return undefined
+      return { refusal: { code: 'access_requested', faults: {}, email: '' } }
+    case 'another_account':
+      await signOut(deps, journey, actor)
+      return { signedOut: true }
+    case 'restart':
+      return undefined
+  }
+}
+
+async function continueOn(
+  deps: Deps<Pool>,
+  { request, secret }: Journey,
+  { userId, form }: { userId: string | undefined; form: StepForm },
+  actor: Actor,
+): Promise<{ location: string } | undefined> {
+  if (userId === undefined) return undefined
+  const organizationId = isUuid(form.organization_id) ? form.organization_id : undefined
+  const location = await continueAs(deps, request, { secret, userId, organizationId }, actor)
+  return location === undefined ? undefined : { location }
+}
+
+function newAccountIn(form: StepForm): NewAccountFields {
+  const email = emailIn(form)
+  const { password } = form
+  assertPassword(password)
+  const names = (['first_name', 'last_name'] as const).flatMap((name) => {
+    const value = form[name].trim()
+    if (value.length > MAX_NAME) throw fieldError(name, 'too_long', `must have at most ${MAX_NAME} characters`)
+    return value === '' ? [] : [[name, value] as const]
+  })
+  return { email, password, ...Object.fromEntries(names) }
+}
+
+async function takeMail(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { password, ...from }: { mail: AskedMail; code: string; password: string; isKept: boolean },
+  actor: Actor,
+): Promise<SignInOutcome | undefined> {
+  const { purpose, token } = from.mail
+  if (token === undefined && from.code.trim() === '') throw fieldError('code', 'required', 'is required')
+  if (purpose === 'verify_email') return verifyByMail(deps, journey, from, actor)
+  if (purpose === 'magic_link') return signInByMail(deps, journey, from, actor)
+  assertPassword(password)
+  return resetByMail(deps, journey, { ...from, password }, actor)
+}
+
+function emailIn({ email: typed }: Pick<StepForm, 'email'>): string {
+  const email = normalizeEmail(typed)
+  if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
+  return email
+}
+
+function assertPassword(password: string): void {
+  if (password === '') throw fieldError('password', 'required', 'is required')
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
+    throw fieldError('password', 'too_long', `must have at most ${MAX_PASSWORD_BYTES} bytes`)
+}
+
+function credentialsIn(form: StepForm): { email: string; password: string; isKept: boolean } {
+  const { password } = form
+  const email = emailIn(form)
+  assertPassword(password)
+  return { email, password, isKept: isKeptIn(form) }
+}
+
+function isKeptIn({ keep }: StepForm): boolean {
+  return keep === 'yes'
+}
