@@ -1,7 +1,8 @@
 // The metrics of a running server, as Prometheus reads them.
 import { randomBytes } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { HashQueueFullError } from '../../packages/server/src/lib/unavailable.ts'
 import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
 import { productionSettings } from '../support/app-fixtures.ts'
@@ -22,6 +23,7 @@ import {
   PASSWORD,
   realLimits,
   type TestService,
+  testDatabase,
 } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
@@ -235,6 +237,65 @@ describe('what waits', () => {
     stream.close()
     await until(async () => sum(await scrape(service), 'revocation_streams') === 0)
     await feed.stop()
+  })
+
+  describe('for how long a transaction has held back the cursors of the feeds', () => {
+    const buildFedService = async () => {
+      const service = freezeClock(await buildService())
+      const feed = await startRevocationFeed(service.deps)
+      onTestFinished(() => feed.stop())
+      const app = await buildApp(service, { auto_grant_on_signup: true })
+      const count = async () => sum(await scrape(service), 'revocation_lag_seconds_count') ?? 0
+      return {
+        service,
+        held: async () => sum(await scrape(service), 'feed_horizon_held_seconds'),
+        /** Writes a revocation, and waits until the feed has read it. */
+        async revoke() {
+          const { access_token } = await buildUser(service, app)
+          const before = await count()
+          await service.call('POST', '/auth/logout-all', { token: access_token })
+          await until(async () => (await count()) > before)
+        },
+      }
+    }
+
+    test.runIf(testDatabase() === 'postgres')('rises until it ends, and the log warns once after five minutes', async () => {
+      const { service, held, revoke } = await buildFedService()
+      const warn = vi.spyOn(service.deps.logger, 'warn')
+      const warnings = () => warn.mock.calls.filter(([, text]) => String(text).includes('pg_prepared_xacts'))
+      const db = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 2 })
+      onTestFinished(() => db.destroy())
+      for (const time of [1, 2]) {
+        const open = await db.transaction()
+        onTestFinished(async () => void (await open.rollback()))
+        const { id, xid } = (await open.raw('select pg_current_xact_id()::text as id, pg_current_xact_id()::xid::text as xid'))
+          .rows[0]
+        // Other tests use the same Postgres, and may have an older transaction open.
+        const oldest = async () => (await db.raw('select pg_snapshot_xmin(pg_current_snapshot())::text as id')).rows[0].id
+        await until(async () => (await oldest()) === id)
+        await revoke()
+        // Each scrape takes a second.
+        service.advance(200)
+        await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(200)
+        expect(warnings()).toHaveLength(time - 1)
+        service.advance(100)
+        await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(300)
+        service.advance(1_000)
+        await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(1_300)
+        expect(warnings()).toHaveLength(time)
+        expect(warnings().at(-1)?.[0]).toMatchObject({ xid: Number(xid) })
+        await open.rollback()
+        await expect.poll(held, { timeout: 5_000 }).toBeLessThan(200)
+      }
+    })
+
+    test.runIf(testDatabase() === 'sqlite')('is 0 on SQLite', async () => {
+      const { service, held, revoke } = await buildFedService()
+      await revoke()
+      service.advance(1_000)
+      await revoke()
+      expect(await held()).toBe(0)
+    })
   })
 })
 

@@ -84,6 +84,10 @@ export class Metrics {
     'From when any server writes a revocation until this server publishes it',
     lagBuckets,
   )
+  readonly horizonHeldSeconds = this.#gauge(
+    'feed_horizon_held_seconds',
+    'How long one open transaction has held back the cursors of the feeds; 0 on SQLite',
+  )
   readonly connections = this.#gauge('database_connections', 'Connections in the pool', ['state'])
   readonly connectionsWanted = this.#gauge('database_connections_wanted', 'Requests waiting for a connection')
   readonly databaseUp = this.#gauge('database_up', '1 when the database answered this scrape within a second')

@@ -4,7 +4,7 @@ import { eraOf, isPostgres, type Pool } from '../db/handle.ts'
 import { listenFor, notify } from '../db/notify.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
-import { sees, upTo } from '../lib/feed-cursors.ts'
+import { type Snapshot, sees, upTo } from '../lib/feed-cursors.ts'
 import { Feed, type FeedRow, listOfPosition, listUnseen } from '../models/feed.ts'
 import { Generation } from '../models/generation.ts'
 import { type RevocationRow, revocationFeed } from '../models/revocation.ts'
@@ -22,6 +22,8 @@ const pollMs = 1_000
 const tendMs = 30_000
 /** The first commit is announced at once. Those of this time after it are announced together. */
 const announceMs = 10
+/** How long one transaction may hold back the cursors of the feeds before the log warns of it. */
+const heldWarnSeconds = 300
 
 /**
  * Reads new revocations from the table, once for all streams of this process, and hands them to the hub. It reads when a
@@ -46,9 +48,11 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
     await hub.startOver(resetFrame)
     logger.warn({ cursor: state.cursors.first }, 'the database has failed over; consumers start over with its revocations')
   }
+  const watchHorizon = horizonWatch(deps)
   const publishNew = async () => {
     state = await Feed.getState(deps.db, revocationFeed)
     const { cursors, snapshot } = state
+    watchHorizon(snapshot)
     const read = await listUnseen<RevocationRow>(deps.db, revocationFeed, seen, batchSize)
     if (era !== eraOf(deps.db)) {
       await goOnAfterFailover()
@@ -140,4 +144,27 @@ function eventsOf(row: FeedRow<RevocationRow>): HubEvent[] {
   const { position, user_id: userId, app_id: appId } = row
   const event: HubEvent = { position, appId, form: userId === null ? 2 : 1, frame: frameRevocation(row) }
   return userId === null && appId === null ? [{ position, appId, form: 1, frame: resetFrame }, event] : [event]
+}
+
+/**
+ * Measures for how long the horizon has stood still below newer transactions, and warns of it once. The oldest transaction is still
+ * open then, and each poll repeats the events since it began. On SQLite the horizon is always the last row.
+ */
+function horizonWatch(deps: Deps): (snapshot: Snapshot) => void {
+  const { metrics, logger } = deps
+  let held = { xmin: 0, since: 0, isTold: false }
+  return ({ xmin, xmax }) => {
+    const now = deps.clock()
+    if (xmin !== held.xmin || xmin === xmax) held = { xmin, since: now, isTold: false }
+    const seconds = Math.max(0, now - held.since) / 1_000
+    metrics.horizonHeldSeconds.set(seconds)
+    if (seconds < heldWarnSeconds || held.isTold) return
+    held.isTold = true
+    logger.warn(
+      // The views of Postgres have the lower half of the id.
+      { xid: xmin % 2 ** 32, seconds },
+      'a transaction has been open for 5 minutes, and each poll of a feed repeats the events since it began; look for it with ' +
+        '"select pid, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start", and in pg_prepared_xacts',
+    )
+  }
 }
