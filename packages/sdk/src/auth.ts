@@ -8,6 +8,7 @@ import type { Principal } from './principal.ts'
 import type { Registration, RegistrationOptions, RegistrationProgress } from './register-permissions.ts'
 import { followRevocations } from './revocation-feed.ts'
 import type { ServiceApi } from './service-api.ts'
+import type { UserChangeHandler, UserChangeOptions } from './user-changes.ts'
 import { createVerifier, MISSING_HINT, UNSCHEMED, type Verify } from './verify-token.ts'
 
 /** The result of `safeVerify`: the principal, or the `AuthError` that `verify` would have thrown. */
@@ -66,6 +67,24 @@ export interface Auth<Name extends string = string> {
   check(): Promise<ServiceCheck>
   /** Calls to the service that a backend makes: token introspection and user registration. */
   readonly api: ServiceApi
+  /**
+   * Calls `handler` with each change of a user of this app, one at a time and at least once, so that the app can keep a table of
+   * its users right (docs/user-changes.md). If the handler throws, the changes since the last cursor come again later. Needs the
+   * app's own key; what prevents reading is in the log. Does not keep the process alive. Returns a function that stops it, as
+   * `close` does.
+   *
+   * @example
+   * const stop = auth.onUserChange(
+   *   async (change) => {
+   *     if (change.type === 'reset') await compareAllUsers()
+   *     else if (change.type === 'user_deleted') await users.remove(change.user_id)
+   *     else if (change.type === 'grant_ended') await users.close(change.user_id)
+   *     else if (change.email !== null) await users.update(change.user_id, change)
+   *   },
+   *   { since: await cursors.load(), onCursor: (cursor) => cursors.save(cursor) },
+   * )
+   */
+  onUserChange(handler: UserChangeHandler, options?: UserChangeOptions): () => void
   /** Returns the state of the background work. Makes no request. */
   health(): Health
   /** Stops the background work. You can still verify tokens. */
@@ -111,7 +130,7 @@ export function assembleAuth(config: Config): LocalAuth {
     import('./telemetry.ts').then(({ observe }) => {
       check = observe(config, check, { trace, metrics })
     }, ignore)
-  // Most apps never call these two.
+  // Most apps never call what these two hold.
   const serviceApi = () => import('./service-api.ts')
   const serviceCheck = () => import('./check-service.ts')
   const started = feed || config.check !== 'off' ? serviceCheck().then((module) => module.checkAtStart(config)) : undefined
@@ -165,6 +184,11 @@ export function assembleAuth(config: Config): LocalAuth {
     api: {
       introspect: async (token) => (await serviceApi()).introspect(config, token),
       registerOrReturn: async (user) => (await serviceApi()).registerOrReturn(config, user),
+    },
+    onUserChange(handler, options) {
+      const stopped = new AbortController()
+      serviceApi().then((module) => module.followUserChanges(config, handler, options, stopped.signal), ignore)
+      return () => stopped.abort()
     },
     health: () => ({
       registration: registration?.state ?? 'off',

@@ -5,6 +5,7 @@ import { invalidSettings } from './errors.ts'
 
 // In the same module as the calls of `api`, which is loaded late because most apps never need it.
 export { holdServiceTokens } from './hold-service-tokens.ts'
+export { followUserChanges } from './user-changes.ts'
 
 /** The service's answer about a token (RFC 7662). It is only `active: false` if the token is not valid now for this app. */
 export type Introspection =

@@ -76,11 +76,11 @@ test('verifications make spans and counters, with the code of what is refused', 
   expect(JSON.stringify([spans, counts])).not.toMatch(/eyJ|ada@example/)
 })
 
-test('calls and the feed do too, and no span lasts as long as the stream', async () => {
+test('calls and the feeds do too, and no span lasts as long as the stream', async () => {
   record()
   const service = await buildService((response, { url }) => {
     if (url!.includes('/stream')) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
-    else if (url!.includes('/revocations')) answer(200, { items: [], cursor: 1 })(response, {} as never)
+    else if (/revocations|changes/.test(url!)) answer(200, { items: [], cursor: 1 })(response, {} as never)
     else answer(403, { status: 403, code: 'scope_required' })(response, {} as never)
   })
   const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices' })
@@ -104,10 +104,15 @@ test('calls and the feed do too, and no span lasts as long as the stream', async
   spans = []
   const follower = await buildAuth({ authUrl: service.url, revocation: { mode: 'feed' } })
   await until(() => counts.filter(([, { type }]: [string, { type?: string }]) => type === 'revocation.connected').length === 2)
+  const cursors: number[] = []
+  follower.onUserChange(() => {}, { onCursor: (cursor) => cursors.push(cursor) })
+  await until(() => cursors.length === 1)
   await settle()
   // The span of the stream ends when the stream is open.
-  expect(spans.every(({ name, root, isEnded }) => name.startsWith('gatehouse GET /revocations') && root && isEnded)).toBe(true)
-  expect(counts.at(-1)).toEqual(['gatehouse.events', { count: 1, ...app, type: 'revocation.connected' }])
+  expect(spans.every(({ root, isEnded }) => root && isEnded)).toBe(true)
+  const names = ['gatehouse GET /consumer/changes', 'gatehouse GET /revocations', 'gatehouse GET /revocations/stream']
+  expect([...new Set(spans.map(({ name }) => name))].sort()).toEqual(names)
+  expect(counts).toContainEqual(['gatehouse.events', { count: 1, ...app, type: 'revocation.connected' }])
   expect(JSON.stringify([spans, counts])).not.toMatch(/eyJ|gsa_/)
   await follower.close()
 })

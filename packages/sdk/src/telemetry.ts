@@ -53,8 +53,8 @@ export function observe(config: Config, check: Verify, { trace, metrics }: OpenT
     const route = path.slice(path.lastIndexOf('/api/v1') + '/api/v1'.length)
     const { method = 'GET' } = init
     const attributes = { ...app, 'http.request.method': method, 'url.path': path }
-    // The feed belongs to no request of the app.
-    const root = route.startsWith('/revocations')
+    // The feeds belong to no request of the app.
+    const root = /^\/(revocations|consumer\/changes)/.test(route)
     const span = tracer?.startSpan(`gatehouse ${method} ${route}`, { kind: CLIENT, root, attributes })
     let result = 'error'
     try {
