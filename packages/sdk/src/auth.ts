@@ -8,6 +8,7 @@ import type { Principal } from './principal.ts'
 import type { Registration, RegistrationOptions, RegistrationProgress } from './register-permissions.ts'
 import { followRevocations } from './revocation-feed.ts'
 import type { ServiceApi } from './service-api.ts'
+import type { OpenTelemetry } from './telemetry.ts'
 import type { UserChangeHandler, UserChangeOptions } from './user-changes.ts'
 import { createVerifier, MISSING_HINT, UNSCHEMED, type Verify } from './verify-token.ts'
 
@@ -125,12 +126,12 @@ export function assembleAuth(config: Config): LocalAuth {
   let registration: RegistrationProgress | undefined
 
   // OpenTelemetry registers itself under this symbol, for all copies of its API. Without it, the telemetry module is not loaded.
-  const { trace, metrics } = Object((globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')])
-  if (trace || metrics)
-    import('./telemetry.ts').then(({ observe }) => {
-      check = observe(config, check, { trace, metrics })
+  const telemetry = (globalThis as Record<symbol, OpenTelemetry | undefined>)[Symbol.for('opentelemetry.js.api.1')]
+  if (telemetry?.trace || telemetry?.metrics)
+    import('./telemetry.ts').then((module) => {
+      check = module.observe(config, check, telemetry)
     }, ignore)
-  // Most apps never call what these two hold.
+  // Most apps need little of these two, or nothing.
   const serviceApi = () => import('./service-api.ts')
   const serviceCheck = () => import('./check-service.ts')
   const started = feed || config.check !== 'off' ? serviceCheck().then((module) => module.checkAtStart(config)) : undefined
@@ -142,7 +143,7 @@ export function assembleAuth(config: Config): LocalAuth {
       if (!(principal instanceof Promise)) return principal
       // The caller never gets this promise, so a rejection would end the process.
       principal.catch(ignore)
-      throw configInvalid('verifySync needs Node and an isCurrent that returns no promise')
+      throw configInvalid('verifySync needs Node, and no promise from isCurrent')
     },
     async safeVerify(token) {
       try {
@@ -156,7 +157,7 @@ export function assembleAuth(config: Config): LocalAuth {
     registerPermissions(options = {}) {
       const progress: RegistrationProgress = { state: 'pending', isAwaited: false }
       registration = progress
-      const ready = import('./register-permissions.ts').then(({ register }) => register(config, options, progress))
+      const ready = serviceApi().then((module) => module.register(config, options, progress))
       // The caller may ignore a failure, except with `require`.
       if (options.mode !== 'require') ready.catch(ignore)
       return {
@@ -174,7 +175,7 @@ export function assembleAuth(config: Config): LocalAuth {
     },
     async readyWithin(seconds) {
       if (!(seconds >= 0 && seconds <= LONGEST_WAIT_SEC))
-        throw configInvalid(`readyWithin needs a number of seconds from 0 to ${LONGEST_WAIT_SEC}`)
+        throw configInvalid(`readyWithin needs 0 to ${LONGEST_WAIT_SEC} seconds`)
       return feed ? feed.wait(seconds * 1000).catch(() => false) : true
     },
     check: async () => (await serviceCheck()).checkService(config),
@@ -186,9 +187,9 @@ export function assembleAuth(config: Config): LocalAuth {
       registerOrReturn: async (user) => (await serviceApi()).registerOrReturn(config, user),
     },
     onUserChange(handler, options) {
-      const stopped = new AbortController()
-      serviceApi().then((module) => module.followUserChanges(config, handler, options, stopped.signal), ignore)
-      return () => stopped.abort()
+      const stopping = new AbortController()
+      serviceApi().then((module) => module.onUserChange(config, stopping, handler, options), ignore)
+      return () => stopping.abort()
     },
     health: () => ({
       registration: registration?.state ?? 'off',

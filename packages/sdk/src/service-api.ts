@@ -3,9 +3,10 @@ import type { Claims } from './claims.ts'
 import { type Config, lacking } from './config.ts'
 import { invalidSettings } from './errors.ts'
 
-// In the same module as the calls of `api`, which is loaded late because most apps never need it.
+// In the same module as the calls of `api`, which is loaded late: each module that is loaded so makes the core larger.
 export { holdServiceTokens } from './hold-service-tokens.ts'
-export { followUserChanges } from './user-changes.ts'
+export { register } from './register-permissions.ts'
+export { onUserChange } from './user-changes.ts'
 
 /** The service's answer about a token (RFC 7662). It is only `active: false` if the token is not valid now for this app. */
 export type Introspection =

@@ -20,7 +20,7 @@ interface Counter {
   add(count: number, attributes: Attributes): void
 }
 
-interface OpenTelemetry {
+export interface OpenTelemetry {
   readonly trace?: { getTracer(name: string): Tracer }
   readonly metrics?: { getMeter(name: string): { createCounter(name: string, options: { description: string }): Counter } }
 }

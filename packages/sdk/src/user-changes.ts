@@ -42,17 +42,17 @@ interface Page {
 const LONGEST_BACKOFF_MS = 60_000
 
 /**
- * Polls the changes of the app's users (docs/user-changes.md) until `stopped` or `auth.close()`. It works in the background, never
+ * Polls the changes of the app's users (docs/user-changes.md) until `stopping` or `auth.close()`. It works in the background, never
  * throws, and does not keep the process alive.
  */
-export function followUserChanges(
+export function onUserChange(
   config: Config,
+  stopping: AbortController,
   handle: UserChangeHandler,
   { since, onCursor }: UserChangeOptions = {},
-  stopped: AbortSignal,
 ): void {
   const { warn, closing } = config
-  const signal = AbortSignal.any([closing.signal, stopped])
+  const signal = AbortSignal.any([closing.signal, stopping.signal])
   let cursor = since ?? undefined
   let failures = 0
   let timer: Timer | undefined
