@@ -29,7 +29,7 @@ beforeAll(async () => {
   mailbox = await startMailbox({}, onFileEnd)
   // The provider needs the callback address before the server listens.
   const port = await freePort()
-  provider = await startProvider([`http://127.0.0.1:${port}/api/v1/auth/sso/acme/callback`], onFileEnd, { pages: true })
+  provider = await startProvider([`http://localhost:${port}/api/v1/auth/sso/acme/callback`], onFileEnd, { pages: true })
   server = await startInstance(
     {
       DATABASE_URL: database.url,
