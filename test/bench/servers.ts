@@ -24,7 +24,7 @@ const COUNTS = [1, 2, 4]
 const ROUNDS = 5
 const IN_FLIGHT = 32
 const AMOUNT = { login: 600, refresh: 1_200, me: 3_000, logout: 800, 'logout, slow commits': 800 }
-/** What the documentation promises of a number of servers. The first is calls a second, the other the ratio to one server. */
+/** The first bound is calls a second, the other the ratio to one server. */
 const BOUNDS: Record<string, number> = { 'logout, 1 server': 1_000, 'logout, slow commits, 2 servers': 1.8 }
 
 const fromServer = createRequire(new URL('../../packages/server/package.json', import.meta.url))

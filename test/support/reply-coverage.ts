@@ -16,8 +16,7 @@ declare module 'vitest' {
 }
 
 function declaredReplies(): string[] {
-  const routes = [...listRoutes(), ...listRootRoutes()]
-  return routes.flatMap((route) => {
+  return [...listRoutes(), ...listRootRoutes()].flatMap((route) => {
     const name = `${route.method} ${route.path}`
     const successes = Object.keys(route.responses).map((status) => `${name} ${status}`)
     const errors = [...errorsOf(route)].flatMap(([status, codes]) => codes.map((code) => `${name} ${status} ${code}`))

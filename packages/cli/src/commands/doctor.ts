@@ -18,8 +18,8 @@ export const doctor = command({
   description:
     'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
     'consumers accept the secret that signs; that no service account ends soon; that apps link only apps that exist, their services ' +
-    'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; and that no webhook delivery failed for good. ' +
-    'Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
+    'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; and ' +
+    'that no webhook delivery failed for good. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
   async run(tools, { app }) {
     const { findings, isThere } = await checkService(tools)

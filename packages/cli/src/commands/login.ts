@@ -24,8 +24,8 @@ export const login = command({
   summary: 'Sign in and keep the session in a context',
   description:
     'Opens the sign-in page of the service in your browser, prints its address, and waits until you have signed in there. Asks ' +
-    'whether to go on, unless it is the account that you named. Without a browser (no display, over SSH), with --no-browser, and at a service that has no such page, asks for e-mail and password without ' +
-    'showing it, and for a two-factor code if the account needs one. Without a terminal, --password-stdin is required. Stores the ' +
+    'whether to go on, unless it is the account that you named. Without a browser (no display, over SSH), with --no-browser, and at a ' +
+    'service that has no such page, asks for e-mail and password without showing it, and for a two-factor code if the account needs one. Without a terminal, --password-stdin is required. Stores the ' +
     'session in the context in use, or in the one that --context names ("default" if there is none), in a file that only you can read. ' +
     'A token that identifies this machine stays there after a logout, so that wrong passwords from elsewhere cannot lock you out here.',
   examples: [

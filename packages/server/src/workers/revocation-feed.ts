@@ -163,8 +163,8 @@ function horizonWatch(deps: Deps): (snapshot: Snapshot) => void {
     logger.warn(
       // The views of Postgres have the lower half of the id.
       { xid: xmin % 2 ** 32, seconds },
-      'a transaction has been open for 5 minutes, and each poll of a feed repeats the events since it began; look for it with ' +
-        '"select pid, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start", and in pg_prepared_xacts',
+      'a transaction has been open for 5 minutes, and each poll of a feed repeats the events since it began; look for it with "select ' +
+        'pid, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start", and in pg_prepared_xacts',
     )
   }
 }

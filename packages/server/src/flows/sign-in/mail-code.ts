@@ -18,10 +18,10 @@ export function newCodeKey(): string {
 }
 
 /**
- * Checks the code of six digits from a mail. Wrong ones are counted for the address, whether or not a user has it, however often a mail is
- * sent again. Known devices share one separate count, so that a stranger cannot shut the owner out; each login brings another
- * device. Each code is counted before its outcome is told, so that of any number of concurrent guesses five are told. A lock
- * bars codes alone: the link in the same mail still works. Throws `account_locked`, `invalid_mail_code`.
+ * Checks the code of six digits from a mail. Wrong ones are counted for the address, whether or not a user has it, however often a
+ * mail is sent again. Known devices share one separate count: a stranger cannot shut the owner out, and the device token that each
+ * login brings gives no further tries. Each code is counted before it is compared, so that of concurrent guesses no more than five
+ * are compared. A lock bars codes alone: the link in the same mail still works. Throws `account_locked`, `invalid_mail_code`.
  */
 export async function passMailCode(
   deps: Deps<Pool>,

@@ -9,7 +9,7 @@ export interface FeedPage<Row> {
   /** Where to continue. Everything up to here was returned, or is for others. */
   cursor: number
   hasMore: boolean
-  /** The cursor of the caller is of another database, or among deleted rows: what the caller knows is not where this page begins. */
+  /** The cursor of the caller is of another database, or among deleted rows, so this page does not begin where the caller stood. */
   isReset: boolean
   /** The page has every row of its kind that this sees, from the cursor of the caller on, unless more pages follow. */
   snapshot: Snapshot
