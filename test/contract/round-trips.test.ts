@@ -15,7 +15,7 @@ const costs = {
     refresh: 2,
     'refresh, the answer was lost': 2,
     me: 1,
-    logout: 6,
+    logout: 2,
     register: 14,
   },
   sqlite: {

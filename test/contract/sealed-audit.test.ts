@@ -47,7 +47,9 @@ const sealedRows = (service: TestService): Promise<Json[]> =>
 const seal = (service: TestService) => sealEvents(service.deps)
 
 /** Some events of every kind, most of them sealed, a few not. One of the sealed events counts refusals. */
-async function buildAudited(settings: Record<string, string> = {}): Promise<{ service: TestService; app: Json; user: Json }> {
+async function buildAudited(
+  settings: Record<string, string> = {},
+): Promise<{ service: TestService; app: Json; user: Json; refreshToken: string }> {
   const service = await buildService(settings)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app, { first_name: 'Grace', last_name: 'Hopper' })
@@ -55,9 +57,9 @@ async function buildAudited(settings: Record<string, string> = {}): Promise<{ se
   expect((await service.login(user.email, app.code, { password: 'a wrong password' })).status).toBe(401)
   service.advance(120)
   await seal(service)
-  expect((await service.login(user.email, app.code)).status).toBe(200)
+  const { body } = await service.login(user.email, app.code)
   expect((await service.login(user.email, app.code, { password: 'a wrong password' })).status).toBe(401)
-  return { service, app, user }
+  return { service, app, user, refreshToken: body.refresh_token }
 }
 
 /** Events as the service writes them, without a seal. */
@@ -487,7 +489,12 @@ test('a made-up beginning costs a rotation nothing: the true one is signed with 
 })
 
 /** Fails if a request that is audited succeeds, or leaves anything behind. */
-async function expectNothingUnaudited({ service, app, user }: Awaited<ReturnType<typeof buildAudited>>): Promise<void> {
+async function expectNothingUnaudited({
+  service,
+  app,
+  user,
+  refreshToken,
+}: Awaited<ReturnType<typeof buildAudited>>): Promise<void> {
   const { db } = service.deps
   const rows = () => Promise.all(['audit_events', 'sessions', 'users'].map((table) => db(table).orderBy('id')))
   const before = await rows()
@@ -495,6 +502,7 @@ async function expectNothingUnaudited({ service, app, user }: Awaited<ReturnType
   await fails(service.login(user.email, app.code))
   await fails(service.login(user.email, app.code, { password: 'a wrong password' }))
   await fails(service.login(user.email, 'no-such-app'))
+  await fails(service.call('POST', '/auth/logout', { body: { refresh_token: refreshToken } }))
   await fails(service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'Other' } }))
   // One statement writes several events.
   const several = { email: 'several@example.com', password: PASSWORD, roles: ['super_admin'] }

@@ -69,11 +69,17 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
       const statement = connection.prepare(sql)
       return statement.reader ? statement.all(bindings) : statement.run(bindings)
     }
+    // A trigger that someone made can drop rows without an error.
+    const runFurther = (query: BoundQuery) => {
+      const answer = run(query)
+      const isDropped = query.sql.startsWith('insert') && !Array.isArray(answer) && answer.changes === 0
+      if (isDropped) throw new Error('the database dropped a row; run gatehouse check --deep, which lists triggers')
+    }
     const ownsTransaction = further.length > 0 && !connection.inTransaction
     try {
       if (ownsTransaction) run({ sql: 'BEGIN IMMEDIATE', bindings: [] })
       const answer = run(first)
-      if (Array.isArray(answer) || answer.changes > 0) further.forEach(run)
+      if (Array.isArray(answer) || answer.changes > 0) further.forEach(runFurther)
       if (ownsTransaction) run({ sql: 'COMMIT', bindings: [] })
       return answer
     } catch (error) {

@@ -18,11 +18,14 @@ const columns = [
   ...(['ip', 'user_agent', 'request_id', 'details', 'email', 'at', 'salt', 'personal_digest', 'mac'] as const),
 ] as const
 const storedColumns = [...columns, 'count', 'counted_by', 'erased_by', 'erased_mac', 'seal_position', 'seal'] as const
-const oneEvent = new Statement(
-  `insert into audit_events (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
-)
+const values = columns.map((column) => `:${column}`).join(', ')
+/** Stores one event, as a statement or as part of one. */
+export const newEvent = `insert into audit_events (${columns.join(', ')}) values (${values})`
+/** The same for each row of a part of a statement, on Postgres. */
+export const newEventFor = (part: string) => `insert into audit_events (${columns.join(', ')}) select ${values} from ${part}`
+const oneEvent = new Statement(newEvent)
 const countedEvent = new Statement(
-  `insert into audit_events (${columns.join(', ')}, counted_by) values (${columns.map((column) => `:${column}`).join(', ')}, :countedBy)
+  `insert into audit_events (${columns.join(', ')}, counted_by) values (${values}, :countedBy)
   on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1,
     email = case when audit_events.email = excluded.email then audit_events.email end,
     user_id = case when audit_events.user_id = excluded.user_id then audit_events.user_id end

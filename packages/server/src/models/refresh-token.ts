@@ -1,6 +1,7 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import type { SessionOwner } from './session.ts'
 import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
 
 /** A token with its session, its user and what the gate needs to know about them. */
@@ -33,6 +34,10 @@ const tokenByHash = new Statement<PresentedToken>(`
   join users u on u.id = s.user_id
   left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
   where t.token_hash = :hash`)
+
+const sessionByHash = new Statement<SessionOwner>(`
+  select s.id, s.user_id, s.app_id from refresh_tokens t join sessions s on s.id = t.session_id
+  where t.token_hash = :hash and s.ended_at is null`)
 
 const appByHash = new Statement<{ code: string }>(`
     select a.code from refresh_tokens t join sessions s on s.id = t.session_id join apps a on a.id = s.app_id
@@ -117,8 +122,9 @@ export class RefreshToken extends BaseModel {
     return rowsOf(RefreshToken, db).where({ token_hash: hash }).whereNull('used_at').first('expires_at')
   }
 
-  static async findSession(db: Db, hash: string): Promise<Pick<RefreshToken, 'session_id'> | undefined> {
-    return rowsOf(RefreshToken, db).where({ token_hash: hash }).first('session_id')
+  /** The token's session, unless it has ended. */
+  static async findSession(db: Db, hash: string): Promise<SessionOwner | undefined> {
+    return sessionByHash.first(db, { hash })
   }
 
   /** The code of the app that the token's session is for. */

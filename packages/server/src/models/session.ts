@@ -4,9 +4,11 @@ import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { SignInFacts } from '../lib/proof.ts'
+import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { newToken } from './refresh-token.ts'
+import { newEnd, newEndFor } from './revocation.ts'
 import { hasFactorColumn } from './second-factor.ts'
 import { type ShownUserRow, shownUserColumns } from './user.ts'
 import { globalRolesColumn } from './user-role.ts'
@@ -53,6 +55,9 @@ export interface SelfRow
   organization_roles: string | null
 }
 
+/** A session, and whose it is. */
+export type SessionOwner = Pick<Session, 'id' | 'user_id' | 'app_id'>
+
 /** A session as shown to its user. */
 export type SessionRow = Pick<
   Session,
@@ -91,6 +96,16 @@ const newSession = `
   values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :provenAt,
     :firstProvenAt, :amr, :browserSessionId, :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
+
+const end = 'update sessions set ended_at = :at, ended_reason = :event where id = :sessionId and ended_at is null'
+/** Ends a session, records it and tells of it. On Postgres it fails, by a division by zero, where a trigger drops the event. */
+const ending = new Statement(
+  `with ended as (${end} returning id, user_id, app_id),
+    told as (${newEndFor('ended')}),
+    recorded as (${newEventFor('ended')} returning id)
+  select 1 / (select count(*) from recorded) from ended`,
+  [end, newEvent, newEnd],
+)
 
 /**
  * The sessions `s` of a user that are alive. A login that raced with a floor leaves one that never ended, but is below the floor.
@@ -195,9 +210,9 @@ export class Session extends BaseModel {
       .first()
   }
 
-  /** Whether this is a session of the user that has not ended. */
-  static async isOpenOf(db: Db, { id, user_id }: Pick<Session, 'id' | 'user_id'>): Promise<boolean> {
-    return (await rowsOf(Session, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
+  /** A session that has not ended, and whose it is. */
+  static async findOwner(db: Db, id: string): Promise<SessionOwner | undefined> {
+    return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('id', 'user_id', 'app_id')
   }
 
   /** A page of the sessions of a user that are alive, newest first. */
@@ -230,18 +245,9 @@ export class Session extends BaseModel {
     await rowsOf(Session, db).where({ id }).update({ organization_id: organizationId })
   }
 
-  /** Ends a session. Undefined if it had ended already. */
-  static async end(
-    db: Tx,
-    id: string,
-    { now, reason }: { now: number; reason: string },
-  ): Promise<Pick<Session, 'user_id' | 'app_id'> | undefined> {
-    const [ended] = await rowsOf(Session, db)
-      .where({ id })
-      .whereNull('ended_at')
-      .update({ ended_at: now, ended_reason: reason })
-      .returning(['user_id', 'app_id'])
-    return ended
+  /** Ends a session, with the event that records it, and tells local validators. False, with no change, if it had ended already. */
+  static async end(db: Db, sessionId: string, event: AuditEventRow): Promise<boolean> {
+    return (await ending.run(db, { ...event, sessionId })) > 0
   }
 
   /** Ends the sessions of a user, of one app or of all, that are below a version. */
@@ -262,7 +268,7 @@ export class Session extends BaseModel {
     db: Tx,
     browserSessionId: string,
     { now, reason }: { now: number; reason: string },
-  ): Promise<Pick<Session, 'id' | 'user_id' | 'app_id'>[]> {
+  ): Promise<SessionOwner[]> {
     return rowsOf(Session, db)
       .where({ browser_session_id: browserSessionId })
       .whereNull('ended_at')

@@ -97,6 +97,7 @@ async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promis
       appId,
       details: sessionId === null ? {} : { session_id: sessionId },
     })
-    if (sessionId !== null) await endSession(deps, { sessionId, event: 'session.ended' }, actor)
+    const opened = sessionId === null ? undefined : await Session.findOwner(deps.db, sessionId)
+    if (opened) await endSession(deps, opened, 'session.ended', actor)
   })
 }

@@ -34,7 +34,8 @@ export async function refresh(
 ): Promise<TokenAnswer> {
   const outcome = await exchange(deps, input, actor)
   if ('answer' in outcome) return outcome.answer
-  await transaction(deps, (deps) => endSession(deps, { sessionId: outcome.reusedSession, event: 'token.reuse_detected' }, actor))
+  const session = await Session.findOwner(deps.db, outcome.reusedSession)
+  if (session) await endSession(deps, session, 'token.reuse_detected', actor)
   throw new ApiError('refresh_token_reused')
 }
 
@@ -168,7 +169,6 @@ function successorOf({ config }: Deps, token: string, salt: string, sessionId: s
 
 /** Ends the session of a refresh token. Never fails: with an unknown or dead token there is nothing to end. */
 export async function logout(deps: Deps<Pool>, refreshToken: string, actor: Actor): Promise<void> {
-  const token = await RefreshToken.findSession(deps.db, hashOpaqueToken(refreshToken))
-  if (!token) return
-  await transaction(deps, (deps) => endSession(deps, { sessionId: token.session_id, event: 'logout' }, actor))
+  const session = await RefreshToken.findSession(deps.db, hashOpaqueToken(refreshToken))
+  if (session) await endSession(deps, session, 'logout', actor)
 }

@@ -33,7 +33,7 @@ export async function recordEvent(deps: Deps, event: NewAuditEvent): Promise<voi
 
 /** Like `recordEvent`, and returns the id of the event. */
 export async function recordNamedEvent(deps: Deps, event: NewAuditEvent): Promise<string> {
-  const row = rowOf(deps, event)
+  const row = eventRow(deps, event)
   await AuditEvent.insert(deps.db, [row])
   return row.id
 }
@@ -42,7 +42,7 @@ export async function recordNamedEvent(deps: Deps, event: NewAuditEvent): Promis
 export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[]): Promise<void> {
   await AuditEvent.insert(
     deps.db,
-    events.map((event) => rowOf(deps, event)),
+    events.map((event) => eventRow(deps, event)),
   )
 }
 
@@ -57,13 +57,14 @@ export async function countEvent(deps: Deps, event: NewAuditEvent, key: readonly
     .digest('base64url')
   // A server whose clock lags may find the row already sealed. It then counts in the next row.
   for (let tries = 0; tries < mostCounts; tries += 1) {
-    if (await AuditEvent.insertOrCount(deps.db, rowOf(deps, event, countedBy), countedBy)) return
+    if (await AuditEvent.insertOrCount(deps.db, eventRow(deps, event, countedBy), countedBy)) return
     countedBy = createHash('sha256').update(countedBy).digest('base64url')
   }
-  await AuditEvent.insert(deps.db, [rowOf(deps, event)])
+  await AuditEvent.insert(deps.db, [eventRow(deps, event)])
 }
 
-function rowOf(
+/** The row of an event, for a statement that writes it together with what it is about. */
+export function eventRow(
   deps: Deps,
   { event, actor, userId, appId, reason, email, details }: NewAuditEvent,
   countedBy: string | null = null,

@@ -50,6 +50,9 @@ export function reviewStreams(deps: Deps<Tx>): void {
   announce(deps)
 }
 
-function announce(deps: Deps<Tx>): void {
-  deps.afterCommit?.push(() => deps.revocationHub.announce())
+/** Wakes the readers of the feeds of this server and of others, after the commit where there is a transaction. */
+export function announce(deps: Deps): void {
+  const wake = () => deps.revocationHub.announce()
+  if (deps.afterCommit) deps.afterCommit.push(wake)
+  else wake()
 }

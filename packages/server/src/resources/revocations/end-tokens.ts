@@ -7,23 +7,23 @@ import { BrowserSession } from '../../models/browser-session.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import type { MembershipKey } from '../../models/organization-membership.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
-import { Session } from '../../models/session.ts'
+import { Session, type SessionOwner } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
-import { recordEvent } from '../audit/record-event.ts'
+import { eventRow } from '../audit/record-event.ts'
+import { announce } from '../feeds/restart-feeds.ts'
 
-/** Ends one session and audits it as `event`. Does nothing if the session has already ended. */
+/** Ends one session and audits it as `event`. False if the session has already ended. */
 export async function endSession(
-  deps: Deps<Tx>,
-  input: { sessionId: string; event: 'logout' | 'session.ended' | 'token.reuse_detected' },
+  deps: Deps,
+  { id, user_id: userId, app_id: appId }: SessionOwner,
+  event: 'logout' | 'session.ended' | 'token.reuse_detected',
   actor: Actor,
-): Promise<void> {
-  const { sessionId, event } = input
-  const ended = await Session.end(deps.db, sessionId, { now: deps.clock(), reason: event })
-  if (!ended) return
-  const about = { userId: ended.user_id, appId: ended.app_id }
-  await recordEvent(deps, { event, actor, ...about, details: { session_id: sessionId } })
-  deps.revocations.note({ ...about, sessionId })
+): Promise<boolean> {
+  const row = eventRow(deps, { event, actor, userId, appId, details: { session_id: id } })
+  const hasEnded = await Session.end(deps.db, id, row)
+  if (hasEnded) announce(deps)
+  return hasEnded
 }
 
 /**

@@ -64,13 +64,12 @@ export async function endUserSession(
   { userId, sessionId }: { userId: string; sessionId: string },
   actor: Actor,
 ): Promise<void> {
-  await transaction(deps, async (deps) => {
-    if (await BrowserSession.isOpenOf(deps.db, { id: sessionId, user_id: userId }))
-      return endBrowserSession(deps, { id: sessionId, reason: 'session.ended', withApps: true }, actor)
-    const isTheirs = await Session.isOpenOf(deps.db, { id: sessionId, user_id: userId })
-    if (!isTheirs) throw new ApiError('not_found', { detail: 'The user has no such session' })
-    await endSession(deps, { sessionId, event: 'session.ended' }, actor)
-  })
+  const ofBrowser = await BrowserSession.isOpenOf(deps.db, { id: sessionId, user_id: userId })
+  if (ofBrowser)
+    return transaction(deps, (deps) => endBrowserSession(deps, { id: sessionId, reason: 'session.ended', withApps: true }, actor))
+  const session = await Session.findOwner(deps.db, sessionId)
+  if (session?.user_id !== userId) throw new ApiError('not_found', { detail: 'The user has no such session' })
+  await endSession(deps, session, 'session.ended', actor)
 }
 
 /** Ends every session of a user and kills every access token, in all apps. Throws `not_found`. */
