@@ -115,7 +115,7 @@ describe('a code to sign in with', () => {
     const { user } = await build()
     const thief = visit(service)
     const { page, code } = await mailedBy('E-mail me a code', thief, user.email)
-    const { values } = page.forms.find(({ button }) => button === 'Sign in')!
+    const { values } = page.forms.find(({ buttons }) => buttons.has('Sign in'))!
     const codes = [...Array.from({ length: 59 }, (_, index) => wrong(code, index + 1)), code]
     await Promise.all(codes.map((code) => thief.post(`${service.url}/oauth/authorize`, { ...values, code })))
     expect(await countRows(service, 'browser_sessions', { user_id: user.id })).toBe(0)

@@ -7,7 +7,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'
 import { countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, someEmail } from '../support/service.ts'
-import { type AskedFor, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+import { type AskedFor, askFor, exchange, type Page, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const provider = fixture(() => startProvider([callbackOf('acme'), callbackOf('down')], onFileEnd))
@@ -48,7 +48,7 @@ const comeBack = async (visitor: Visitor, asked: AskedFor, subject: string) =>
   visitor.get(await answerFor(visitor, asked, subject))
 
 describe('a provider', () => {
-  test('has a link on the page of each app that it serves, unless it is disabled', async () => {
+  test('has a button on the page of each app that it serves, unless it is disabled', async () => {
     const page = await visit(service).get(askFor(shop).path)
     expect([...page.html.matchAll(/Continue with ([\w ]+)/g)].map(([, name]) => name)).toEqual(['Acme'])
     const other = await visit(service).get(askFor(forum).path)
@@ -155,6 +155,71 @@ describe('a provider', () => {
       expect(visitor.cookies.has('gatehouse_session')).toBe(true)
       expect((await visitor.get(askFor(shop, { max_age: '7200' }).path)).title === 'Sign in').toBe(signedInAt === null)
       expect((await visitor.get(askFor(shop, { max_age: '1800' }).path)).title).toBe('Sign in')
+    }
+  })
+})
+
+describe('"Keep me signed in"', () => {
+  /** Whether the session outlives the browser. */
+  const isKept = (visitor: Visitor) => /expires=/i.test(visitor.lines.get('gatehouse_session') ?? 'no session')
+  /** Presses the provider's button on a page, and follows the provider back to our page. */
+  const choose = async (visitor: Visitor, page: Page, subject: string, values: Record<string, string>) => {
+    const { app: away } = await visitor.send(page, 'Continue with Acme', values)
+    const callback = await visitor.get(pathOf(await provider.logIn(away!.href, subject)))
+    return visitor.get(pathOf(callback.app!))
+  }
+
+  test.each([
+    ['holds', { keep: 'yes' }, true],
+    ['does not hold where it was not ticked', {}, false],
+  ])('%s for somebody whom a provider signs in, whatever stands in the other fields', async (_, keep, kept) => {
+    const { user } = await buildUser(service, shop)
+    const subject = account(user.email)
+    for (const parameters of [{}, { prompt: 'create' }]) {
+      const visitor = visit(service)
+      const page = await visitor.get(askFor(shop, parameters).path)
+      const values = { ...keep, email: 'no address', password: '' }
+      const arrival = await choose(visitor, page, subject, values)
+      expect(arrival.app?.href ?? arrival.title).toMatch(/^https:\/\/shop\.example\/callback\?|^Continue to/)
+      expect(isKept(visitor)).toBe(kept)
+    }
+  })
+
+  test('holds for a new account, for another person than the one signed in, and after a second factor', async () => {
+    const visitor = visit(service)
+    const begin = async (visitor: Visitor) => visitor.get(askFor(shop, { prompt: 'login' }).path)
+    const isNew = await choose(visitor, await begin(visitor), account(someEmail()), { keep: 'yes' })
+    await visitor.send(isNew, 'Create your account')
+    expect(isKept(visitor)).toBe(true)
+
+    const { user, access_token } = await buildUser(service, shop)
+    await markVerified(service, user.id)
+    const isOther = await choose(visitor, await begin(visitor), account(user.email), { keep: 'yes' })
+    await visitor.send(isOther, 'Continue')
+    expect(isKept(visitor)).toBe(true)
+
+    const phone = await enableTwoFactor(service, access_token)
+    const again = visit(service)
+    const asks = await choose(again, await again.get(askFor(shop).path), account(user.email), { keep: 'yes' })
+    expect(asks.title).toBe('Enter your code')
+    await again.send(asks, 'Continue', { two_factor_code: phone.code() })
+    expect(isKept(again)).toBe(true)
+  })
+
+  test('a provider that cannot be reached, or is not for this app, leaves the page with its other ways', async () => {
+    const visitor = visit(service)
+    const page = await visitor.get(askFor(shop).path)
+    const other = await visitor.send(page, 'Continue with Acme', { provider: 'only-forum', email: 'ada@example.com' })
+    expect([other.title, other.html]).toEqual(['Sign in', expect.stringContaining('This way to sign in is not open here')])
+    expect(other.html).toContain('value="ada@example.com"')
+    const app = await buildApp(service, { allowed_redirect_urls: ['https://shop.example/callback'] })
+    await buildSsoProvider(service, 'gone', { issuer: 'http://127.0.0.1:1', app_codes: [app.code] })
+    for (const [parameters, title] of [
+      [{}, 'Sign in'],
+      [{ prompt: 'create' }, 'Create your account'],
+    ] as const) {
+      const down = await visitor.send(await visitor.get(askFor(app, parameters).path), 'Continue with Gone')
+      expect([down.title, down.html]).toEqual([title, expect.stringContaining('The provider cannot be reached')])
     }
   })
 })

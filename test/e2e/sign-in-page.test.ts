@@ -14,6 +14,7 @@ import { createDatabase } from '../support/database.ts'
 import { addMember, buildInvitation, buildOrganization } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
+import { buildSsoProvider, startProvider } from '../support/provider.ts'
 import { markVerified } from '../support/rows.ts'
 import { startServer } from '../support/server-process.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, buildUser } from '../support/service.ts'
@@ -91,6 +92,14 @@ const shop = appFixture('shop', 'localhost')
 const forum = appFixture('forum', 'forum.localhost')
 const strict = appFixture('strict', 'strict.localhost', { auto_grant_on_signup: true, require_verified_email: true })
 const vault = appFixture('vault', 'vault.localhost', { auto_grant_on_signup: false })
+
+const gallery = appFixture('gallery', 'gallery.localhost')
+/** A provider at another origin, by http. */
+const acme = fixture(async () => {
+  const started = await startProvider([`${urlOfService()}/api/v1/auth/sso/acme/callback`], onFileEnd, { pages: true })
+  await buildSsoProvider(service, 'acme', { issuer: started.issuer, app_codes: [gallery.code] })
+  return started
+})
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
@@ -188,6 +197,33 @@ describe.each(profiles)('in a browser %s', (_, javaScriptEnabled) => {
     await heading(page, 'Sign in')
     await fillIn(page, user.email)
     await heading(page, `shop knows ${user.email}`)
+  })
+
+  test('a provider signs in with its own page, or without one, and "Keep me signed in" holds', async () => {
+    const email = someEmail()
+    const subject = acme.addAccount({ email, email_verified: true })
+    const context = await newContext()
+    const page = await context.newPage()
+    await page.goto(gallery.url)
+    await page.getByLabel('Keep me signed in').check()
+    await press(page, 'Continue with Acme')
+    await page.waitForURL(`${acme.issuer}/**`)
+    await page.locator('[name=login]').fill(subject)
+    await page.locator('[name=password]').fill('any')
+    await page.locator('button[type=submit]').click()
+    await page.getByRole('button', { name: 'Continue', exact: true }).click()
+    await heading(page, 'Create your account')
+    await press(page, 'Create your account')
+    await heading(page, `gallery knows ${email}`)
+    const lasting = async () =>
+      (await context.cookies(urlOfService())).filter(({ expires }) => expires > 0).map(({ name }) => name)
+    expect(await lasting()).toContain('gatehouse_session')
+    // The provider still knows the person, so that the form leads through all of them to the app.
+    await context.clearCookies({ name: 'gatehouse_session' })
+    await page.goto(gallery.url)
+    await press(page, 'Continue with Acme')
+    await heading(page, `gallery knows ${email}`)
+    expect(await lasting()).not.toContain('gatehouse_session')
   })
 
   test('twenty reloads change nothing, and signing out asks first', async () => {

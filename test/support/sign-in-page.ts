@@ -7,7 +7,8 @@ export interface Form {
   action: string
   /** The values that the form has when it is shown. */
   values: Record<string, string>
-  button: string
+  /** Its buttons by their text, each with what it sends itself. */
+  buttons: Map<string, Record<string, string>>
 }
 
 export interface Page {
@@ -24,6 +25,8 @@ export type Arrival = Page & { app?: URL }
 
 export interface Visitor {
   readonly cookies: Map<string, string>
+  /** The last `Set-Cookie` of each cookie. */
+  readonly lines: Map<string, string>
   get(url: string, headers?: Record<string, string>): Promise<Arrival>
   /** Sends the form with this button, and these values in its fields. */
   send(page: Page, button: string, values?: Record<string, string>, headers?: Record<string, string>): Promise<Arrival>
@@ -32,12 +35,14 @@ export interface Visitor {
 
 export function visit(service: { url: string }): Visitor {
   const cookies = new Map<string, string>()
+  const lines = new Map<string, string>()
   const request = async (url: string, init: RequestInit = {}) => {
     const sent = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const reply = await fetch(url, { ...init, redirect: 'manual', headers: { ...(sent && { cookie: sent }), ...init.headers } })
     for (const line of reply.headers.getSetCookie()) {
       const [pair = ''] = line.split(';')
       const [name = '', value = ''] = pair.split(/=(.*)/s)
+      lines.set(name, line)
       if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(line)) cookies.delete(name)
       else cookies.set(name, value)
     }
@@ -60,33 +65,47 @@ export function visit(service: { url: string }): Visitor {
   ) => request(url, { method: 'POST', body: new URLSearchParams(values), headers })
   return {
     cookies,
+    lines,
     post,
     async get(path, headers = {}) {
       const url = new URL(path, service.url).href
       return arrive(await request(url, { headers }), url, headers)
     },
     async send(page, button, values = {}, headers = {}) {
-      const form = page.forms.find((form) => form.button === button)
-      if (!form) throw new Error(`no button ${button} on ${page.title}: ${page.forms.map((form) => form.button)}`)
+      const form = page.forms.find(({ buttons }) => buttons.has(button))
+      if (!form)
+        throw new Error(`no button ${button} on ${page.title}: ${page.forms.flatMap(({ buttons }) => [...buttons.keys()])}`)
       const url = new URL(form.action, new URL(page.url, service.url)).href
-      const reply = await post(url, { ...form.values, ...values }, { 'sec-fetch-site': 'same-origin', ...headers })
+      const reply = await post(
+        url,
+        { ...form.values, ...form.buttons.get(button), ...values },
+        { 'sec-fetch-site': 'same-origin', ...headers },
+      )
       return arrive(reply, url, headers)
     },
   }
 }
 
 function pageOf(reply: Response, url: string, html: string): Page {
+  const attribute = (tag: string, name: string) => {
+    const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
+    return value === undefined ? undefined : decode(value)
+  }
   const forms = [...html.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map(([, action = '', inside = '']) => ({
     action: decode(action),
     values: Object.fromEntries(
       [...inside.matchAll(/<input([^>]*)>/g)].flatMap(([, attributes = '']) => {
-        const value = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1]
         const isChoice = /type="(checkbox|radio)"/.test(attributes)
         if (isChoice && !/ checked/.test(attributes)) return []
-        return [[value('name') ?? '', decode(value('value') ?? '')]]
+        return [[attribute(attributes, 'name') ?? '', attribute(attributes, 'value') ?? '']]
       }),
     ),
-    button: decode(/<button[^>]*>(.*?)<\/button>/s.exec(inside)?.[1] ?? ''),
+    buttons: new Map(
+      [...inside.matchAll(/<button([^>]*)>(.*?)<\/button>/gs)].map(([, attributes = '', text = '']) => {
+        const name = attribute(attributes, 'name')
+        return [decode(text), name === undefined ? {} : { [name]: attribute(attributes, 'value') ?? '' }]
+      }),
+    ),
   }))
   const title = decode(/<h1>(.*?)<\/h1>/s.exec(html)?.[1] ?? '')
   return { status: reply.status, url, headers: reply.headers, html, title, forms }

@@ -36,8 +36,8 @@ export interface PageView {
   place?: string | undefined
   /** Everything below the heading. */
   body: Html
-  /** The URL that the answer to its form may redirect to, if it is outside this service. */
-  leadsTo?: string | null | undefined
+  /** The URLs outside this service that the answer to its form may redirect to. */
+  leadsTo?: readonly string[]
   /** Seconds; sent as `Retry-After`. */
   retryAfter?: number | undefined
 }

@@ -34,20 +34,21 @@ ${parts}<button type="submit">${button}</button>
 ${after}</form>`
 }
 
-/** A form of the sign-in page: hidden values, fields and a button. */
+/** A form of the sign-in page: hidden values, fields and a button. `after` follows the button. */
 export function stepForm(
   {
     action,
     hidden,
     button,
     isQuiet = false,
-  }: { action: string; hidden: Readonly<Record<string, string>>; button: string; isQuiet?: boolean },
+    after,
+  }: { action: string; hidden: Readonly<Record<string, string>>; button: string; isQuiet?: boolean; after?: Html | undefined },
   ...parts: readonly (Html | undefined)[]
 ): Html {
   const values = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
   return html`<form method="post" action="${action}">
 ${values}${parts}<button type="submit"${isQuiet && html` class="quiet"`}>${button}</button>
-</form>
+${after}</form>
 `
 }
 

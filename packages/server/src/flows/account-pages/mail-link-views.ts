@@ -149,7 +149,7 @@ export function magicLinkView(place: PageToken, link: MailLink, refusal?: FormRe
     text: html`<p>If you did not ask for this, close the page. Nothing happens then.</p>`,
     button: 'Sign in',
   })
-  return { ...asked, leadsTo: link.redirectUrl }
+  return { ...asked, leadsTo: link.redirectUrl ? [link.redirectUrl] : [] }
 }
 
 /** For a link without a redirect URL: the reader copies the token into the app. */

@@ -127,6 +127,7 @@ async function look(
   const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
   const signedIn = {
     firstProvenAt: live.first_proven_at,
+    lastSeenAt: live.last_seen_at,
     secondProvenAt: activatedAt !== null && shownOf === activatedAt ? shownAt : null,
     hasSecondFactor: activatedAt !== null,
     isNamedHere: named?.id === user.id,

@@ -57,7 +57,7 @@ export async function askLogout(
     status: 200,
     title: 'Sign out',
     place: app && nameOf(app),
-    leadsTo: location,
+    leadsTo: location === null ? [] : [location],
     body: html`<p>Sign out in this browser, and in the apps that you entered from it?</p>
 ${stepForm({ action: '/oauth/logout', hidden: { request }, button: 'Sign out' })}`,
   }

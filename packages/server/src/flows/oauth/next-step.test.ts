@@ -42,6 +42,7 @@ const apps = [
 const people: SignedIn[] = [
   ...combinations<SignedIn>({
     firstProvenAt: [begunAt, minutesAgo(4.5), minutesAgo(11), minutesAgo(120)],
+    lastSeenAt: [begunAt, minutesAgo(4.5)],
     secondProvenAt: [null, begunAt, minutesAgo(11)],
     hasSecondFactor: [false, true],
     isNamedHere: [true, false],
@@ -50,6 +51,10 @@ const people: SignedIn[] = [
     organizations: [0, 1, 2],
   }),
 ]
+
+/** Whether the person has signed in for the request. */
+const isAnswered = (prompt: string, { firstProvenAt, lastSeenAt }: SignedIn) =>
+  firstProvenAt >= begunAt || (prompt === 'create' && lastSeenAt >= begunAt)
 
 /** Gets each situation with what follows from it. Returns the situations for which it is false. */
 function violations(isRight: (situation: Situation, step: ReturnType<typeof nextStep>) => boolean): string[] {
@@ -167,7 +172,7 @@ describe('over every combination of what decides', () => {
         const isDue =
           request.canJoin &&
           signedIn?.isNamedHere === true &&
-          (request.prompt === undefined || signedIn.firstProvenAt >= begunAt) &&
+          (request.prompt === undefined || isAnswered(request.prompt, signedIn)) &&
           proofs.every((name) => conditions[name]!(situation, signedIn))
         return ('ask' in step && step.ask === 'join') === isDue
       }),
@@ -189,6 +194,15 @@ describe('over every combination of what decides', () => {
         if (!signedIn || signedIn.firstProvenAt < begunAt) return true
         if (signedIn.hasSecondFactor && signedIn.secondProvenAt === null) return true
         return !('ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account'))
+      }),
+    ).toEqual([])
+  })
+
+  test('a person who has signed in for this request is not asked again to create an account, however old the proof of a provider', () => {
+    expect(
+      violations(({ signedIn }, step) => {
+        if (!signedIn || signedIn.lastSeenAt < begunAt) return true
+        return !('ask' in step && step.ask === 'create_account')
       }),
     ).toEqual([])
   })

@@ -25,6 +25,8 @@ export interface Situation {
 
 export interface SignedIn {
   firstProvenAt: number
+  /** When they last signed in in this browser or entered an app. A provider may have proven them earlier. */
+  lastSeenAt: number
   /** When the second factor was shown; null if it was not, or if the factor was replaced since. */
   secondProvenAt: number | null
   hasSecondFactor: boolean
@@ -59,11 +61,11 @@ export function nextStep(situation: Situation): NextStep {
 
 function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   if (!signedIn) return { ask: request.prompt === 'create' ? 'create_account' : 'sign_in' }
-  const { firstProvenAt, secondProvenAt, hasSecondFactor } = signedIn
+  const { firstProvenAt, lastSeenAt, secondProvenAt, hasSecondFactor } = signedIn
   const isNewerThan = (provenAt: number, seconds: number) => provenAt >= request.begunAt || now - provenAt <= seconds * 1000
   const isNew = (provenAt: number) => provenAt >= request.begunAt
   if (request.prompt === 'login' && !isNew(firstProvenAt)) return { ask: 'sign_in' }
-  if (request.prompt === 'create' && !isNew(firstProvenAt)) return { ask: 'create_account' }
+  if (request.prompt === 'create' && !isNew(firstProvenAt) && !isNew(lastSeenAt)) return { ask: 'create_account' }
   if (hasSecondFactor && secondProvenAt === null) return { ask: 'sign_in' }
   const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
   if (!isNewerThan(firstProvenAt, oldest)) return { ask: 'sign_in' }

@@ -24,7 +24,7 @@ import { findPendingAtProvider, goToProvider, signInByProvider } from './provide
 import type { ReturnQuery, StepForm } from './schema.ts'
 import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from './sealed-fields.ts'
 import type { Journey } from './steps.ts'
-import { type Carried, type Outcome, takeStep } from './take-step.ts'
+import { type Carried, choosesProvider, type Outcome, takeStep } from './take-step.ts'
 import { stepView } from './views.ts'
 
 /** What a page route answers: a page, or where the browser goes. */
@@ -68,10 +68,12 @@ export async function answerAuthorize(
   // At once, but only once: somebody who comes back may choose another way.
   if (asksWho && request.provider !== undefined && !carriedOn)
     try {
-      return { location: await goToProvider(deps, { request, browser }, request.provider, actor), ...known }
+      return {
+        location: await goToProvider(deps, { request, browser }, { code: request.provider, isKept: false }, actor),
+        ...known,
+      }
     } catch (error) {
-      const isDown = error instanceof ApiError && error.code === 'unavailable'
-      said = isDown ? { code: 'provider_temporarily_unavailable', faults: {}, email: '' } : refusalOf(error)
+      said = refusalAtProvider(error)
     }
   const sealed = { query: request.query, begunAt: request.begunAt, sealedAt: now, userId: person?.user.id }
   const carried = {
@@ -109,7 +111,7 @@ export async function answerReturn(
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
   if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, email: '' } })
   try {
-    return goOn(deps, journey, await signInByProvider(deps, journey, { code }, actor))
+    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isKept: carried.isKept ?? false }, actor))
   } catch (error) {
     const refusal = refusalOf(error)
     return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode }
@@ -156,7 +158,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     if (outcome && 'location' in outcome) return outcome
     return goOn(deps, journey, outcome)
   } catch (error) {
-    const refusal = refusalOf(error, form.email)
+    const refusal = choosesProvider(form) ? refusalAtProvider(error, form.email) : refusalOf(error, form.email)
     const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
     return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
   }
@@ -192,6 +194,12 @@ function refusalOf(error: unknown, email = ''): SaidRefusal {
   const faults: Record<string, string> = {}
   for (const { path, message } of errors ?? []) faults[path] ??= message
   return { code, faults, ...(retryAfter === undefined ? {} : { retryAfter }), email: email.slice(0, 254) }
+}
+
+/** Why somebody could not go to a provider. One that cannot be reached is said on the page, which has other ways. */
+function refusalAtProvider(error: unknown, email = ''): SaidRefusal {
+  const isDown = error instanceof ApiError && error.code === 'unavailable'
+  return isDown ? { code: 'provider_temporarily_unavailable', faults: {}, email: email.slice(0, 254) } : refusalOf(error, email)
 }
 
 /** The same authorization request again, with what a form has brought about. */

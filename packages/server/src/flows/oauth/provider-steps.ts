@@ -30,8 +30,8 @@ const clockToleranceMs = 30_000
  */
 export async function goToProvider(
   deps: Deps<Pool>,
-  { request, browser }: { request: AuthorizationRequest; browser: string },
-  code: string,
+  { request, browser }: Pick<Journey, 'request' | 'browser'>,
+  { code, isKept }: { code: string; isKept: boolean },
   { origin }: Actor,
 ): Promise<string> {
   const { app, query, begunAt } = request
@@ -39,7 +39,7 @@ export async function goToProvider(
   assertServesApp(provider, app)
   // Each call leaves a row for ten minutes.
   await takeByAddress(deps, 'sso-start', origin.ip)
-  const requestField = sealField(deps, 'request', browser, { query, begunAt, sealedAt: deps.clock() })
+  const requestField = sealField(deps, 'request', browser, { query, begunAt, sealedAt: deps.clock(), isKept })
   const page = { browserHash: hashOpaqueToken(browser), requestField }
   const demanded = demandedAgeSeconds(request)
   // Always with an age, since only then does a provider have to say when the person signed in there.
@@ -87,6 +87,7 @@ export async function findPendingAtProvider(deps: Deps, state: string) {
 interface AnsweredSignIn {
   /** The code that stands for the provider's answer. */
   code: string
+  isKept: boolean
   /** What the person has agreed to on a page: a new account, or to sign in, also in place of somebody else. */
   agreed?: 'create' | 'sign_in'
   /** With a ticket, the second factor. */
@@ -104,7 +105,7 @@ export async function signInByProvider(
   actor: Actor,
 ): Promise<SignInOutcome | { named: NamedByProvider } | { refusal: SaidRefusal }> {
   const { app } = journey.request
-  const { code, agreed } = answered
+  const { code, isKept, agreed } = answered
   const exchange = { ...(await getAnsweredInBrowser(deps, code, hashOpaqueToken(journey.browser), app)), app }
   const provenAt = provenAtProvider(deps, journey.request, exchange.profile.signedInAt ?? null)
   if (provenAt === undefined) return { refusal: { code: 'provider_login_too_old', faults: {}, email: '' } }
@@ -115,11 +116,11 @@ export async function signInByProvider(
   if (matched ? isOther && !agreed : agreed !== 'create') {
     const email = matched?.user.email ?? exchange.profile.email
     if (email === null) throw new ApiError('sso_email_missing')
-    return { named: { code, email, isNew: !matched } }
+    return { named: { code, email, isNew: !matched, isKept } }
   }
   const finish: ProviderLogin<SignedInBrowser>['finish'] = async (deps, shown) => {
     if (answered.second) await spendTicket(deps, answered.second.ticket)
-    return { ...(await signInBrowser(deps, { ...shown, before, isKept: false, provenAt }, actor)), isKept: false }
+    return { ...(await signInBrowser(deps, { ...shown, before, isKept, provenAt }, actor)), isKept }
   }
   const outcome = matched
     ? await signInMatched(deps, exchange, { matched, answered, finish }, actor)
@@ -137,7 +138,7 @@ async function signInMatched(
   exchange: Exchange,
   {
     matched,
-    answered: { code, second },
+    answered: { code, isKept, second },
     finish,
   }: { matched: MatchedUser; answered: AnsweredSignIn; finish: ProviderLogin<SignedInBrowser>['finish'] },
   actor: Actor,
@@ -150,6 +151,6 @@ async function signInMatched(
     return signedIn && { signedIn }
   } catch (error) {
     if (second || !(error instanceof ApiError) || error.code !== 'two_factor_required') throw error
-    return { ticket: { ...ticketOf(firstFactor(deps, user, provider), false), providerCode: code } }
+    return { ticket: { ...ticketOf(firstFactor(deps, user, provider), isKept), providerCode: code } }
   }
 }

@@ -57,6 +57,8 @@ export const stepForm = z.object({
   keep: sent,
   two_factor_code: sent,
   organization_id: sent,
+  /** The provider whose button was pressed in place of the form's own. */
+  provider: sent,
 })
 export type StepForm = z.output<typeof stepForm>
 

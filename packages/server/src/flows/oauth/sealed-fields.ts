@@ -24,7 +24,7 @@ const ticket = z.object({
 export type FirstFactorTicket = z.output<typeof ticket>
 
 /** A provider has named somebody. The person agrees first if that makes an account, or if somebody else is signed in. */
-const named = z.object({ code: z.string(), email: z.string(), isNew: z.boolean() })
+const named = z.object({ code: z.string(), email: z.string(), isNew: z.boolean(), isKept: z.boolean().default(false) })
 export type NamedByProvider = z.output<typeof named>
 
 /** A mail that this browser has asked for. `token` is there once its link was opened here. */
@@ -46,8 +46,17 @@ const refusal = z.object({
 export type SaidRefusal = z.output<typeof refusal>
 
 const kinds = {
-  /** The authorization request that a page carries in a field of its form, and whom the page names. */
-  request: z.object({ query: z.string(), begunAt: z.number(), sealedAt: z.number(), userId: z.string().optional() }),
+  /**
+   * The authorization request that a page carries in a field of its form, and whom the page names. While the person is at a
+   * provider, also whether they asked to be kept signed in.
+   */
+  request: z.object({
+    query: z.string(),
+    begunAt: z.number(),
+    sealedAt: z.number(),
+    userId: z.string().optional(),
+    isKept: z.boolean().optional(),
+  }),
   logout: z.object({ query: z.string(), sealedAt: z.number() }),
   /** What the redirect after a form carries, in the URL: which request it goes on with, and what to show. */
   resume: z.object({

@@ -9,7 +9,7 @@ import { isUuid } from '../../lib/uuid.ts'
 import { continueAs } from './authorize.ts'
 import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
 import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
-import { signInByProvider } from './provider-steps.ts'
+import { goToProvider, signInByProvider } from './provider-steps.ts'
 import type { StepForm } from './schema.ts'
 import type { AskedMail, Resume } from './sealed-fields.ts'
 import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
@@ -28,6 +28,8 @@ export async function takeStep(
   actor: Actor,
 ): Promise<Outcome | { location: string }> {
   const { journey, userId, shown } = at
+  if (choosesProvider(form))
+    return { location: await goToProvider(deps, journey, { code: form.provider, isKept: isKeptIn(form) }, actor) }
   switch (form.step) {
     case 'sign_in':
       return signInByPassword(deps, journey, credentialsIn(form), actor)
@@ -38,7 +40,12 @@ export async function takeStep(
       if (code === '') throw fieldError('two_factor_code', 'required', 'is required')
       const { providerCode, mailTokenHash } = ticket
       if (providerCode !== undefined)
-        return signInByProvider(deps, journey, { code: providerCode, agreed: 'sign_in', second: { ticket, code } }, actor)
+        return signInByProvider(
+          deps,
+          journey,
+          { code: providerCode, isKept: ticket.isKept, agreed: 'sign_in', second: { ticket, code } },
+          actor,
+        )
       if (mailTokenHash !== undefined) return signInByMail(deps, journey, { ticket, twoFactorCode: code }, actor)
       return signInBySecondFactor(deps, journey, { ticket, code }, actor)
     }
@@ -64,9 +71,11 @@ export async function takeStep(
         shown?.mail &&
         takeMail(deps, journey, { mail: shown.mail, code: form.code, password: form.password, isKept: isKeptIn(form) }, actor)
       )
-    case 'agree':
+    case 'agree': {
       if (!shown?.named) return undefined
-      return signInByProvider(deps, journey, { code: shown.named.code, agreed: shown.named.isNew ? 'create' : 'sign_in' }, actor)
+      const { code, isNew, isKept } = shown.named
+      return signInByProvider(deps, journey, { code, isKept, agreed: isNew ? 'create' : 'sign_in' }, actor)
+    }
     case 'continue':
       return continueOn(deps, journey, { userId, form }, actor)
     case 'ask_for_access':
@@ -135,6 +144,11 @@ function credentialsIn(form: StepForm): { email: string; password: string; isKep
   const email = emailIn(form)
   assertPassword(password)
   return { email, password, isKept: isKeptIn(form) }
+}
+
+/** The buttons of the providers stand in the forms that ask who somebody is, and send "Keep me signed in" with them. */
+export function choosesProvider({ step, provider }: StepForm): boolean {
+  return (step === 'sign_in' || step === 'register') && provider !== ''
 }
 
 function isKeptIn({ keep }: StepForm): boolean {

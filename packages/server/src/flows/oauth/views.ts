@@ -22,15 +22,16 @@ export interface Shown {
   instead?: Resume['instead']
   /** The organization that the invitation of the request is for. */
   inviting: string | undefined
-  /** The codes of the providers that the app can be entered by. */
-  providers: readonly string[]
+  /** The providers that the app can be entered by. */
+  providers: readonly { code: string; issuer: string }[]
 }
 
 type Step = Extract<Authorized, { step: unknown }>['step']
 
 export function stepView(step: Step, person: Person | undefined, view: Shown): PageView {
   const page = viewOf(step, person, view)
-  return { status: 200, place: nameOf(view.request.app), leadsTo: view.request.redirectUri, ...page }
+  const leadsTo = [view.request.redirectUri, ...view.providers.map(({ issuer }) => issuer)]
+  return { status: 200, place: nameOf(view.request.app), leadsTo, ...page }
 }
 
 function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
@@ -62,24 +63,23 @@ function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'ti
   return {
     title: 'Sign in',
     body: html`${invitedTo(view)}${stepForm(
-      { action, hidden: { ...carried, step: 'sign_in' }, button: 'Sign in' },
+      { action, hidden: { ...carried, step: 'sign_in' }, button: 'Sign in', after: providerButtons(view) },
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
       field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
       keepBox,
-    )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}${providerLinks(view)}`,
+    )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}`,
   }
 }
 
-/** Links and no forms: a form may not lead on to a provider that is reached by http. */
-function providerLinks({ request, providers }: Shown): Html | undefined {
+/** Buttons of the form, and not links, so that "Keep me signed in" is sent with them. They need none of its other fields. */
+function providerButtons({ providers }: Shown): Html | undefined {
   if (providers.length === 0) return undefined
-  const links = providers.map((code) => {
-    const query = new URLSearchParams(request.query)
-    query.set('provider', code)
-    return html`<p><a class="button quiet" href="${`${action}?${query}`}">Continue with ${providerName(code)}</a></p>\n`
-  })
-  return html`<p class="or">or</p>\n${links}`
+  const buttons = providers.map(
+    ({ code }) =>
+      html`<p><button class="quiet" name="provider" value="${code}" formnovalidate>Continue with ${providerName(code)}</button></p>\n`,
+  )
+  return html`<p class="or">or</p>\n${buttons}`
 }
 
 /** A provider has no name of its own. */
@@ -155,14 +155,14 @@ function createView(view: Shown): Pick<PageView, 'title' | 'body'> {
   return {
     title: 'Create your account',
     body: html`${invitedTo(view)}${stepForm(
-      { action, hidden: { ...carried, step: 'register' }, button: 'Create account' },
-      alert(generalFaultOf(refusal, request)),
+      { action, hidden: { ...carried, step: 'register' }, button: 'Create account', after: providerButtons(view) },
+      alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ ...email, value: said?.email || request.loginHint || '' }, refusal),
       field({ ...password, hint }, refusal),
       field({ ...name, name: 'first_name', label: 'First name', autocomplete: 'given-name' }, refusal),
       field({ ...name, name: 'last_name', label: 'Last name', autocomplete: 'family-name' }, refusal),
       keepBox,
-    )}${quietForm(view, 'sign_in_instead', 'Sign in instead')}${providerLinks(view)}`,
+    )}${quietForm(view, 'sign_in_instead', 'Sign in instead')}`,
   }
 }
 

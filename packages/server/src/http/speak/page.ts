@@ -44,7 +44,7 @@ fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
 legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
 form + form, form + p, p + form { margin-top: 1rem; }
 .or { margin: 1rem 0; color: var(--quiet); text-align: center; }
-button.quiet, .button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
+button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
 button:hover, .button:hover { text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `
@@ -59,7 +59,7 @@ export function showPage(view: PageView): Reply {
 
 /** Sends a browser elsewhere after its form was read. */
 export function leadTo(url: string): Reply {
-  return { status: 303, headers: { ...pageHeaders(null), 'Referrer-Policy': 'no-referrer', Location: url } }
+  return { status: 303, headers: { ...pageHeaders([]), 'Referrer-Policy': 'no-referrer', Location: url } }
 }
 
 /** Renders the whole document of a page: one column, no scripts, nothing loaded from elsewhere. */
@@ -89,9 +89,10 @@ ${body}
  * The headers of a page. Its URL holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
  * response to its form redirects: browsers apply `form-action` to that too.
  */
-function pageHeaders(leadsTo: string | null | undefined): Record<string, string> {
-  // An https app may lead on to another site.
-  const targets = !leadsTo ? "'self'" : leadsTo.startsWith('https:') ? "'self' https:" : `'self' https: ${sourceOf(leadsTo)}`
+function pageHeaders(leadsTo: readonly string[] = []): Record<string, string> {
+  // An app or provider may lead on to another site by https.
+  const others = leadsTo.filter((url) => !url.startsWith('https:')).map(sourceOf)
+  const targets = ["'self'", ...(leadsTo.length > 0 ? ['https:'] : []), ...new Set(others)].join(' ')
   return {
     'Cache-Control': 'no-store',
     'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,

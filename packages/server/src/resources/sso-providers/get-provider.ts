@@ -33,9 +33,9 @@ export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoP
   return provider && enabled(provider)
 }
 
-/** The codes of the providers that users may log in to the app with. */
-export async function listProvidersOf(deps: Deps, app: Pick<App, 'code'>): Promise<string[]> {
-  return (await SsoProvider.listEnabled(deps.db)).filter((provider) => serves(provider, app)).map(({ code }) => code)
+/** The providers that users may log in to the app with. */
+export async function listProvidersOf(deps: Deps, app: Pick<App, 'code'>): Promise<SsoProvider[]> {
+  return (await SsoProvider.listEnabled(deps.db)).filter((provider) => serves(provider, app))
 }
 
 function serves({ app_codes: codes }: SsoProvider, app: Pick<App, 'code'>): boolean {
