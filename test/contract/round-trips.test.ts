@@ -17,6 +17,10 @@ const costs = {
     me: 1,
     logout: 2,
     register: 14,
+    'email code, asked for': 5,
+    'email code, asked for nobody': 5,
+    'email code, wrong': 4,
+    'email code, wrong for nobody': 4,
   },
   sqlite: {
     login: 11,
@@ -27,6 +31,10 @@ const costs = {
     me: 1,
     logout: 6,
     register: 14,
+    'email code, asked for': 5,
+    'email code, asked for nobody': 5,
+    'email code, wrong': 4,
+    'email code, wrong for nobody': 4,
   },
 }
 type Measured = keyof (typeof costs)['postgres']
@@ -95,6 +103,13 @@ describe('statements of a request', () => {
     const next = await measure('refresh', 200, () => post('/auth/refresh', { refresh_token }))
     await measure('refresh, the answer was lost', 200, () => post('/auth/refresh', { refresh_token }))
     await measure('logout', 204, () => post('/auth/logout', { refresh_token: next.refresh_token }))
+    const askFor = (email: string) => post('/auth/email-code', { email, app_code: app.code })
+    const guess = (request_id: string) => post('/auth/email-code/consume', { request_id, code: 'wrong' })
+    const { request_id: ofUser } = await measure('email code, asked for', 202, () => askFor(email))
+    const nobody = `nobody-${randomUUID()}@example.com`
+    const { request_id: ofNobody } = await measure('email code, asked for nobody', 202, () => askFor(nobody))
+    await measure('email code, wrong', 401, () => guess(ofUser))
+    await measure('email code, wrong for nobody', 401, () => guess(ofNobody))
     expect(measured).toEqual(costs[testDatabase()])
   })
 })

@@ -15,7 +15,7 @@ import { passwordRoutes } from './flows/password/routes.ts'
 import { profileRoutes } from './flows/profile/routes.ts'
 import { refreshRoutes } from './flows/refresh/routes.ts'
 import { registrationRoutes } from './flows/registration/routes.ts'
-import { loginRoutes, magicLinkRoutes } from './flows/sign-in/routes.ts'
+import { loginRoutes, mailLoginRoutes } from './flows/sign-in/routes.ts'
 import { ssoRoutes } from './flows/sso/routes.ts'
 import { tokenTraceRoutes } from './flows/token-trace/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
@@ -72,7 +72,7 @@ export function listRoutes(): Route[] {
     ...passwordRoutes,
     ...mailRoutes,
     ...emailRoutes,
-    ...magicLinkRoutes,
+    ...mailLoginRoutes,
     ...ssoRoutes,
     ...twoFactorRoutes,
     ...sessionRoutes,

@@ -22,7 +22,10 @@ export const appSettings = {
   overrideRole: texts('ROLE', 'Roles that a registration may ask for', { completes: 'roles' }),
   frontendUrl: text('URL', 'URL that links in mails lead to'),
   emailDomain: texts('DOMAIN', 'Domains whose addresses may register; *.corp.com allows subdomains'),
-  authMethod: texts('METHOD', 'Methods to register or to link a login: password, magic_link, google, or the code of a provider'),
+  authMethod: texts(
+    'METHOD',
+    'Methods to register or to link a login: password, magic_link, email_code, google, or the code of a provider',
+  ),
   permissionScope: choice(
     permissionScopes,
     'Which permissions the tokens carry: those that the roles of the user hold, or all of the services',

@@ -502,6 +502,32 @@ describe('fetch of the service itself', () => {
     expect([await auth.getAccessToken(), count('/auth/logout')]).toEqual(['access-7', 0])
   })
 
+  test('signs in by the code of a mail: with the request that asked for it, and as a known browser', async () => {
+    const { service, auth, platform, options } = await buildTab(({ path }) =>
+      path === '/auth/email-code' ? { status: 202, body: { request_id: 'r-1' } } : tokensOf(1, { device_token: 'device-1' }),
+    )
+    expect(await auth.requestEmailCode({ email: 'ada@example.com', requestId: 'r-0' })).toEqual({ requestId: 'r-1' })
+    expect(service.seen[0]!.body).toEqual({ email: 'ada@example.com', app_code: 'notes', request_id: 'r-0' })
+    expect(await auth.loginWithEmailCode({ requestId: 'r-1', code: '123456' })).toMatchObject({ status: 'signed_in', user: USER })
+    const again = buildAuth(platform, options)
+    service.answer = ({ body }) => (body.two_factor_code ? tokensOf(2) : { status: 401, body: { requires_2fa: true } })
+    const result = await again.loginWithEmailCode({ requestId: 'r-1', code: '123456' })
+    if (result.status !== 'two_factor_required') throw new Error('no code was asked for')
+    await result.submitCode('654321')
+    expect(service.seen.find(({ body }) => body.two_factor_code)?.body).toEqual({
+      ...{ request_id: 'r-1', code: '123456', two_factor_code: '654321', device_token: 'device-1' },
+    })
+  })
+
+  test.each(['magic-link', 'email-code'])('adopts another user from %s/consume, but not from a registration', async (way) => {
+    const { service, auth } = await signedInTab()
+    service.answer = () => tokensOf(2, { user: { ...USER, id: 'u-2' } })
+    await auth.fetch(at(service, '/auth/register'), post)
+    expect(auth.state).toMatchObject({ user: USER })
+    await auth.fetch(at(service, `/auth/${way}/consume`), post)
+    expect(auth.state).toMatchObject({ user: { id: 'u-2' } })
+  })
+
   test('signs in by the link of a mail, whether somebody is signed in or not, and ends the session before', async () => {
     const { service, auth } = await buildTab(() => tokensOf(1))
     await auth.fetch(at(service, '/auth/magic-link/consume'), post)

@@ -4,7 +4,17 @@ import { loadOnce } from './load-once.ts'
 import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
 import type { OwnAccount } from './own-account.ts'
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
-import type { AuthState, LoginInput, LoginResult, RegisterInput, RegisterResult, SignedIn } from './results.ts'
+import type {
+  AuthState,
+  EmailCodeInput,
+  EmailCodeRequest,
+  EmailCodeRequestInput,
+  LoginInput,
+  LoginResult,
+  RegisterInput,
+  RegisterResult,
+  SignedIn,
+} from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
 import { isFresh, isUnexpired, readTokens, type Session } from './session.ts'
 import type { Returned, SignInOptions, SignOutOptions } from './sign-in-page.ts'
@@ -39,6 +49,16 @@ export interface BrowserAuth {
    */
   login(input: LoginInput): Promise<LoginResult>
   /**
+   * Mails a code of six digits, and a link, to an address. It resolves in the same way whether or not a user has the address. At
+   * most three mails are sent in 15 minutes.
+   */
+  requestEmailCode(input: EmailCodeRequestInput): Promise<EmailCodeRequest>
+  /**
+   * Signs a user in with the code of a mail, within ten minutes. Resolves as `login` does. Throws `invalid_mail_code`,
+   * `account_locked` after five wrong codes, `invalid_token` if the mail is used, replaced or too old, …
+   */
+  loginWithEmailCode(input: EmailCodeInput): Promise<LoginResult>
+  /**
    * Registers a user. Resolves to the session, or to what is still missing for one. Throws `BrowserAuthError` with the service's
    * code: `user_exists`, `validation_failed`, …
    */
@@ -60,7 +80,7 @@ export interface BrowserAuth {
    *
    * Under `/api/v1/auth/` of the service, it also works while nobody is signed in, without a token, and it adopts what the answer
    * says of the session: new tokens (`password/change`, `refresh`, `magic-link/consume`, …) and a changed user (`PATCH /auth/me`).
-   * Another user's tokens are adopted only from `magic-link/consume`.
+   * Another user's tokens are adopted only from `magic-link/consume` and `email-code/consume`.
    */
   readonly fetch: Fetch
   /** Loads the calls that few pages need: to verify or change the e-mail address, and to delete the account. */
@@ -171,6 +191,17 @@ export class TabAuth implements BrowserAuth {
     return this.#open('/auth/login', body, twoFactorCode)
   }
 
+  readonly requestEmailCode = async (input: EmailCodeRequestInput): Promise<EmailCodeRequest> => {
+    const { email, redirectUrl, requestId } = input
+    const body = { email, app_code: this.#config.appCode, redirect_url: redirectUrl, request_id: requestId }
+    return { requestId: (Object(await this.#service.post('/auth/email-code', body)) as { request_id: string }).request_id }
+  }
+
+  readonly loginWithEmailCode = (input: EmailCodeInput): Promise<LoginResult> => {
+    const { requestId, code, password, twoFactorCode } = input
+    return this.#open('/auth/email-code/consume', { request_id: requestId, code, password }, twoFactorCode)
+  }
+
   readonly register = (input: RegisterInput): Promise<RegisterResult> => {
     const { email, password, firstName, lastName, organizationName, inviteToken, mode, twoFactorCode, extra } = input
     const names = { first_name: firstName, last_name: lastName, organization_name: organizationName }
@@ -256,7 +287,7 @@ export class TabAuth implements BrowserAuth {
     const isOfUser = session?.user.id === renewed.user.id
     const { pathname } = new URL(response.url)
     // A page that registers others, or checks the password of another person, must not become that person.
-    if (session && !isOfUser && !pathname.endsWith('/auth/magic-link/consume')) return
+    if (session && !isOfUser && !/\/auth\/(magic-link|email-code)\/consume$/.test(pathname)) return
     store.device((answer as Unchecked).device_token)
     if (!isOfUser || !/\/auth\/(password\/change|refresh)$/.test(pathname)) await this.#begin(answer, sentAt)
     // The same session goes on. If it was ended in the meantime, it stays ended, and another user stays signed in.

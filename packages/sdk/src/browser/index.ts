@@ -6,6 +6,9 @@ export type { TokenStorage } from './platform.ts'
 export type {
   AuthState,
   ChangeEmailInput,
+  EmailCodeInput,
+  EmailCodeRequest,
+  EmailCodeRequestInput,
   IdentityProof,
   LoginInput,
   LoginResult,

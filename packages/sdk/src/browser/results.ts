@@ -52,6 +52,28 @@ export interface LoginInput {
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
+export interface EmailCodeRequestInput {
+  readonly email: string
+  /** Where the link in the same mail leads in the end: one of the app's `allowed_redirect_urls`. */
+  readonly redirectUrl?: string
+  /** The request before this one, for "Send it again". If no further mail is sent, it stays the one whose code works. */
+  readonly requestId?: string
+}
+
+export interface EmailCodeRequest {
+  /** The code works only together with this. Keep it until the user has typed the code. */
+  readonly requestId: string
+}
+
+export interface EmailCodeInput extends EmailCodeRequest {
+  /** The six digits of the mail. */
+  readonly code: string
+  /** The password of the account. With it, an account whose address was never proven keeps what it has. */
+  readonly password?: string
+  /** Six digits of the authenticator, or a recovery code. */
+  readonly twoFactorCode?: string
+}
+
 export interface RegisterInput {
   readonly email: string
   readonly password: string

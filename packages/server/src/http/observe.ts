@@ -81,13 +81,14 @@ function lineFields(requestId: string, traceparent: string): LineFields {
 const doors: Record<string, (metrics: Metrics, status: number, errorCode: string | undefined) => void> = {
   'POST /api/v1/auth/login': login('password'),
   'POST /api/v1/auth/magic-link/consume': login('magic_link'),
+  'POST /api/v1/auth/email-code/consume': login('email_code'),
   'POST /api/v1/auth/sso/token': login('sso'),
   'POST /api/v1/auth/register': ({ registrations }, status, errorCode) =>
     registrations.inc({ outcome: errorCode ?? (status === 201 ? 'created' : 'existing') }),
   'POST /api/v1/auth/refresh': ({ refreshes }, _, errorCode) => refreshes.inc({ outcome: errorCode ?? 'success' }),
 }
 
-function login(method: 'password' | 'magic_link' | 'sso') {
+function login(method: 'password' | 'magic_link' | 'email_code' | 'sso') {
   return ({ logins }: Metrics, _: number, errorCode: string | undefined) =>
     logins.inc({ method, outcome: errorCode ?? 'success' })
 }

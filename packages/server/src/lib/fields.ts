@@ -87,7 +87,7 @@ export const roleCode = z
   .min(1)
   .max(maxCode)
   .regex(/^[a-z0-9_-]+$/, 'must contain only a-z, 0-9, _ and -')
-/** A way to sign in: `password`, `magic_link`, or the code of a provider. */
+/** A way to sign in: `password`, `magic_link`, `email_code`, `passkey`, or the code of a provider. */
 export const authMethodCode = z
   .string()
   .min(1)

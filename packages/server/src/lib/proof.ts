@@ -34,7 +34,7 @@ declare const kept: unique symbol
  */
 export interface Proof {
   readonly userId: string
-  /** `password`, `magic_link` or the code of a provider. */
+  /** `password`, `magic_link`, `email_code`, `passkey` or the code of a provider. */
   readonly method: string
   /** When the first factor was shown, in milliseconds. */
   readonly firstProvenAt: number

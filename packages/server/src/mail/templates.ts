@@ -151,7 +151,7 @@ export function magicLinkMail(app: NamedParty, link: string, { code }: Pick<Mail
         `open this link to sign in to ${place}:`,
         { link, label: 'Sign in' },
         ...codeParts(code),
-        'It works once, for 15 minutes. Anyone who has it can sign in as you: do not share it.',
+        `${code === undefined ? 'It works once, for 15 minutes.' : 'Use one of them, once: the link works for 15 minutes, the code for 10.'} Anyone who has it can sign in as you: do not share it.`,
         ignore,
       ],
     }

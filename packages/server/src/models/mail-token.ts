@@ -62,12 +62,17 @@ export class MailToken extends BaseModel {
       .first(...spendableColumns)
   }
 
-  /** The token of a mail by the secret that its code is made from. */
-  static async findByCodeKey(db: Db, codeKeyHash: string, now: number): Promise<SpendableToken | undefined> {
+  /** The token of a mail by the secret that its code is made from, if the mail was sent after `sentAfter`. */
+  static async findByCodeKey(
+    db: Db,
+    codeKeyHash: string,
+    { now, sentAfter }: { now: number; sentAfter: number },
+  ): Promise<SpendableToken | undefined> {
     return rowsOf(MailToken, db)
       .where({ code_key_hash: codeKeyHash })
       .whereNull('spent_at')
       .where('expires_at', '>', now)
+      .where('created_at', '>', sentAfter)
       .first(...spendableColumns)
   }
 

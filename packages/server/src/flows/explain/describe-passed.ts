@@ -30,7 +30,9 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'account':
       // A login refuses a suspended user after the second factor, which refuses this one.
       if (user?.status === 'suspended') return { detail: 'Not locked. Suspended, which the login does not say yet' }
-      return { detail: `Neither locked nor suspended${app?.require_verified_email ? ', and the address is verified' : ''}` }
+      return {
+        detail: `Neither locked nor suspended${app?.require_verified_email ? ', and the address is verified' : ''}${describeMailCodes(loginCase)}`,
+      }
     case 'password':
       return { detail: 'Assumed to be right' }
     case 'two_factor':
@@ -42,6 +44,12 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'tokens':
       return findings.token ? { detail: describeToken(loginCase, findings.token) } : {}
   }
+}
+
+function describeMailCodes({ user, mailCodesLockedSeconds }: LoginCase): string {
+  if (mailCodesLockedSeconds === 0 || !user) return ''
+  const remedy = command('user unlock', userRefOf(user))
+  return `. Codes by e-mail are locked for ${Math.ceil(mailCodesLockedSeconds)} more seconds, the link in the mail is not: ${remedy}`
 }
 
 function describeRoles({ organization }: LoginCase, { after, token }: Findings): string {

@@ -22,7 +22,8 @@ export function describeRefusal(loginCase: LoginCase, error: ApiError, entitleme
       return `The app is inactive. Activate it: ${command('app activate', app?.code ?? appCode)}`
     case 'invalid_credentials':
       return loginCase.found && loginCase.found.id === user?.id
-        ? 'The user has no password yet. Only the link in a "forgot password" mail sets one; no command does'
+        ? 'The user has no password yet. Only the link in a "forgot password" mail sets one; no command does. A code or a link by e-mail ' +
+            'signs the user in without one'
         : describeUnfound(loginCase)
     case 'account_locked':
       return user

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { mailCodeKey } from '../../lib/lock-keys.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import { isUuid } from '../../lib/uuid.ts'
@@ -6,6 +7,7 @@ import { App } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { UserApp } from '../../models/user-app.ts'
+import { secondsOfLock } from '../../resources/lockouts/lockouts.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { listGlobalRoles } from '../../resources/users/global-roles.ts'
@@ -31,6 +33,8 @@ export interface LoginCase {
   /** All users with the address, in any pool. */
   namesakes: PooledUser[]
   hasTwoFactor: boolean
+  /** For how many seconds codes from mails are still refused for the address. */
+  mailCodesLockedSeconds: number
 }
 
 export type Grant = Pick<UserApp, 'status' | 'granted_via' | 'granted_at' | 'expires_at' | 'revoked_at'> & { app_code: string }
@@ -63,6 +67,7 @@ export async function getLoginCase(deps: Deps, input: ExplainInput): Promise<Log
     found,
     namesakes: (await listUsers(deps, { email, limit: 200 })).items,
     hasTwoFactor: factor !== undefined,
+    mailCodesLockedSeconds: await secondsOfLock(deps, [mailCodeKey(deps.config.encryptionKeys[0], email, false)]),
   }
 }
 

@@ -48,7 +48,7 @@ function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => 
       if (found) return undefined
       return (deps) => UserNamespace.insert(deps.db, [{ user_id: user.id, namespace: pools[0], created_at: deps.clock() }])
     case 'account_locked':
-      return (deps) => forgetFailures(deps, user, { secondFactor: true })
+      return (deps) => forgetFailures(deps, user, { codes: true })
     case 'account_suspended':
       return (deps) => User.update(deps.db, user.id, { status: 'active', updated_at: deps.clock() })
     case 'email_unverified':

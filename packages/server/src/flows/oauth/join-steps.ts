@@ -7,9 +7,9 @@ import { acceptInvitation } from '../../resources/invitations/accept-invitation.
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import { register } from '../registration/register.ts'
 import { newCodeKey } from '../sign-in/mail-code.ts'
+import type { AskedMail } from '../sign-in/sealed-fields.ts'
 import { foreseeStep } from './authorize.ts'
 import { pageOfMail } from './mail-steps.ts'
-import type { AskedMail } from './sealed-fields.ts'
 import { type Journey, type SignInOutcome, signInByPassword } from './steps.ts'
 
 /** What the form for a new account asks for. */

@@ -10,10 +10,10 @@ import type { App } from '../../models/app.ts'
 import { nameOf, stepForm } from '../../pages/fields.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
 import { startAgainView } from './error-views.ts'
 import { browserSeconds, type PageAnswer } from './pages.ts'
-import { openField, requestLifeMs, sealField } from './sealed-fields.ts'
 
 export interface LogoutRequest {
   client_id?: string | undefined

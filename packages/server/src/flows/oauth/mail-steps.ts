@@ -20,12 +20,12 @@ import { userOf } from '../../resources/users/present.ts'
 import { verifyAddress } from '../../resources/users/verify-address.ts'
 import { resetWith } from '../password/reset-password.ts'
 import { byToken, withAttempt } from '../sign-in/attempt.ts'
-import { logInByMail } from '../sign-in/consume-magic-link.ts'
+import { logInByMail, type MailMethod } from '../sign-in/consume-magic-link.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { knownDeviceOf } from '../sign-in/login.ts'
 import { newCodeKey, passMailCode } from '../sign-in/mail-code.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
-import { type AskedMail, type FirstFactorTicket, sealField } from './sealed-fields.ts'
+import { type AskedMail, type FirstFactorTicket, sealField } from '../sign-in/sealed-fields.ts'
 import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, spendTicket, ticketOf } from './steps.ts'
 
 /**
@@ -70,11 +70,13 @@ async function tokenOf(
   deps: Deps<Pool>,
   journey: Journey,
   { mail, code }: Pick<FromMail, 'mail' | 'code'>,
+  actor: Actor,
 ): Promise<SpendableToken> {
   const { purpose, email, codeKey, token } = mail
   if (token !== undefined) return ofBrowser(journey, await getMailToken(deps, token, purpose))
   const device = await knownDeviceOf(deps, { email, deviceToken: journey.device }, journey.request.app)
-  await passMailCode(deps, { email, codeKey, isKnownDevice: device !== undefined }, code)
+  const { app } = journey.request
+  await passMailCode(deps, { email, codeKey, isKnownDevice: device !== undefined, app }, code, actor)
   return ofBrowser(journey, await getMailTokenOfCode(deps, codeKey, purpose))
 }
 
@@ -92,7 +94,7 @@ export async function resetByMail(
   { password, ...from }: FromMail & { password: string },
   actor: Actor,
 ): Promise<SignInOutcome> {
-  const found = await tokenOf(deps, journey, from)
+  const found = await tokenOf(deps, journey, from, actor)
   await resetWith(deps, found, password, actor)
   // The second factor stays on, so this may ask for its code.
   return signInByPassword(deps, journey, { email: found.email, password, isKept: from.isKept }, actor)
@@ -114,20 +116,21 @@ export async function signInByMail(
   const found =
     'ticket' in from
       ? ofBrowser(journey, await getMailTokenByHash(deps, from.ticket.mailTokenHash ?? '', 'magic_link'))
-      : await tokenOf(deps, journey, from)
+      : await tokenOf(deps, journey, from, actor)
+  const method = 'ticket' in from ? methodOf(from.ticket) : from.mail.token === undefined ? 'email_code' : 'magic_link'
   const before = await findBrowserSession(deps, journey.secret)
   const { email, user_id: userId, token_hash: mailTokenHash } = found
-  const attempt = { target: { email, user: { id: userId }, app }, way: () => byToken(deps, email, 'magic_link') }
+  const attempt = { target: { email, user: { id: userId }, app }, way: () => byToken(deps, email, method) }
   let ticket: FirstFactorTicket | undefined
   try {
     const signedIn = await withAttempt(deps, attempt, actor, (_, counted) =>
       logInByMail(
         deps,
         {
-          ...{ found, app, isHolder: false, code: second?.twoFactorCode, counted },
+          ...{ found, app, method, isHolder: false, code: second?.twoFactorCode, counted },
           halfOf(user) {
             if (!second) {
-              const half = firstFactor(deps, user, 'magic_link')
+              const half = firstFactor(deps, user, method)
               ticket = { ...ticketOf(half, isKept), mailTokenHash }
               return half
             }
@@ -149,6 +152,10 @@ export async function signInByMail(
   }
 }
 
+function methodOf({ method }: FirstFactorTicket): MailMethod {
+  return method === 'email_code' ? method : 'magic_link'
+}
+
 /** Verifies the address of the person who is signed in. They hold the account, as the browser session shows. */
 export async function verifyByMail(
   deps: Deps<Pool>,
@@ -156,7 +163,7 @@ export async function verifyByMail(
   from: Pick<FromMail, 'mail' | 'code'>,
   actor: Actor,
 ): Promise<undefined> {
-  const found = await tokenOf(deps, journey, from)
+  const found = await tokenOf(deps, journey, from, actor)
   const live = await findBrowserSession(deps, journey.secret)
   const isWhole = live?.factor_activated_at === null || live?.second_activated_at === live?.factor_activated_at
   if (!live || userOf(live).id !== found.user_id || !isWhole) throw invalidToken()

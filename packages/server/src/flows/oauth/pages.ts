@@ -10,6 +10,7 @@ import { findOpenInvitation } from '../../resources/invitations/list-invitations
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
+import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import {
   type AuthorizationRequest,
   hashOfQuery,
@@ -22,7 +23,6 @@ import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './e
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
-import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from './sealed-fields.ts'
 import type { Journey } from './steps.ts'
 import { type Carried, choosesProvider, type Outcome, takeStep } from './take-step.ts'
 import { stepView } from './views.ts'

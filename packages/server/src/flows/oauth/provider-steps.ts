@@ -16,8 +16,8 @@ import { logInMatchedUser, type ProviderLogin } from '../sign-in/log-in-matched-
 import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
 import { type Exchange, getAnsweredInBrowser } from '../sign-in/provider-answer.ts'
 import { registerNewUser } from '../sign-in/register-new-user.ts'
+import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from './sealed-fields.ts'
 import { isGoodFor, type Journey, type SignedInBrowser, type SignInOutcome, spendTicket, ticketOf } from './steps.ts'
 
 export const returnPath = '/oauth/return'

@@ -17,9 +17,9 @@ import { type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
+import { type FirstFactorTicket, ticketLifeMs } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { foreseeStep } from './authorize.ts'
-import { type FirstFactorTicket, ticketLifeMs } from './sealed-fields.ts'
 
 /** A browser in the middle of an authorization request. */
 export interface Journey {

@@ -6,12 +6,12 @@ import { normalizeEmail } from '../../lib/email.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import type { AskedMail, Resume } from '../sign-in/sealed-fields.ts'
 import { continueAs } from './authorize.ts'
 import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
 import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
 import { goToProvider, signInByProvider } from './provider-steps.ts'
 import type { StepForm } from './schema.ts'
-import type { AskedMail, Resume } from './sealed-fields.ts'
 import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
 
 /** What the redirect after a step carries. */

@@ -4,9 +4,9 @@ import { type Html, html, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
 import { takesSignUps } from '../../resources/apps/check-policy.ts'
+import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Authorized, Person } from './authorize.ts'
-import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from './sealed-fields.ts'
 
 const action = '/oauth/authorize'
 

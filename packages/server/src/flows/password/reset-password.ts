@@ -47,7 +47,7 @@ export async function resetWith(deps: Deps<Pool>, found: SpendableToken, passwor
       await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
     }
     // Wrong codes stay counted, since a mailbox is not a second factor.
-    await forgetFailures(deps, user, { secondFactor: false })
+    await forgetFailures(deps, user, { codes: false })
     await addNotice(deps, 'password_reset', { user, appId: found.app_id }, actor)
     await recordEvent(deps, { event: 'password.reset', actor, userId: user.id, appId: found.app_id })
   })

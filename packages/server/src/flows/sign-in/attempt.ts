@@ -156,7 +156,7 @@ export function bySession(deps: Deps, { id, email }: PooledUser, sessionId: stri
 }
 
 /** The way in with something that cannot be guessed. Only a second-factor code can be wrong. */
-export function byToken(deps: Deps, email: string, kind: 'magic_link' | 'provider'): WayIn {
+export function byToken(deps: Deps, email: string, kind: 'magic_link' | 'email_code' | 'provider'): WayIn {
   return { limitKey: limitKey(deps, email, kind), lockKeys: [], clearedKeys: [] }
 }
 

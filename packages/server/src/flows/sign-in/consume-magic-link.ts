@@ -34,6 +34,18 @@ export interface MagicLogin {
  */
 export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLinkInput, actor: Actor): Promise<MagicLogin> {
   const found = await getMailToken(deps, input.token, 'magic_link')
+  return enterByMail(deps, { found, method: 'magic_link', input }, actor)
+}
+
+/** The link of a mail was opened, or its code was typed. */
+export type MailMethod = 'magic_link' | 'email_code'
+
+/** The same, with a token that was found. */
+export async function enterByMail(
+  deps: Deps<Pool>,
+  { found, method, input }: { found: SpendableToken; method: MailMethod; input: Omit<ConsumeMagicLinkInput, 'token'> },
+  actor: Actor,
+): Promise<MagicLogin> {
   const app = await App.findById(deps.db, found.app_id)
   if (!app) throw invalidToken()
   const { email, user_id, redirect_url: redirectUrl } = found
@@ -42,7 +54,7 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
   const tokens = await withAttempt(
     deps,
     {
-      way: () => byToken(deps, email, 'magic_link'),
+      way: () => byToken(deps, email, method),
       target: { email, user: { id: user_id }, app },
     },
     actor,
@@ -50,7 +62,7 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
       logInByMail(
         deps,
         {
-          ...{ found, app, isHolder, code: input.two_factor_code, counted },
+          ...{ found, app, method, isHolder, code: input.two_factor_code, counted },
           finish: (deps, shown) => enter(deps, { app, overrides: {}, ...shown }, actor),
         },
         actor,
@@ -63,6 +75,7 @@ export async function consumeMagicLink(deps: Deps<Pool>, input: ConsumeMagicLink
 export interface MailLogin<R> {
   found: SpendableToken
   app: App
+  method: string
   /** Whether the caller has shown the password of the account. */
   isHolder: boolean
   code: string | undefined
@@ -74,13 +87,13 @@ export interface MailLogin<R> {
 
 /** Logs in with a token that `getMailToken` has found. A failed attempt leaves it unspent. */
 export async function logInByMail<R>(deps: Deps<Pool>, link: MailLogin<R>, actor: Actor): Promise<R> {
-  const { found, app, isHolder, code, counted, halfOf, finish } = link
+  const { found, app, method, isHolder, code, counted, halfOf, finish } = link
   // Pools may have changed since the mail. A user whom a login through the app would not find cannot use a link either.
   const before = await findUserInPools(deps, found.email, poolSet(app))
   if (before?.id !== found.user_id) throw invalidToken()
   // Spend the code before the transaction. An account that is about to be claimed needs none.
   const isClaim = !isHolder && (await findClaimable(deps, before)) !== undefined
-  const half = halfOf?.(before) ?? firstFactor(deps, before, 'magic_link')
+  const half = halfOf?.(before) ?? firstFactor(deps, before, method)
   const proof = isClaim ? undefined : await passSecondFactor(deps, half, code, actor)
   const done = await transaction(deps, async (deps) => {
     await lockUserRow(deps, found.user_id)
@@ -91,7 +104,7 @@ export async function logInByMail<R>(deps: Deps<Pool>, link: MailLogin<R>, actor
     const about = { actor, appId: app.id }
     if (proof) return finish(deps, { proof, user: await verifyAddress(deps, user, about), counted })
     const claimed = await claimByMailbox(deps, { account: account!, ...about })
-    return finish(deps, { proof: proofOfClaimed(deps, claimed, 'magic_link'), user: claimed.user, counted })
+    return finish(deps, { proof: proofOfClaimed(deps, claimed, method), user: claimed.user, counted })
   })
   return done ?? logInByMail(deps, link, actor)
 }

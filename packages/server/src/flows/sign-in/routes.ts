@@ -1,7 +1,8 @@
 import { ok, type Route, route } from '../../http/route.ts'
 import { consumeMagicLink } from './consume-magic-link.ts'
+import { consumeEmailCode, requestEmailCode } from './email-code.ts'
 import { findOverridingCaller, login } from './login.ts'
-import { consumeMagicLinkBody, loginBody, tokenAnswer } from './schema.ts'
+import { consumeEmailCodeBody, consumeMagicLinkBody, emailCodeAsked, emailCodeBody, loginBody, tokenAnswer } from './schema.ts'
 
 export const loginRoutes: Route[] = [
   route({
@@ -33,7 +34,7 @@ export const loginRoutes: Route[] = [
   }),
 ]
 
-export const magicLinkRoutes: Route[] = [
+export const mailLoginRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/magic-link/consume',
@@ -61,5 +62,48 @@ export const magicLinkRoutes: Route[] = [
       const { tokens } = await consumeMagicLink(deps, body, { caller: undefined, origin })
       return ok(tokens)
     },
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/email-code',
+    tag: 'Account mail',
+    summary: 'Request a mail with a code to log in with',
+    description:
+      'The mail has six digits and a magic link. The answer looks the same whether or not a user of the app has the address. A mail ' +
+      'is sent at most three times in 15 minutes, magic links included. A newer one invalidates earlier ones.',
+    auth: 'public',
+    body: emailCodeBody,
+    responses: { 202: emailCodeAsked },
+    errors: ['app_code_required', 'app_inactive', 'app_not_found'],
+    handle: async (deps, { body, origin }) => ({
+      status: 202,
+      body: { request_id: await requestEmailCode(deps, body, origin) },
+    }),
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/email-code/consume',
+    tag: 'Account mail',
+    summary: 'Log in with the code from a mail',
+    description:
+      'Works for ten minutes, with the `request_id` that was answered to the request for the code. Five wrong codes for an address in ' +
+      'ten minutes lock codes for it, whichever request they were for; the link in the mail still works. Codes with the ' +
+      '`device_token` of an earlier login are counted separately. Otherwise like `POST /auth/magic-link/consume`.',
+    auth: 'public',
+    noStore: true,
+    body: consumeEmailCodeBody,
+    responses: { 200: tokenAnswer },
+    errors: [
+      'account_locked',
+      'account_suspended',
+      'app_access_denied',
+      'app_inactive',
+      'invalid_credentials',
+      'invalid_mail_code',
+      'invalid_token',
+      'invalid_two_factor_code',
+      'two_factor_required',
+    ],
+    handle: async (deps, { body, origin }) => ok(await consumeEmailCode(deps, body, { caller: undefined, origin })),
   }),
 ]

@@ -7,8 +7,9 @@ import {
   overrideFields,
   password,
 } from '../../lib/entry-fields.ts'
-import { email, id } from '../../lib/fields.ts'
+import { email, id, text } from '../../lib/fields.ts'
 import { mailToken } from '../../mail/fields.ts'
+import { mailRequestBody } from '../../resources/mail/schema.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
 
@@ -33,3 +34,27 @@ export const consumeMagicLinkBody = z
   })
   .meta({ id: 'ConsumeMagicLink' })
 export type ConsumeMagicLinkInput = z.output<typeof consumeMagicLinkBody>
+
+const requestId = text.min(1).meta({ description: '`request_id` of the answer to the request for the code' })
+
+export const emailCodeBody = mailRequestBody
+  .extend({
+    request_id: optionalField(text).meta({
+      description:
+        '`request_id` of an earlier answer. It is answered again if no further mail is sent, so that its code stays usable',
+    }),
+  })
+  .meta({ id: 'EmailCodeRequest' })
+export type EmailCodeInput = z.output<typeof emailCodeBody>
+
+export const emailCodeAsked = z.object({ request_id: z.string() }).meta({ id: 'EmailCodeAsked' })
+
+export const consumeEmailCodeBody = consumeMagicLinkBody
+  .omit({ token: true })
+  .extend({
+    request_id: requestId,
+    code: text.min(1).meta({ description: 'The six digits of the mail' }),
+    device_token: optionalDeviceToken,
+  })
+  .meta({ id: 'ConsumeEmailCode' })
+export type ConsumeEmailCodeInput = z.output<typeof consumeEmailCodeBody>

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
-import { addressPrefix, devicePrefix, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
+import { addressPrefix, devicePrefix, mailCodeKey, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import { type Lock, Lockout, type LockRule } from '../../models/lockout.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -52,7 +52,7 @@ export async function clearLockout(deps: Deps<Pool>, key: string, actor: Actor):
 export async function unlockUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const { email } = await lockUser(deps, userId)
-    const forgotten = await forgetFailures(deps, { id: userId, email }, { secondFactor: true })
+    const forgotten = await forgetFailures(deps, { id: userId, email }, { codes: true })
     if (!forgotten) return
     const before = { failures: forgotten.failures, locked: forgotten.isLocked }
     const details = { before, after: { failures: 0, locked: false } }
@@ -67,23 +67,25 @@ interface Forgotten {
 
 /**
  * Clears the wrong passwords of a user and their locks: those of the address, except in pools where another user has it, and
- * those of the user's devices and sessions. With `secondFactor` it clears wrong codes too. Returns what it cleared, or undefined if there was
- * nothing.
+ * those of the user's devices and sessions. With `codes` it clears wrong codes too, of the second factor and of mails. Returns what
+ * it cleared, or undefined if there was nothing.
  */
 export async function forgetFailures(
   deps: Deps<Tx>,
   user: { id: string; email: string },
-  { secondFactor }: { secondFactor: boolean },
+  { codes }: { codes: boolean },
 ): Promise<Forgotten | undefined> {
   const others = (await listUsersOfEmail(deps, user.email)).users.filter(({ id }) => id !== user.id)
   // Failures in the pools of another user with this address may be guesses at that user's password.
   const ofOthers = poolsOf(others)
-  const ofAddress = await Lockout.listByPrefixForUpdate(deps.db, addressPrefix(deps.config.encryptionKeys[0], user.email))
+  const [key] = deps.config.encryptionKeys
+  const keysOfCodes = [secondFactorKey(user.id), mailCodeKey(key, user.email, true), mailCodeKey(key, user.email, false)]
+  const ofAddress = await Lockout.listByPrefixForUpdate(deps.db, addressPrefix(key, user.email))
   const rows = [
     ...ofAddress.filter(({ key }) => !ofOthers.includes(poolOfKey(key)!)),
     ...(await Lockout.listByPrefixForUpdate(deps.db, devicePrefix(user.id))),
     ...(await Lockout.listByPrefixForUpdate(deps.db, sessionPrefix(user.id))),
-    ...(secondFactor ? await Lockout.listLocksForUpdate(deps.db, [secondFactorKey(user.id)]) : []),
+    ...(codes ? await Lockout.listLocksForUpdate(deps.db, keysOfCodes.sort()) : []),
   ]
   if (rows.length === 0) return undefined
   await Lockout.clear(
@@ -148,7 +150,16 @@ export async function clearFailures(
   if (counted.length > 0) await Lockout.clear(deps.db, counted)
 }
 
+/** For how many seconds any of the keys is still locked. */
+export async function secondsOfLock(deps: Deps, keys: readonly string[]): Promise<number> {
+  return Math.max(0, leftMsOf(deps, await Lockout.listLocks(deps.db, keys)) / 1_000)
+}
+
+function leftMsOf(deps: Deps, locks: readonly Lock[]): number {
+  return Math.max(0, ...locks.map(({ locked_until }) => locked_until ?? 0)) - deps.clock()
+}
+
 function refuseWhileLocked(deps: Deps, locks: readonly Lock[]): void {
-  const leftMs = Math.max(0, ...locks.map(({ locked_until }) => locked_until ?? 0)) - deps.clock()
+  const leftMs = leftMsOf(deps, locks)
   if (leftMs > 0) throw new ApiError('account_locked', { retryAfter: leftMs / 1_000 })
 }

@@ -19,7 +19,7 @@ interface TokenMail {
   redirectUrl?: string | undefined
   change?: TokenMailPayload['change']
   tokenVersion?: number
-  /** For a mail that is asked for on our own page. */
+  /** For a mail that carries a code. */
   page?: PageOfMail | undefined
 }
 

@@ -20,7 +20,7 @@ export interface TokenOrder {
   accountEmail?: string | null
   /** The user's token version, if a later one makes the token useless. */
   tokenVersion?: number | undefined
-  /** Set if the mail was asked for on our own page. */
+  /** Set if the mail carries a code. */
   page?: PageOfMail | undefined
   /** The change of the address that the token is about. */
   change?: { askedAt: number; newEmail: string | null; mailboxProvenAt: number | null }

@@ -93,7 +93,7 @@ async function prepareTokenMail(
     const isOfService = purpose === 'undo_email_change' || purpose === 'delete_account'
     const link = isOfService
       ? ownPageLink(deps, purpose, token)
-      : page && app.frontend_url === null
+      : page?.browserHash !== undefined && app.frontend_url === null
         ? ownPageLink(deps, 'sign_in', token)
         : buildLink(deps, app, purpose, { token, redirectUrl })
     const newEmail = change?.new_email ?? null

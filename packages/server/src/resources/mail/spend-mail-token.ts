@@ -6,7 +6,7 @@ import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
-import type { TokenPurpose } from './token-purpose.ts'
+import { signInCodeLifeMs, type TokenPurpose } from './token-purpose.ts'
 
 /**
  * Finds the token of a mail for one of the purposes and leaves it unspent. Throws `invalid_token` for every token that cannot be
@@ -25,9 +25,11 @@ export async function getMailTokenByHash(deps: Deps, hash: string, purpose: Toke
   return found
 }
 
-/** The same, by the secret that the code in the mail is made from. Throws `invalid_token`. */
+/** The same, by the secret that the code in the mail is made from. A code to sign in with ends before the link beside it. */
 export async function getMailTokenOfCode(deps: Deps, codeKey: string, purpose: TokenPurpose): Promise<SpendableToken> {
-  const found = await MailToken.findByCodeKey(deps.db, hashOpaqueToken(codeKey), deps.clock())
+  const now = deps.clock()
+  const sentAfter = purpose === 'magic_link' ? now - signInCodeLifeMs : 0
+  const found = await MailToken.findByCodeKey(deps.db, hashOpaqueToken(codeKey), { now, sentAfter })
   if (found?.purpose !== purpose) throw invalidToken()
   return found
 }

@@ -30,6 +30,9 @@ export const tokenLifeMs: Record<TokenPurpose, number> = {
   delete_account: 60 * minuteMs,
 }
 
+/** How long the code in a mail to sign in with lives. The link beside it lives longer. */
+export const signInCodeLifeMs = 10 * minuteMs
+
 /** Where the link of each mail leads, below the origin. */
 export const linkPaths = {
   verify_email: '/verify-email',
@@ -66,17 +69,17 @@ export interface TokenMailPayload {
     /** When the user asked for the change, if that was before this mail. */
     asked_at?: number
   }
-  /** For a mail that was asked for on our own page: a `PageOfMail`, sealed for this message. */
+  /** For a mail that carries a code: a `PageOfMail`, sealed for this message. */
   page_box?: string
   /** The user's token version. Whatever raises it drops the change or deletion that the user asked for. */
   token_version?: number
 }
 
-/** The browser that asked for a mail on our own page, and what it goes on with. */
+/** Who waits for a mail with a code: a browser on our own page, or a client of the API. */
 export interface PageOfMail {
-  browserHash: string
-  /** The authorization request, sealed for the browser. */
-  requestField: string
+  /** The browser that asked on our own page, and the authorization request that it goes on with, sealed for it. */
+  browserHash?: string
+  requestField?: string
   /** The secret that the code in the mail is made from. */
   codeKey: string
 }

@@ -36,6 +36,9 @@ const mail = z.object({
 })
 export type AskedMail = z.output<typeof mail>
 
+/** A client of the API that has asked for a code by mail. No browser is known there: who holds the field has asked. */
+const codeRequest = z.object({ email: z.string(), appId: z.string(), codeKey: z.string() })
+
 /** Why a form is shown again. */
 const refusal = z.object({
   code: z.string(),
@@ -57,6 +60,7 @@ const kinds = {
     userId: z.string().optional(),
     isKept: z.boolean().optional(),
   }),
+  email_code: codeRequest,
   logout: z.object({ query: z.string(), sealedAt: z.number() }),
   /** What the redirect after a form carries, in the URL: which request it goes on with, and what to show. */
   resume: z.object({
