@@ -85,7 +85,7 @@ test('it works only with the request it was mailed for: not with that of a stran
   const form = await visitor.send(await visitor.get(askFor(app).path), 'E-mail me a code')
   const page = await visitor.send(form, 'Send the code', { email: user.email })
   const ofPage = codeIn(await mailbox.take(user.email, /^Sign in to/))
-  const { request = '', resume = '' } = page.forms.find(({ button }) => button === 'Sign in')!.values
+  const { request = '', resume = '' } = page.forms.find(({ buttons }) => buttons.has('Sign in'))!.values
   for (const field of [request, resume, `${request_id}x`, 'made-up'])
     expectError(await consume({ request_id: field, code: ofPage }), 'invalid_token')
   expectError(await consume({ request_id, code: ofPage }), 'invalid_mail_code')
