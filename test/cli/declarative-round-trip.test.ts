@@ -6,6 +6,7 @@ import { parseDeclaration } from '../../packages/cli/src/declarations/parse-decl
 import { plainDeclaration, renderDeclaration } from '../../packages/cli/src/declarations/render-declaration.ts'
 import { main } from '../../packages/cli/src/main.ts'
 import { exchangeHttp } from '../../packages/cli/src/network/exchange-http.ts'
+import { buildPng } from '../support/images.ts'
 import { samples } from '../support/lane.ts'
 import { admin, type Gatehouse, startGatehouse } from './sandbox.ts'
 
@@ -37,6 +38,8 @@ const services = fc
         .sort((one, other) => (one.code < other.code ? -1 : 1)),
     })),
   )
+
+const logoUrl = (width: number, height: number) => `data:image/png;base64,${buildPng(width, height).toString('base64')}`
 
 const role = (code: fc.Arbitrary<string>, known: string[]) =>
   fc
@@ -74,6 +77,16 @@ const app = (slugs: string[], orgRoles: string[]) =>
       single_sign_on: fc.boolean(),
       max_sign_in_age_seconds: orNull(fc.integer({ min: 60, max: 86_400 })),
       require_verified_email: fc.boolean(),
+      brand: fc.record({
+        accent_color: orNull(fc.constantFrom('#2f6fde', '#c2410c')),
+        support_email: orNull(fc.constant('help@shop.example.com')),
+        support_url: orNull(fc.constant('https://shop.example.com/help')),
+        terms_url: orNull(fc.constant('https://shop.example.com/terms')),
+        privacy_url: orNull(fc.constant('https://shop.example.com/privacy')),
+        from_name: orNull(fc.constantFrom('Shop', 'Café Zürich & Söhne')),
+        default_language: orNull(fc.constantFrom('en', 'de')),
+      }),
+      logo: orNull(fc.constantFrom(logoUrl(8, 8), logoUrl(40, 20))),
       machine_tokens: fc.boolean(),
       auto_grant_on_signup: fc.boolean(),
       allowed_redirect_urls: fc.array(
@@ -141,9 +154,13 @@ type Answer = { items: { code: string; built_in: boolean; slug: string; id: stri
 /** Signs in as the admin of a service: over HTTP, and with `authctl` in this process, since the test calls it often. */
 async function signIn({ url }: Gatehouse) {
   let token = ''
-  async function send(method: string, path: string, body?: object): Promise<Answer> {
-    const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
-    const response = await fetch(`${url}/api/v1${path}`, { method, headers, body: JSON.stringify(body) ?? null })
+  async function send(method: string, path: string, body?: object, type = 'application/json'): Promise<Answer> {
+    const headers = { 'content-type': type, ...(token && { authorization: `Bearer ${token}` }) }
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers,
+      body: body instanceof Uint8Array ? new Uint8Array(body) : (JSON.stringify(body) ?? null),
+    })
     if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
     return (response.status === 204 ? {} : await response.json()) as Answer
   }
@@ -189,9 +206,10 @@ async function make(send: Awaited<ReturnType<typeof signIn>>['send'], { services
     await send('PUT', `/roles/${role.code}/permissions`, { permissions })
   }
   const { items: organizations } = await send('GET', '/organizations')
-  for (const { default_organization_slug: slug, ...app } of apps) {
+  for (const { default_organization_slug: slug, logo, ...app } of apps) {
     const id = organizations.find((organization) => organization.slug === slug)?.id ?? null
     await send('POST', '/apps', { ...app, default_organization_id: id })
+    if (logo !== null) await send('PUT', `/apps/${app.code}/logo`, Buffer.from(logo.split(',')[1]!, 'base64'), 'image/png')
   }
 }
 

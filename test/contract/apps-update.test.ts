@@ -22,6 +22,17 @@ async function read(app: { code: string }): Promise<Json> {
 }
 
 /** A value that a field can be set to, and its value when cleared. */
+const brand = {
+  accent_color: '#2f6fde',
+  support_email: 'help@shop.example.com',
+  support_url: 'https://shop.example.com/help',
+  terms_url: 'https://shop.example.com/terms',
+  privacy_url: 'https://shop.example.com/privacy',
+  from_name: 'Café Zürich & Söhne',
+  default_language: 'de',
+}
+const noBrand = Object.fromEntries(Object.keys(brand).map((member) => [member, null]))
+
 const fields: Record<string, { value: unknown; cleared: unknown }> = {
   description: { value: 'Text', cleared: null },
   allowed_redirect_urls: { value: ['https://app.example.com/cb'], cleared: [] },
@@ -45,6 +56,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   machine_tokens: { value: true, cleared: false },
   single_sign_on: { value: false, cleared: true },
   max_sign_in_age_seconds: { value: 3_600, cleared: null },
+  brand: { value: brand, cleared: noBrand },
 }
 
 describe('a change', () => {
@@ -91,7 +103,7 @@ describe('a change', () => {
   // covers app-update-fields
   test('reaches every field of a record, but its code and what the service sets', async () => {
     const judgedBelow = ['name', 'status', 'service_codes', 'default_organization_id', 'default_role_code']
-    const fixed = ['id', 'code', 'built_in', 'signing', 'created_at', 'updated_at']
+    const fixed = ['id', 'code', 'built_in', 'signing', 'logo_path', 'created_at', 'updated_at']
     expect(Object.keys(await buildApp(service)).sort()).toEqual([...Object.keys(fields), ...judgedBelow, ...fixed].sort())
   })
 

@@ -14,6 +14,7 @@ import {
   registerPermissions,
 } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { buildPng } from '../support/images.ts'
 import { buildSsoProvider } from '../support/provider.ts'
 import { auditEvents, everyRow, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, callHttp, claimsOf, type Json, PASSWORD, someEmail, somePool, unique } from '../support/service.ts'
@@ -166,6 +167,15 @@ const writes: Record<string, () => Promise<Write>> = {
     body: { status: 'inactive', name: 'Off' },
   }),
   'DELETE /admin/apps/{appId}': async () => ({ path: `/admin/apps/${(await buildApp(service)).code}` }),
+  'PUT /admin/apps/{appId}/logo': async () => ({
+    path: `/admin/apps/${(await buildApp(service)).code}/logo`,
+    body: buildPng(4, 4),
+  }),
+  'DELETE /admin/apps/{appId}/logo': async () => {
+    const path = `/admin/apps/${(await buildApp(service)).code}/logo`
+    await service.admin('PUT', path, { body: buildPng(4, 4), headers: { 'content-type': 'image/png' } })
+    return { path }
+  },
   'POST /admin/apps/{appId}/signing': async () => {
     const path = `/admin/apps/${(await buildApp(service)).code}/signing`
     // Each prepared key is a different one, so the step to compare is the switch to a key that exists.
@@ -317,7 +327,9 @@ describe.each(Object.entries(writes))('%s', (name, build) => {
   test('a dry run answers as the call does, and leaves no trace', async () => {
     const [method] = name.split(' ') as [string]
     const { path, body, plan } = await build()
-    const headers: Record<string, string> = name.endsWith('/import') ? { 'content-type': 'application/x-ndjson' } : {}
+    const types = { '/import': 'application/x-ndjson', '/logo': 'image/png' }
+    const type = Object.entries(types).find(([end]) => name.endsWith(end))?.[1]
+    const headers: Record<string, string> = type ? { 'content-type': type } : {}
     // Logs the admin in before the rows are compared.
     await service.admin('GET', '/admin/settings')
     let rings = 0

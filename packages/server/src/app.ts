@@ -25,7 +25,7 @@ import { countReplies, requestLog } from './http/observe.ts'
 import { buildOpenApi, openApiRoute } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
 import { createRouting } from './http/router.ts'
-import { appRoutes } from './resources/apps/routes.ts'
+import { appRoutes, logoRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
 import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
 import { consumerRoutes } from './resources/consumers/routes.ts'
@@ -110,14 +110,14 @@ export function listRoutes(): Route[] {
 
 /** Routes at the root of the service, outside the API: pages, and what operators and developers read. */
 export function listRootRoutes(): Route[] {
-  return [metricsRoute, ...apiReferenceRoutes, ...accountPages, ...oauthRoutes]
+  return [metricsRoute, ...apiReferenceRoutes, ...logoRoutes, ...accountPages, ...oauthRoutes]
 }
 
 /** The OpenAPI document of the service. docs/openapi.json is generated from it. */
 export function openApiDocument() {
   return buildOpenApi([
     { prefix: BASE_PATH, routes: listRoutes() },
-    { prefix: '', routes: oauthRoutes },
+    { prefix: '', routes: [...logoRoutes, ...oauthRoutes] },
   ])
 }
 

@@ -297,7 +297,7 @@ interface CallInit {
   body?: unknown
 }
 
-/** Creates the typed client. Its calls throw unless the answer is a success. A body of bytes is sent unchanged. */
+/** Creates the typed client. Its calls throw unless the answer is a success. A body of bytes is sent unchanged; an image is returned as bytes. */
 export function createApi(wire: Wire, baseUrl: string, session: Session | undefined): Api {
   const call = async (method: string, path: string, { params, headers, body }: CallInit = {}) => {
     const url = baseUrl + filledPath(path, params?.path) + queryText(params?.query)
@@ -305,6 +305,7 @@ export function createApi(wire: Wire, baseUrl: string, session: Session | undefi
     const answer = await exchange(wire, { method, url, body: bytes, contentType: headers?.['content-type'] }, session)
     const response = { status: answer.status }
     if (answer.status === 204) return { response }
+    if (/^image\//.test(answer.headers['content-type'] ?? '')) return { data: answer.bytes, response }
     if (!/^application\/json\b/.test(answer.headers['content-type'] ?? '')) throw foreign(answer, url)
     return { data: answer.text === '' ? undefined : JSON.parse(answer.text), response }
   }

@@ -1,6 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, inTurn, PlannedRequest, type Request } from '../api/api-client.ts'
 import { type Failure, toFailure } from '../command-line/exit-codes.ts'
+import { writeLogo } from '../nouns/app-logo.ts'
 import { redact, redactUrl } from '../text/redact.ts'
 import { partsOf } from './parts-of.ts'
 import { type Change, codesGone, type PlannedApp, type PlannedChange, type PlannedRole, type PlannedService } from './plan.ts'
@@ -146,16 +147,23 @@ async function writeApp({ change, code, after: app, fields }: PlannedApp, { api,
     return []
   }
   const changed = new Set(fields.map(({ field }) => field))
-  const { default_organization_slug: slug, ...settings } = app
+  const { default_organization_slug: slug, logo, ...settings } = app
   const body: components['schemas']['UpdateApp'] = Object.fromEntries(
     Object.entries(settings).filter(([field]) => changed.has(field)),
   )
   if (changed.has('default_organization_slug')) body.default_organization_id = slug === null ? null : organizationIds.get(slug)
-  if (change === 'create') {
-    const { warnings = [] } = await bodyOf(api.POST('/api/v1/admin/apps', { body: { ...body, code, name: app.name } }))
-    return warnings.map(describeWarning)
-  }
-  const { warnings = [] } = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body }))
+  let warnings: NonNullable<components['schemas']['UpdatedApp']['warnings']> = []
+  const writes: (() => Promise<unknown>)[] = []
+  if (change === 'create')
+    writes.push(async () => {
+      ;({ warnings = [] } = await bodyOf(api.POST('/api/v1/admin/apps', { body: { ...body, code, name: app.name } })))
+    })
+  else if (Object.keys(body).length > 0)
+    writes.push(async () => {
+      ;({ warnings = [] } = await bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body })))
+    })
+  if (changed.has('logo')) writes.push(() => writeLogo(api, code, logo))
+  await inTurn(writes)
   return warnings.map(describeWarning)
 }
 

@@ -1,3 +1,4 @@
+import { describeLogo } from '../nouns/app-logo.ts'
 import { byName, isSame, type Kind, nameOf } from './declaration.ts'
 import { codesGone, type FieldChange, type Plan, type PlannedChange, type PlannedOf } from './plan.ts'
 import type { Installation } from './read-installation.ts'
@@ -128,12 +129,13 @@ function haveWebhooksChanged(current: Entry | undefined, entry: Entry, { secretW
   return webhooksOf(entry).some((webhook) => (webhook.secret === null ? hasSecret(webhook) : webhook.secret !== undefined))
 }
 
-/** The value with its secrets replaced. */
+/** The value with its secrets and images replaced. */
 function shown(value: unknown): unknown {
   return JSON.parse(
-    JSON.stringify(value ?? null, (key, member: unknown) =>
-      key === 'secret' && typeof member === 'string' ? '[redacted]' : member,
-    ),
+    JSON.stringify(value ?? null, (key, member: unknown) => {
+      if (typeof member !== 'string') return member
+      return key === 'secret' ? '[redacted]' : describeLogo(member)
+    }),
   )
 }
 

@@ -1,5 +1,6 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, pages, readAll } from '../api/api-client.ts'
+import { fetchLogo } from '../nouns/app-logo.ts'
 import { getOrganization } from '../nouns/organization-ref.ts'
 import { builtInService, byName, holderOfAll } from './declaration.ts'
 import type { Declaration, DeclaredApp, DeclaredService } from './schema.ts'
@@ -66,15 +67,16 @@ async function declareApps(api: Api, apps: App[]): Promise<DeclaredApp[]> {
   }
   return inSequence(
     byName(apps, ({ code }) => code),
-    async (app) => declareApp(app, app.default_organization_id === null ? null : await slugOf(app.default_organization_id)),
+    async (app) => declareApp(api, app, app.default_organization_id === null ? null : await slugOf(app.default_organization_id)),
   )
 }
 
-function declareApp(app: App, default_organization_slug: string | null): DeclaredApp {
-  const { id: _, built_in, created_at, updated_at, default_organization_id, webhooks, signing, ...settings } = app
+async function declareApp(api: Api, app: App, default_organization_slug: string | null): Promise<DeclaredApp> {
+  const { id: _, built_in, created_at, updated_at, default_organization_id, webhooks, signing, logo_path, ...settings } = app
   return {
     ...settings,
     default_organization_slug,
+    logo: logo_path === null ? null : await fetchLogo(api, app.code),
     webhooks: webhooks.map(({ name, url, events, enabled }) => ({ name, url, events, enabled, secret: undefined })),
   }
 }

@@ -94,7 +94,10 @@ function appAlone(change: PlannedApp, { roles }: Installation, organizationIds: 
   return {
     ...change,
     after: { ...after, override_role_codes: after.override_role_codes.filter((code) => known.has(code)) },
-    fields: fields.filter(({ field }) => field !== 'default_role_code' || isRoleJudged),
+    // The logo of an app that does not exist yet has no place to go.
+    fields: fields.filter(
+      ({ field }) => (field !== 'default_role_code' || isRoleJudged) && (field !== 'logo' || change.change === 'update'),
+    ),
   }
 }
 

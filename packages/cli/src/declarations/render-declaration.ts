@@ -1,5 +1,6 @@
 import { unsafe } from '../text/escape-controls.ts'
 import { isSame, type Kind, kinds, sections } from './declaration.ts'
+import { isObject } from './fields.ts'
 import { type Declaration, standardsOf } from './schema.ts'
 
 /** A declaration as a file holds it: each entry with only the fields that differ from their defaults. */
@@ -12,12 +13,13 @@ export function plainDeclaration(declaration: Declaration): Record<string, objec
   return plain
 }
 
-function plainEntry(kind: Kind | 'webhook', entry: object): object {
+function plainEntry(kind: Kind | 'webhook' | 'brand', entry: object): object {
   const values: Record<string, unknown> = { ...entry }
   const members = [...standardsOf(kind, entry)].flatMap(([field, standard]) => {
     const value = values[field]
     if (standard && isSame(value, standard.value)) return []
     const isNested = field === 'webhooks' && Array.isArray(value)
+    if (field === 'brand' && isObject(value)) return [[field, plainEntry('brand', value)]]
     return [[field, isNested ? value.map((webhook: object) => plainEntry('webhook', webhook)) : value]]
   })
   return Object.fromEntries(members)

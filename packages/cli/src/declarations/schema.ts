@@ -62,6 +62,16 @@ const webhook = entry({
   secret: text.nullable().optional(),
 })
 
+const brand = entry({
+  accent_color: text.nullable().default(null),
+  support_email: text.nullable().default(null),
+  support_url: text.nullable().default(null),
+  terms_url: text.nullable().default(null),
+  privacy_url: text.nullable().default(null),
+  from_name: text.nullable().default(null),
+  default_language: text.nullable().default(null),
+})
+
 const app = entry({
   code: text,
   name,
@@ -73,6 +83,9 @@ const app = entry({
   machine_tokens: flag.default(false),
   single_sign_on: flag.default(true),
   max_sign_in_age_seconds: z.number().nullable().default(null),
+  brand: brand.default(() => brand.parse({})),
+  /** A file beside this one, or a data URL. */
+  logo: text.nullable().default(null),
   auto_grant_on_signup: flag.default(false),
   auto_grant_follows_policy: flag.default(false),
   allowed_redirect_urls: listOf(text).default(() => []),
@@ -150,11 +163,17 @@ export const declaration = z.preprocess(
   z.strictObject(sections, { error: `must have at least one of ${Object.keys(sections).join(', ')}` }),
 )
 
-const shapes = { service: service.out.shape, role: role.out.shape, app: app.out.shape, webhook: webhook.out.shape }
+const shapes = {
+  service: service.out.shape,
+  role: role.out.shape,
+  app: app.out.shape,
+  webhook: webhook.out.shape,
+  brand: brand.out.shape,
+}
 
 /** The fields of an entry, in order, each with its default. Undefined for a required field. */
 export function standardsOf(
-  kind: Kind | 'webhook',
+  kind: Kind | 'webhook' | 'brand',
   { code = '', default_organization_slug = null }: { code?: string; default_organization_slug?: string | null },
 ): Map<string, { value: unknown } | undefined> {
   const dependent: Record<string, unknown> = {

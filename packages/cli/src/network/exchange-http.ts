@@ -13,6 +13,8 @@ export interface HttpAnswer {
   status: number
   headers: IncomingHttpHeaders
   text: string
+  /** The body as it was sent. */
+  bytes: Uint8Array
 }
 
 /**
@@ -28,7 +30,8 @@ export async function exchangeHttp({ method, url, headers, body, signal }: HttpR
     })
     const chunks: Buffer[] = []
     for await (const chunk of answer) chunks.push(chunk)
-    return { status: answer.statusCode ?? 0, headers: answer.headers, text: Buffer.concat(chunks).toString() }
+    const bytes = Buffer.concat(chunks)
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text: bytes.toString(), bytes }
   } catch (error) {
     throw signal.aborted ? signal.reason : error
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appBody } from './app-settings.ts'
+import { appBody, appFlags } from './app-settings.ts'
 
 test('what was not given is left out, what was given empty is sent', () => {
   expect(appBody({ name: 'Shop', link: [], description: '', autoGrant: false, signUp: undefined })).toEqual({
@@ -8,4 +8,9 @@ test('what was not given is left out, what was given empty is sent', () => {
     description: '',
     auto_grant_on_signup: false,
   })
+})
+
+test('the brand of an app is one member of the body, and each of its members a flag', () => {
+  expect(appBody({ accent: '#2f6fde', language: '' })).toEqual({ brand: { accent_color: '#2f6fde', default_language: '' } })
+  expect(appFlags({ brand: { accent_color: '#2f6fde', from_name: null } })).toEqual(['--accent', '#2f6fde', '--from-name', ''])
 })

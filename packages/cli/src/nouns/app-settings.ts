@@ -7,6 +7,8 @@ import { choice, count, flagName, type Input, type Options, text, texts, toggle 
 export const permissionScopes = ['roles', 'services'] as const
 export type PermissionScope = (typeof permissionScopes)[number]
 
+const languages = ['en', 'de', 'fr', 'es', 'it', 'pt'] as const
+
 /** The settings that `app create` and `app update` share. An empty value clears a setting. */
 export const appSettings = {
   description: text('TEXT', 'Description of the app'),
@@ -36,6 +38,14 @@ export const appSettings = {
   machineTokens: toggle('Let service accounts get tokens for the app'),
   singleSignOn: toggle('Let people who are signed in at the sign-in page enter without a page'),
   maxSignInAge: count('SECONDS', 'How long ago a person who enters through a browser may have signed in'),
+  accent: text('COLOR', 'Color of buttons on pages and in mails, such as #2f6fde'),
+  supportEmail: text('EMAIL', 'Where people get help; mails have it as the address for replies'),
+  supportUrl: text('URL', 'Page where people get help'),
+  termsUrl: text('URL', 'Page with the terms of use'),
+  privacyUrl: text('URL', 'Page that says how personal data is handled'),
+  fromName: text('NAME', 'Sender that mails show; by default the name of the app'),
+  language: text('LANGUAGE', 'Language of pages and mails for people of whom no other is known', { completes: languages }),
+  logo: text('FILE', 'Logo on pages and in mails: PNG, JPEG or WebP, at most 256 KiB and 1,024 pixels a side'),
   webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
 } satisfies Options
 
@@ -67,18 +77,38 @@ const members = {
   maxSignInAge: 'max_sign_in_age_seconds',
 } as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>
 
-const optionOf = new Map(Object.entries(members).map(([option, member]) => [member as string, option]))
+/** The member of `brand` that each option sets. */
+const brandMembers = {
+  accent: 'accent_color',
+  supportEmail: 'support_email',
+  supportUrl: 'support_url',
+  termsUrl: 'terms_url',
+  privacyUrl: 'privacy_url',
+  fromName: 'from_name',
+  language: 'default_language',
+} as const satisfies Partial<Record<keyof typeof appSettings, keyof NonNullable<AppSettings['brand']>>>
+
+const optionOf = new Map(Object.entries({ ...members, ...brandMembers }).map(([option, member]) => [member as string, option]))
 
 /** The body for the service. Holds only the settings that were given. */
 export function appBody(input: Partial<Input<typeof appSettings>> & { name?: string | undefined }): AppSettings {
   const given = Object.entries(members).map(([option, member]) => [member, input[option as keyof typeof members]])
+  const brand = Object.entries(brandMembers).flatMap(([option, member]) => {
+    const value = input[option as keyof typeof brandMembers]
+    return value === undefined ? [] : [[member, value]]
+  })
   const webhooks = input.webhookFile === undefined ? undefined : readWebhooks(input.webhookFile)
-  return Object.fromEntries([...given, ['webhooks', webhooks]].filter(([, value]) => value !== undefined))
+  return Object.fromEntries(
+    [...given, ['brand', brand.length > 0 ? Object.fromEntries(brand) : undefined], ['webhooks', webhooks]].filter(
+      ([, value]) => value !== undefined,
+    ),
+  )
 }
 
 /** The flags that give an app these settings; undefined if one has no flag. */
-export function appFlags(settings: Record<string, unknown>): string[] | undefined {
-  const flags = Object.entries(settings).map(([member, value]) => {
+export function appFlags({ brand, ...settings }: Record<string, unknown>): string[] | undefined {
+  const ofBrand: Record<string, unknown> = { ...(isObject(brand) ? brand : undefined) }
+  const flags = Object.entries({ ...settings, ...ofBrand }).map(([member, value]) => {
     const option = optionOf.get(member)
     return option === undefined ? undefined : flagWith(flagName(option), value)
   })
@@ -98,8 +128,9 @@ export async function inFlags<T>(call: Promise<T>): Promise<T> {
 
 /** `allowed_redirect_urls.1: must be a URL` → `--redirect: must be a URL`. */
 function flagsFor(message: string): string {
-  return message.replace(/(?<=^|; )(\w+)(?:\.\w+)*(?=: )/g, (path, member: string) => {
-    const option = member === 'webhooks' ? 'webhookFile' : optionOf.get(member)
+  return message.replace(/(?<=^|; )(\w+)(?:\.(\w+))?(?:\.\w+)*(?=: )/g, (path, member: string, inner?: string) => {
+    const files: Record<string, string> = { webhooks: 'webhookFile', logo: 'logo' }
+    const option = files[member] ?? optionOf.get(member === 'brand' && inner !== undefined ? inner : member)
     return option === undefined ? path : `--${flagName(option)}`
   })
 }
@@ -107,6 +138,10 @@ function flagsFor(message: string): string {
 /** What the default of the service means for a backend. */
 export const allPermissionsNote =
   'its tokens carry every permission of its services; --permission-scope roles limits them to those that the roles of a user hold'
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
 
 function flagWith(name: string, value: unknown): string[] {
   if (typeof value === 'boolean') return [value ? `--${name}` : `--no-${name}`]

@@ -2,6 +2,7 @@
 export const auditEventNames = [
   'app.created',
   'app.deleted',
+  'app.logo_changed',
   'app.secret_read',
   'app.signing_changed',
   'app.updated',

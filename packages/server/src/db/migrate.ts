@@ -15,6 +15,7 @@ import * as browserSignIn from './migrations/0009-browser-sign-in.ts'
 import * as pageMailsAndProviders from './migrations/0010-page-mails-and-providers.ts'
 import * as revocationsByTransaction from './migrations/0011-revocations-by-transaction.ts'
 import * as userChanges from './migrations/0012-user-changes.ts'
+import * as brands from './migrations/0013-brands.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -42,6 +43,7 @@ export const migrations: Migrations = {
     '0010-page-mails-and-providers': pageMailsAndProviders,
     '0011-revocations-by-transaction': revocationsByTransaction,
     '0012-user-changes': userChanges,
+    '0013-brands': brands,
   },
   checksums,
 }

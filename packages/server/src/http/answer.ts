@@ -13,6 +13,7 @@ import {
   type ParsedBody,
   prefersHtml,
   readBody,
+  readBytes,
   readLines,
   readQuery,
   soundQuery,
@@ -80,6 +81,7 @@ function queryOf(route: Route, ctx: Context): UrlEncoded {
 }
 
 const noQuery = z.strictObject({})
+const noBytes = Buffer.alloc(0)
 const noBody: ParsedBody = { value: {}, verbatim: () => ({}) }
 
 /** Reads and validates what the caller sent. Of the body, nothing is read before it is known who calls. */
@@ -104,10 +106,11 @@ async function whatTheySent(
     throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
   const exemptApp = await limitByBody?.(isRecord(body) ? body : {})
   const headers = route.headers ? validate(route.headers, ctx.headers) : {}
+  const bytes = route.takes ? await readBytes(ctx, route.takes, route.bodyLimitBytes) : noBytes
   const lines = route.lines ? await readLines(ctx, route.lines, route.bodyLimitBytes) : []
   const cookies = route.cookies ? readCookies(deps, ctx, route.cookies.reads) : {}
   const origin = { ...ctx.state.origin, exemptApp, auditReason }
-  return { caller, bearer, params, query, body, headers, cookies, lines, sentBack, rawBody: sent.verbatim, origin }
+  return { caller, bearer, params, query, body, headers, cookies, lines, bytes, sentBack, rawBody: sent.verbatim, origin }
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */

@@ -121,6 +121,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         }
       : {}),
     ...(route.body ? { requestBody: { ...bodyNote(route), required: true, content: bodyContent(route) } } : {}),
+    ...(route.takes ? { requestBody: { ...bodyNote(route), required: true, content: bytesOf(route.takes) } } : {}),
     ...(route.lines ? { requestBody: { ...bodyNote(route), content: { 'application/x-ndjson': { schema: route.lines } } } } : {}),
     responses: { ...successResponses(route), ...errorResponses(route) },
   }
@@ -141,7 +142,15 @@ function describe({ description, record }: Route): { description?: string } {
 }
 
 function bodyNote({ bodyLimitBytes }: Route) {
-  return bodyLimitBytes === undefined ? {} : { description: `At most ${bodyLimitBytes / 1024 / 1024} MiB` }
+  if (bodyLimitBytes === undefined) return {}
+  const kibibytes = bodyLimitBytes / 1024
+  return { description: `At most ${kibibytes < 1024 ? `${kibibytes} KiB` : `${kibibytes / 1024} MiB`}` }
+}
+
+const bytes = { schema: { type: 'string', format: 'binary' } } as const
+
+function bytesOf(types: readonly string[]) {
+  return Object.fromEntries(types.map((type) => [type, bytes]))
 }
 
 function bodyContent({ body: schema, speaks }: Route) {
@@ -168,11 +177,13 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
   return Object.fromEntries(
     Object.entries(route.responses).map(([status, schema]) => [
       status,
-      schema
-        ? { description: route.summary, content: { [route.speaks === 'page' ? 'text/html' : 'application/json']: { schema } } }
-        : route.eventStream
-          ? { description: route.summary, content: { 'text/event-stream': { schema: z.string() } } }
-          : { description: status === '302' ? 'A redirect to `Location`' : 'Done' },
+      schema && route.sends
+        ? { description: route.summary, content: bytesOf(route.sends) }
+        : schema
+          ? { description: route.summary, content: { [route.speaks === 'page' ? 'text/html' : 'application/json']: { schema } } }
+          : route.eventStream
+            ? { description: route.summary, content: { 'text/event-stream': { schema: z.string() } } }
+            : { description: status === '302' ? 'A redirect to `Location`' : 'Done' },
     ]),
   )
 }
@@ -223,6 +234,7 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_failed', ...(declared.offline ? [] : (['unavailable'] as const))]
   if (declared.params) codes.push('not_found')
   if (declared.body) codes.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
+  if (declared.takes) codes.push('payload_too_large', 'unsupported_media_type')
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
   // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
   if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')

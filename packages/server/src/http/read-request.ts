@@ -98,6 +98,7 @@ function decodeReason(sent: string): string {
 const jsonType = 'application/json'
 const formType = 'application/x-www-form-urlencoded'
 const linesType = 'application/x-ndjson'
+const imageType = 'image/*'
 const typesOf = { json: [jsonType], oauth: [jsonType, formType], page: [formType] }
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -113,7 +114,7 @@ function collectorOf(limitBytes: number): Middleware {
     urlencoded: false,
     multipart: false,
     text: true,
-    textTypes: [jsonType, formType, linesType],
+    textTypes: [jsonType, formType, linesType, imageType],
     encoding: 'latin1',
     // Unless DELETE is listed, koa-body does not read its body.
     parsedMethods: [Method.POST, Method.PUT, Method.PATCH, Method.DELETE],
@@ -127,17 +128,22 @@ function collectorOf(limitBytes: number): Middleware {
 }
 
 /** Reads a body of one of these types as bytes. A request without a body gives none. Throws 413 and 415. */
-async function collect(ctx: Context, types: string[], limitBytes: number): Promise<Buffer> {
+async function collect(ctx: Context, types: readonly string[], limitBytes: number): Promise<Buffer> {
   const { headers } = ctx.req
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return Buffer.alloc(0)
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  if (!ctx.is(types) || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
+  if (!ctx.is([...types]) || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
   // Decompression would only let clients make work with broken or bloated bodies.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
   await collectorOf(limitBytes)(ctx, async () => {})
   const text = 'body' in ctx.request ? ctx.request.body : undefined
   return Buffer.from(typeof text === 'string' ? text : '', 'latin1')
+}
+
+/** Reads a body of bytes. Throws 413 and 415. */
+export function readBytes(ctx: Context, types: readonly string[], limitBytes = usualLimitBytes): Promise<Buffer> {
+  return collect(ctx, types, limitBytes)
 }
 
 export interface ParsedBody {

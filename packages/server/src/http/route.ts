@@ -55,6 +55,8 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   cookies: Cookies
   /** The lines of a body of newline-delimited JSON, parsed lazily. */
   lines: Lines<L>
+  /** The body of a route that takes bytes. */
+  bytes: Buffer
   /** Members of the body that belong to the record but cannot be set. The use case compares them with the stored record. */
   sentBack: SentBack
   /** The body as received, for passing it on: with unknown members, and numbers in their original digits (`lib/json.ts`). */
@@ -107,6 +109,10 @@ export interface Route {
   body?: z.ZodType | undefined
   /** The schema of one line, if the route takes newline-delimited JSON instead of a body. */
   lines?: z.ZodType | undefined
+  /** The media types of a body that is taken as bytes, instead of a body of JSON. */
+  takes?: readonly string[]
+  /** The media types of its answers, if they are bytes. */
+  sends?: readonly string[]
   /** The record that the body changes. Clients can send it back whole: members that the body cannot set go to `sentBack`. */
   record?: z.ZodObject
   /** Throws if the caller may not send this body. It is asked before the body is validated, which takes long for a large one. */

@@ -5,6 +5,7 @@ import { keysOf } from './keys-of.ts'
 export const auditEvents = {
   'app.created': 'An app was created',
   'app.deleted': 'An app was deleted, with its grants and sessions',
+  'app.logo_changed': 'The logo of an app was set or removed',
   'app.secret_read': 'The secret of an app with its own signing key was printed on the machine of the service',
   'app.signing_changed': 'The signing key change of an app moved a step forward or back',
   'app.updated': 'Settings of an app were changed',

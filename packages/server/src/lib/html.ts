@@ -27,13 +27,26 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']|[^\n\x20-\x7e]/gu, (character) => `&#${character.codePointAt(0)};`)
 }
 
+/** The app or organization that a page is about, and how it looks. */
+export interface PagePlace {
+  name: string
+  /** Shown in place of a name of which nothing is visible. */
+  code: string
+  /** `#rrggbb`. */
+  accentColor?: string | null
+  /** The path of an image of this service. */
+  logo?: string | null
+  /** Where people get help, and what they agree to. */
+  links?: readonly { label: string; url: string }[]
+}
+
 /** A page to show to a person. */
 export interface PageView {
   status: number
   /** The only heading, and the title in the browser. */
   title: string
   /** The app or organization that the page is about. */
-  place?: string | undefined
+  place?: PagePlace | undefined
   /** Everything below the heading. */
   body: Html
   /** The URLs outside this service that the answer to its form may redirect to. */

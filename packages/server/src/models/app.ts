@@ -1,6 +1,7 @@
 import type { ModelObject, PartialModelObject } from 'objection'
 import type { Db, Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
+import type { Brand } from '../lib/brand.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { only } from '../lib/only.ts'
 import { isUuid } from '../lib/uuid.ts'
@@ -52,6 +53,7 @@ export class App extends BaseModel {
     'allowed_email_domains',
     'allowed_auth_methods',
     'webhooks',
+    'brand',
   ]
   static override booleanColumns = [
     'auto_grant_on_signup',
@@ -98,6 +100,10 @@ export class App extends BaseModel {
   declare single_sign_on: boolean
   /** How long ago a person who enters through a browser may have signed in. Null if any time will do. */
   declare max_sign_in_age_seconds: number | null
+  /** What its pages and mails show. Members that were never set are missing. */
+  declare brand: Partial<Brand>
+  /** The digest of its logo. */
+  declare logo: string | null
   /** Tokens with a lower `iat` are dead. New tokens always have this `iat` or a higher one. In seconds. */
   declare min_iat: number
   declare created_at: number

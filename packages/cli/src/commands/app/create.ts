@@ -1,6 +1,7 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { choiceWithStandard, positional, requiredText } from '../../command-line/options.ts'
+import { readLogo, writeLogo } from '../../nouns/app-logo.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
 import { allPermissionsNote, appBody, appSettings, inFlags, isSameApp } from '../../nouns/app-settings.ts'
 import { noteNewPools } from '../../nouns/pool-names.ts'
@@ -21,12 +22,14 @@ export const createApp = command({
     'app create back-office --name "Back office" --redirect https://office.example.com/* --pool staff --sign-up invitation',
     'app create mobile --name Mobile --redirect com.example.app:/cb --link shop wiki --service shop orders --dry-run',
   ],
-  async run(tools, { code, ifExists, ...settings }) {
+  async run(tools, { code, ifExists, logo: file, ...settings }) {
     const { api } = tools
     const body = appBody(settings)
+    const logo = file ? readLogo(file) : undefined
     await noteNewPools(tools, [settings.pool, ...(settings.readPool ?? [])])
     try {
-      const app = await inFlags(bodyOf(api.POST('/api/v1/admin/apps', { body: { ...body, code, name: settings.name } })))
+      const created = await inFlags(bodyOf(api.POST('/api/v1/admin/apps', { body: { ...body, code, name: settings.name } })))
+      const app = (logo && (await inFlags(writeLogo(api, code, logo)))) || created
       if (settings.permissionScope === undefined && app.permission_scope === 'services') tools.io.note(allPermissionsNote)
       return record(app, 'created')
     } catch (error) {
@@ -35,7 +38,8 @@ export const createApp = command({
     const path = { appId: parseAppRef(code) }
     const existing = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
     if (ifExists === 'skip') return record(existing, 'unchanged')
-    const updated = await inFlags(bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body })))
+    const changed = await inFlags(bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body })))
+    const updated = (logo && (await inFlags(writeLogo(api, path.appId, logo)))) || changed
     return record(updated, isSameApp(existing, updated) ? 'unchanged' : 'updated')
   },
 })

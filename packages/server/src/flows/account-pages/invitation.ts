@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { html, type PageView } from '../../lib/html.ts'
+import { html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { App } from '../../models/app.ts'
 import {
@@ -18,6 +18,7 @@ import {
   shown,
   withFaultOfCode,
 } from '../../pages/fields.ts'
+import { placeOf } from '../../pages/place.ts'
 import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import { getOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { logout } from '../refresh/refresh.ts'
@@ -30,7 +31,7 @@ export interface InvitationOffer {
   /** The only address that may accept it. Null if anybody may. */
   email: string | null
   /** The app through which the reader can register with a password. Null if no app allows that. */
-  app: { name: string; code: string } | null
+  app: PagePlace | null
 }
 
 /** Reads an invitation without accepting it. Throws `invalid_invitation`. */
@@ -42,7 +43,7 @@ export async function describeInvitation(deps: Deps, token: string): Promise<Inv
   return {
     organization: { name: organization.name, code: organization.slug },
     email,
-    app: opens ? { name: through.name, code: through.code } : null,
+    app: opens ? placeOf(deps.config, through) : null,
   }
 }
 
@@ -104,7 +105,7 @@ export function invitationView(
   sent?: InvitationForm,
 ): PageView {
   const inviting = nameOf(organization)
-  if (app === null) return invitationCodeView(place.token, inviting)
+  if (app === null) return invitationCodeView(place.token, organization)
   const through = nameOf(app)
   const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
   const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' } as const
@@ -114,7 +115,7 @@ export function invitationView(
   const lastName = { name: 'last_name', label: 'Last name', autocomplete: 'family-name', value: sent?.last_name ?? '' }
   return {
     ...headOf(refusal, `You are invited to ${inviting}`),
-    place: inviting,
+    place: app,
     body: html`<p>Accept with your account for ${shown(through)}. If you have none, one is created for you.</p>
 ${form(
   place,
@@ -130,7 +131,8 @@ ${form(
 }
 
 export function enteredView({ organization, app }: InvitationOffer, { created, access }: InvitationOutcome): PageView {
-  const place = nameOf(organization)
+  const name = nameOf(organization)
+  const place = app ?? organization
   const through = app && shown(nameOf(app))
   const account = created && html`Your account is ready. `
   const next = {
@@ -138,15 +140,15 @@ export function enteredView({ organization, app }: InvitationOffer, { created, a
     pending: html`You do not have access to ${through} yet. Ask the person who invited you.`,
     unverified: html`Open the link that was mailed to you. Then you can sign in to ${through}.`,
   }[access]
-  return { status: 200, title: `You are a member of ${place}`, place, body: html`<p>${account}${next}</p>` }
+  return { status: 200, title: `You are a member of ${name}`, place, body: html`<p>${account}${next}</p>` }
 }
 
-function invitationCodeView(token: string, place: string): PageView {
+function invitationCodeView(token: string, place: InvitationOffer['organization']): PageView {
   return {
     status: 200,
-    title: `You are invited to ${place}`,
+    title: `You are invited to ${nameOf(place)}`,
     place,
-    body: html`<p>Sign in or register where ${shown(place)} asked you to, and enter this invitation code there.</p>
+    body: html`<p>Sign in or register where ${shown(nameOf(place))} asked you to, and enter this invitation code there.</p>
 ${codeField('Invitation code', token)}<p>If you do not know where that is, ask the person who invited you.</p>`,
   }
 }

@@ -126,7 +126,7 @@ export function resetView(place: PageToken, link: MailLink, refusal?: FormRefusa
   const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several unrelated words are easy to remember.`
   return {
     ...headOf(refusal, 'Choose a new password'),
-    place: nameOf(link.app),
+    place: link.app,
     body: form(
       place,
       'Set the new password',
@@ -175,11 +175,10 @@ interface Question {
 
 function asking(place: PageToken, { app }: MailLink, refusal: FormRefusal | undefined, question: Question): PageView {
   const { title, text, button, parts = [], after } = question
-  const to = nameOf(app)
-  const asked = form({ ...place, after }, button, alert(generalFault(refusal, to)), ...parts)
-  return { ...headOf(refusal, title), place: to, body: html`${text}\n${asked}` }
+  const asked = form({ ...place, after }, button, alert(generalFault(refusal, nameOf(app))), ...parts)
+  return { ...headOf(refusal, title), place: app, body: html`${text}\n${asked}` }
 }
 
 function telling({ app }: MailLink, title: string, body: Html): PageView {
-  return { status: 200, title, place: nameOf(app), body }
+  return { status: 200, title, place: app, body }
 }

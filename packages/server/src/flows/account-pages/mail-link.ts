@@ -2,7 +2,9 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import type { PagePlace } from '../../lib/html.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
+import { placeOf } from '../../pages/place.ts'
 import { getApp } from '../../resources/apps/get-app.ts'
 import { requestMail } from '../../resources/mail/request-mail.ts'
 import { getMailToken } from '../../resources/mail/spend-mail-token.ts'
@@ -22,7 +24,7 @@ const minuteMs = 60_000
 
 /** What a page may show to the holder of a mail link. */
 export interface MailLink {
-  app: { name: string; code: string }
+  app: PagePlace
   /** Whether the account has a password, which proves whose it is. */
   asksPassword: boolean
   /** The address that the mail was sent to. */
@@ -45,8 +47,7 @@ export async function describeMailLink(deps: Deps, token: string, ...purposes: T
   const isAllowed = asked !== null && matchesRedirectUrl(asked, app.allowed_redirect_urls)
   const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
   const asksPassword = (await getUser(deps, found.user_id)).password_hash !== null
-  const named = { name: app.name, code: app.code }
-  return { app: named, asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
+  return { app: placeOf(deps.config, app), asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
 }
 
 /**

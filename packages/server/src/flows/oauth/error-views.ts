@@ -1,5 +1,4 @@
-import { type Html, html, type PageView } from '../../lib/html.ts'
-import { nameOf } from '../../pages/fields.ts'
+import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import type { RequestFault } from './authorization-request.ts'
 
 const action = '/oauth/authorize'
@@ -29,12 +28,12 @@ const faults: Record<RequestFault, { title: string; text: Html; status: number }
 }
 
 /** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
-export function faultView({ fault, app }: { fault: RequestFault; app: { name: string; code: string } | undefined }): PageView {
+export function faultView(fault: RequestFault, place: PagePlace | undefined): PageView {
   const { status, title, text } = faults[fault]
   return {
     status,
     title,
-    place: app && nameOf(app),
+    place,
     body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>`,
   }
 }

@@ -7,7 +7,8 @@ import { html, type PageView } from '../../lib/html.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
-import { nameOf, stepForm } from '../../pages/fields.ts'
+import { stepForm } from '../../pages/fields.ts'
+import { placeOf } from '../../pages/place.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
@@ -56,7 +57,7 @@ export async function askLogout(
   const view: PageView = {
     status: 200,
     title: 'Sign out',
-    place: app && nameOf(app),
+    place: app && placeOf(deps.config, app),
     leadsTo: location === null ? [] : [location],
     body: html`<p>Sign out in this browser, and in the apps that you entered from it?</p>
 ${stepForm({ action: '/oauth/logout', hidden: { request }, button: 'Sign out' })}`,

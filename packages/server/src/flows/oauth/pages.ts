@@ -6,6 +6,7 @@ import type { Cookies, SetCookies } from '../../lib/cookies.ts'
 import type { PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { nameOf } from '../../pages/fields.ts'
+import { placeOf } from '../../pages/place.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
@@ -51,7 +52,7 @@ export async function answerAuthorize(
   const resume = openField(deps, 'resume', cookies.browser, typeof resumed === 'string' ? resumed : undefined)
   const isAlive = resume !== undefined && now - resume.sealedAt <= requestLifeMs
   const read = await readAuthorizationRequest(deps, sent, isAlive ? resume.begunAt : now)
-  if ('fault' in read) return { view: faultView(read) }
+  if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
   if ('location' in read) return read
   // What another request has carried does not count for this one.
   const carriedOn = isAlive && resume.queryHash === hashOfQuery(read.request.query) ? resume : undefined
@@ -84,7 +85,7 @@ export async function answerAuthorize(
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
   const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })
-  const view = { ...carriedOn, request, carried, said, providers, inviting }
+  const view = { ...carriedOn, request, place: placeOf(deps.config, request.app), carried, said, providers, inviting }
   return { view: stepView(step, person, view), ...known }
 }
 
@@ -105,7 +106,7 @@ export async function answerReturn(
   const carried = openField(deps, 'request', browser, pending.request_field ?? undefined)
   if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried) return { view: elsewhereView }
   const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
-  if ('fault' in read) return { view: faultView(read) }
+  if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
   if ('location' in read) return read
   const { request } = read
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
@@ -146,7 +147,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   }
   if (now - carried.sealedAt > requestLifeMs) return { view: startAgainView(carried.query) }
   const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
-  if ('fault' in read) return { view: faultView(read) }
+  if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
   if ('location' in read) return read
   const { request } = read
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }

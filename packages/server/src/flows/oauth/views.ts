@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
-import { type Html, html, type PageView } from '../../lib/html.ts'
+import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
 import { takesSignUps } from '../../resources/apps/check-policy.ts'
@@ -13,6 +13,8 @@ const action = '/oauth/authorize'
 /** What a page of the sign-in shows, apart from the step itself. */
 export interface Shown {
   request: AuthorizationRequest
+  /** The app. */
+  place: PagePlace
   /** The sealed request, and what the redirect before this page carried. Every form sends both. */
   carried: Readonly<Record<string, string>>
   said: SaidRefusal | undefined
@@ -31,7 +33,7 @@ type Step = Extract<Authorized, { step: unknown }>['step']
 export function stepView(step: Step, person: Person | undefined, view: Shown): PageView {
   const page = viewOf(step, person, view)
   const leadsTo = [view.request.redirectUri, ...view.providers.map(({ issuer }) => issuer)]
-  return { status: 200, place: nameOf(view.request.app), leadsTo, ...page }
+  return { status: 200, place: view.place, leadsTo, ...page }
 }
 
 function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
@@ -171,7 +173,7 @@ function joinView(person: Person | undefined, view: Shown): Pick<PageView, 'titl
   const app = nameOf(view.request.app)
   return {
     title: `Join ${view.inviting ?? 'the organization'}`,
-    body: html`${signedInAs(person)}<p>You are invited to become a member of ${shown(view.inviting ?? '')}. Then you go on to ${shown(app)}.</p>
+    body: html`${signedInAs(person)}<p>You are invited to become a member of ${shown(view.inviting ?? '')}. Then you go on to ${shown(app)} at ${shown(hostOf(view.request.redirectUri))}.</p>
 ${alert(view.said && generalFaultOf(refusalOf(view.said), view.request))}${stepForm({ action, hidden: { ...view.carried, step: 'join' }, button: 'Join' })}${anotherAccount(view)}`,
   }
 }
@@ -244,6 +246,7 @@ function organizationView(person: Person | undefined, view: Shown): Pick<PageVie
     title: 'Choose an organization',
     body: html`${signedInAs(person)}${stepForm(
       { action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' },
+      leadsTo(view),
       choice('organization_id', 'Sign in for', [...options, { value: '', label: 'No organization' }]),
     )}${anotherAccount(view)}`,
   }
@@ -253,9 +256,13 @@ function continueView(person: Person | undefined, view: Shown): Pick<PageView, '
   const app = nameOf(view.request.app)
   return {
     title: `Continue to ${app}`,
-    body: html`${signedInAs(person)}<p>You go on to ${shown(hostOf(view.request.redirectUri))}.</p>
-${stepForm({ action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' })}${anotherAccount(view)}`,
+    body: html`${signedInAs(person)}${leadsTo(view)}${stepForm({ action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' })}${anotherAccount(view)}`,
   }
+}
+
+/** Shown before a person enters an app for the first time. */
+function leadsTo({ request }: Shown): Html {
+  return html`<p>You go on to ${shown(hostOf(request.redirectUri))}.</p>\n`
 }
 
 /** In punycode, so that a letter that looks like another cannot hide where the person goes. */

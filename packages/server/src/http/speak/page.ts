@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
 import { type ApiError, errorCodes } from '../../errors.ts'
-import { Html, html, type PageView } from '../../lib/html.ts'
+import { textOn } from '../../lib/brand.ts'
+import { Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
+import { shownName } from '../../lib/shown-name.ts'
 import type { Reply } from './json.ts'
 
 // Text contrasts with its background at 4.5:1 or more, in both color schemes; borders of fields at 3:1.
 const style = `
 :root { color-scheme: light dark; --ground: #f3f4f6; --card: #ffffff; --text: #1b1f24; --quiet: #57606a; --edge: #767f89;
-  --accent: #1a56db; --on-accent: #ffffff; --fault: #b42318; --fault-ground: #fef3f2; }
+  --accent: #1a56db; --on-accent: #ffffff; --fault: #b42318; --fault-ground: #fef3f2; --logo-ground: transparent; }
 @media (prefers-color-scheme: dark) {
   :root { --ground: #0f1318; --card: #181d24; --text: #e6e9ee; --quiet: #a9b2bd; --edge: #7d8793;
-    --accent: #8ab4f8; --on-accent: #0b1a33; --fault: #ffa198; --fault-ground: #2d1a1b; }
+    --accent: #8ab4f8; --on-accent: #0b1a33; --fault: #ffa198; --fault-ground: #2d1a1b; --logo-ground: #ffffff; }
 }
 * { box-sizing: border-box; }
 html { font: 100%/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
@@ -18,6 +20,11 @@ body { margin: 0; padding: 1rem; min-height: 100vh; display: grid; align-content
 main { padding: 1.5rem; border-radius: .75rem; background: var(--card); overflow-wrap: anywhere;
   box-shadow: 0 1px 3px rgb(0 0 0 / .2); }
 .place { margin: 0; color: var(--quiet); font-weight: 600; }
+/* Most logos are made for a light ground. */
+.logo { display: block; max-width: 100%; max-height: 3rem; margin-bottom: .75rem; border-radius: .25rem;
+  background: var(--logo-ground); box-shadow: 0 0 0 .25rem var(--logo-ground); }
+footer { display: flex; flex-wrap: wrap; justify-content: center; gap: .25rem 1.25rem; padding: 1rem; font-size: .9375rem; }
+a { color: inherit; }
 h1 { margin: .25rem 0 1rem; font-size: 1.5rem; line-height: 1.25; }
 p { margin: 0 0 1rem; }
 form, main > :last-child, form > :last-child { margin-bottom: 0; }
@@ -49,53 +56,73 @@ button:hover, .button:hover { text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `
 
-const styleHash = createHash('sha256').update(style).digest('base64')
+const styleHash = hashOf(style)
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
+}
 
 /** A page as the answer to a request. */
 export function showPage(view: PageView): Reply {
-  const headers = { ...pageHeaders(view.leadsTo), 'Content-Type': 'text/html; charset=utf-8' }
+  const headers = { ...pageHeaders(view.leadsTo, view.place), 'Content-Type': 'text/html; charset=utf-8' }
   return { status: view.status, headers, body: renderPage(view), retryAfter: view.retryAfter }
 }
 
 /** Sends a browser elsewhere after its form was read. */
 export function leadTo(url: string): Reply {
-  return { status: 303, headers: { ...pageHeaders([]), 'Referrer-Policy': 'no-referrer', Location: url } }
+  return { status: 303, headers: { ...pageHeaders(), 'Referrer-Policy': 'no-referrer', Location: url } }
+}
+
+/** The color of an app, on both cards. It differs from app to app, so its style is apart from that of all pages. */
+function accentStyle(place: PagePlace | undefined): string | undefined {
+  const color = place?.accentColor
+  return color ? `:root { --accent: ${color}; --on-accent: ${textOn(color)}; }` : undefined
 }
 
 /** Renders the whole document of a page: one column, no scripts, nothing loaded from elsewhere. */
 function renderPage({ title, place, body }: PageView): string {
-  const name = place ? `${title} - ${place}` : title
+  const name = place && (shownName(place.name) || place.code)
+  const accent = accentStyle(place)
   const { markup } = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${name}</title>
+<title>${name ? `${title} - ${name}` : title}</title>
 <style>${new Html(style)}</style>
-</head>
+${accent && html`<style>${new Html(accent)}</style>\n`}</head>
 <body>
 <main>
-${place ? html`<p class="place"><bdi>${place}</bdi></p>\n` : undefined}<h1>${title}</h1>
+${place?.logo && html`<img class="logo" src="${place.logo}" alt="">\n`}${name && html`<p class="place"><bdi>${name}</bdi></p>\n`}<h1>${title}</h1>
 ${body}
 </main>
-</body>
+${footerOf(place)}</body>
 </html>
 `
   return markup
+}
+
+function footerOf(place: PagePlace | undefined): Html | undefined {
+  if (!place?.links?.length) return undefined
+  const links = place.links.map(({ label, url }) => html`<a href="${url}">${label}</a>\n`)
+  return html`<footer>\n${links}</footer>\n`
 }
 
 /**
  * The headers of a page. Its URL holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
  * response to its form redirects: browsers apply `form-action` to that too.
  */
-function pageHeaders(leadsTo: readonly string[] = []): Record<string, string> {
+function pageHeaders(leadsTo: readonly string[] = [], place?: PagePlace): Record<string, string> {
   // An app or provider may lead on to another site by https.
   const others = leadsTo.filter((url) => !url.startsWith('https:')).map(sourceOf)
   const targets = ["'self'", ...(leadsTo.length > 0 ? ['https:'] : []), ...new Set(others)].join(' ')
+  const accent = accentStyle(place)
+  const styles = [styleHash, ...(accent === undefined ? [] : [hashOf(accent)])].map((hash) => `'sha256-${hash}'`).join(' ')
+  const images = place?.logo ? " img-src 'self';" : ''
   return {
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
+    'Content-Security-Policy': `default-src 'none'; style-src ${styles};${images} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
     'Cross-Origin-Opener-Policy': 'same-origin',
     // Other sites get none. Without any, forms would be sent with `Origin: null`.
     'Referrer-Policy': 'same-origin',

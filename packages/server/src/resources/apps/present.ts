@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { blankBrand, logoPath } from '../../lib/brand.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import type { App } from '../../models/app.ts'
 import type { appRecord, signingRecord } from './schema.ts'
@@ -46,6 +47,8 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     machine_tokens: app.machine_tokens,
     single_sign_on: app.single_sign_on,
     max_sign_in_age_seconds: app.max_sign_in_age_seconds,
+    brand: { ...blankBrand, ...app.brand },
+    logo_path: app.logo && logoPath(app.logo),
     built_in: app.built_in,
     created_at: iso(app.created_at),
     updated_at: iso(app.updated_at),

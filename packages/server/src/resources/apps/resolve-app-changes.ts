@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods, canRegister } from '../../lib/auth-methods.ts'
+import type { Brand } from '../../lib/brand.ts'
 import { keysOf } from '../../lib/keys-of.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
 import { webhookKey } from '../../lib/webhook-key.ts'
@@ -43,6 +44,8 @@ export function blankApp(id: string, code: string): AppColumns {
     machine_tokens: false,
     single_sign_on: true,
     max_sign_in_age_seconds: null,
+    brand: {},
+    logo: null,
     min_iat: 0,
   }
 }
@@ -56,7 +59,7 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
   const changes: Partial<AppColumns> = {}
   for (const field of keysOf(input)) {
     const value = input[field]
-    if (value === undefined || field === 'webhooks') continue
+    if (value === undefined || field === 'webhooks' || field === 'brand' || field === 'logo_path') continue
     // Clearing a setting restores the value that it has in a new app.
     Object.assign(changes, { [field]: value ?? blank[field] })
   }
@@ -72,6 +75,7 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
   }
   if (changes.frontend_url) changes.frontend_url = changes.frontend_url.replace(/\/+$/, '')
   if (input.webhooks !== undefined) changes.webhooks = resolveWebhooks(deps, current, input.webhooks ?? [])
+  if (input.brand !== undefined) changes.brand = input.brand === null ? {} : { ...current.brand, ...settable(input.brand) }
   if (input.default_organization_id === null && input.default_role_code == null) changes.default_role_code = null
 
   const merged = { ...current, ...changes }
@@ -84,6 +88,11 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
     await assertAuthMethods(deps, merged.allowed_auth_methods)
   if (changes.override_role_codes) await assertOrganizationRoles(deps, changes.override_role_codes)
   return changes
+}
+
+/** The members that are given. */
+function settable(brand: NonNullable<AppInput['brand']>): Partial<Brand> {
+  return Object.fromEntries(Object.entries(brand).filter(([, value]) => value !== undefined))
 }
 
 function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { created, noContent, ok, type Route, route } from '../../http/route.ts'
 import { changeSigning } from './change-signing.ts'
 import { createApp } from './create-app.ts'
@@ -5,15 +6,19 @@ import { deleteApp } from './delete-app.ts'
 import { describeSigning } from './describe-signing.ts'
 import { getApp } from './get-app.ts'
 import { listApps } from './list-apps.ts'
+import { changeLogo, getLogo, getLogoOfApp } from './logo.ts'
 import { presentApp, presentAppWith, presentSigning } from './present.ts'
 import {
   appPage,
   appParams,
+  appRecord,
   changeSigningBody,
   changeSigningQuery,
   createAppBody,
   deleteAppQuery,
   listAppsQuery,
+  logoParams,
+  mostLogoBytes,
   shownApp,
   signingRecord,
   updateAppBody,
@@ -23,6 +28,37 @@ import { showApp } from './show-app.ts'
 import { updateApp } from './update-app.ts'
 
 const tag = 'Apps'
+const imageTypes = ['image/png', 'image/jpeg', 'image/webp']
+
+/** An image that somebody has uploaded. Opened by itself, it may do nothing. */
+function sendImage({ type, image }: { type: string; image: Buffer }, cacheControl: string) {
+  const headers = {
+    'Content-Type': type,
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Cache-Control': cacheControl,
+  }
+  return { status: 200, body: image, headers }
+}
+
+const image = z.instanceof(Buffer)
+
+/** Outside the API: what pages of this service and of apps show. */
+export const logoRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/logos/{digest}',
+    tag,
+    summary: 'Show a logo',
+    description: 'The `logo_path` of an app. What is there never changes.',
+    auth: 'public',
+    params: logoParams,
+    sends: imageTypes,
+    responses: { 200: image },
+    errors: [],
+    handle: async (deps, { params }) => sendImage(await getLogo(deps, params.digest), 'public, max-age=31536000, immutable'),
+  }),
+]
 
 export const appRoutes: Route[] = [
   route({
@@ -101,6 +137,46 @@ export const appRoutes: Route[] = [
     errors: ['app_in_use', 'built_in', 'last_system_admin'],
     handle: async (deps, { params, query, ...actor }) => {
       await deleteApp(deps, params.appId, { force: query.force === 'true' }, actor)
+      return noContent()
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/admin/apps/{appId}/logo',
+    tag,
+    summary: 'Set the logo of an app',
+    description: 'A PNG, JPEG or WebP image of at most 1,024 pixels a side. The content decides which it is.',
+    auth: 'system_admin',
+    params: appParams,
+    takes: imageTypes,
+    bodyLimitBytes: mostLogoBytes,
+    responses: { 200: appRecord },
+    errors: [],
+    handle: async (deps, { params, bytes, ...actor }) => ok(presentApp(await changeLogo(deps, params.appId, bytes, actor))),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/logo',
+    tag,
+    summary: 'Read the logo of an app',
+    auth: 'system_admin',
+    params: appParams,
+    sends: imageTypes,
+    responses: { 200: image },
+    errors: [],
+    handle: async (deps, { params }) => sendImage(await getLogoOfApp(deps, params.appId), 'no-store'),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/apps/{appId}/logo',
+    tag,
+    summary: 'Remove the logo of an app',
+    auth: 'system_admin',
+    params: appParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => {
+      await changeLogo(deps, params.appId, undefined, actor)
       return noContent()
     },
   }),

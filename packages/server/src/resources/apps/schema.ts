@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { cards, isVisibleAccent, languages, nearestAccent } from '../../lib/brand.ts'
 import {
   authMethodCode,
   clearable,
+  email,
   emailDomainRule,
   id,
   list,
@@ -36,6 +38,43 @@ const webhookEvent = z.enum(['user.registered'])
 const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
 
 const webhookUrl = webUrl.refine((raw) => isWebPort(URL.parse(raw)?.port ?? ''), 'must not have the port of another protocol')
+
+const brandUrl = webUrl.refine((raw) => !/^http:/i.test(raw), 'must be an https URL')
+
+const accentColor = z
+  .string()
+  .regex(/^#[0-9a-f]{6}$/i, 'must be a color such as #2f6fde')
+  .transform((color) => color.toLowerCase())
+  .superRefine((color, context) => {
+    if (/^#[0-9a-f]{6}$/.test(color) && !isVisibleAccent(color))
+      context.addIssue({
+        code: 'custom',
+        message: `must contrast with ${cards.light} and ${cards.dark} at 3:1 or more; the nearest color that does is ${nearestAccent(color)}`,
+      })
+  })
+
+/** A control, zero-width or bidirectional character could make the sender look like another. */
+const fromName = name
+  .max(80)
+  .refine(
+    (text) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(text),
+    'must not contain control or bidirectional characters',
+  )
+  .refine((text) => !/[@<>"]/.test(text), 'must not contain @, <, > or "')
+
+const brandInput = z.strictObject({
+  accent_color: clearable(accentColor).meta({
+    description: 'The color of buttons, as `#rrggbb`. Contrasts with the light and the dark card at 3:1 or more',
+  }),
+  support_email: clearable(email).meta({ description: 'Where people get help. Mails have it as `Reply-To`' }),
+  support_url: clearable(brandUrl),
+  terms_url: clearable(brandUrl),
+  privacy_url: clearable(brandUrl),
+  from_name: clearable(fromName).meta({ description: 'The sender that mails show. Default: the name of the app' }),
+  default_language: clearable(z.enum(languages)).meta({
+    description: 'The language of pages and mails for people of whom no other is known',
+  }),
+})
 
 const webhookInput = z.strictObject({
   name,
@@ -107,14 +146,29 @@ const settings = {
     description:
       'How long ago a person may have signed in to enter through a browser. A refresh is not affected. Default: no limit',
   }),
+  brand: clearable(brandInput).meta({
+    description: 'What the pages and mails of the app show. Members that are not given stay unchanged',
+  }),
 }
+
+const brandRecord = z.object({
+  accent_color: z.string().nullable(),
+  support_email: z.string().nullable(),
+  support_url: z.string().nullable(),
+  terms_url: z.string().nullable(),
+  privacy_url: z.string().nullable(),
+  from_name: z.string().nullable(),
+  default_language: z.enum(languages).nullable(),
+})
 
 const createdSigning = z.literal('shared').optional().meta({
   description: 'Accepted so that you can write back what you read. Change it with POST /admin/apps/{appId}/signing',
 })
 
+const createdLogo = z.string().nullish().meta({ description: 'Ignored. Accepted so that you can write back what you read' })
+
 export const createAppBody = z
-  .strictObject({ code: newAppCode, name, ...settings, signing: createdSigning })
+  .strictObject({ code: newAppCode, name, ...settings, signing: createdSigning, logo_path: createdLogo })
   .meta({ id: 'CreateApp' })
 
 export const updateAppBody = z
@@ -169,6 +223,10 @@ export const appRecord = z
     machine_tokens: z.boolean(),
     single_sign_on: z.boolean(),
     max_sign_in_age_seconds: z.int().nullable(),
+    brand: brandRecord,
+    logo_path: z.string().nullable().meta({
+      description: 'Where the logo is served, below the address of the service. Changed with PUT /admin/apps/{appId}/logo',
+    }),
     built_in: z.boolean(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -264,3 +322,9 @@ export const signingRecord = z
     old_tokens_until: timestamp.nullable().meta({ description: 'After `switch`: when the last token of the old key expires' }),
   })
   .meta({ id: 'Signing' })
+
+export const logoParams = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/** The largest logo, in bytes and in pixels a side. */
+export const mostLogoBytes = 256 * 1024
+export const mostLogoPixels = 1_024

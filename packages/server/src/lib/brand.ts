@@ -1,0 +1,80 @@
+/** The languages of pages and mails. */
+export const languages = ['en', 'de', 'fr', 'es', 'it', 'pt'] as const
+export type Language = (typeof languages)[number]
+
+/** What the pages and mails of an app show of it, besides its name and its logo. */
+export interface Brand {
+  /** As `#rrggbb`, in lower case. */
+  accent_color: string | null
+  support_email: string | null
+  support_url: string | null
+  terms_url: string | null
+  privacy_url: string | null
+  from_name: string | null
+  default_language: Language | null
+}
+
+export const blankBrand: Brand = {
+  accent_color: null,
+  support_email: null,
+  support_url: null,
+  terms_url: null,
+  privacy_url: null,
+  from_name: null,
+  default_language: null,
+}
+
+/** Where a logo is served, below the address of the service. Another image has another path. */
+export function logoPath(digest: string): string {
+  return `/logos/${digest}`
+}
+
+/** The cards of pages and mails, on which the accent color lies. */
+export const cards = { light: '#ffffff', dark: '#181d24' } as const
+
+const leastContrast = 3
+
+/** Whether a color can be told from the card in both color schemes. */
+export function isVisibleAccent(color: string): boolean {
+  return contrast(color, cards.light) >= leastContrast && contrast(color, cards.dark) >= leastContrast
+}
+
+/** The color with the same hue that can be told from both cards, and differs least. */
+export function nearestAccent(color: string): string {
+  for (let step = 1; step <= 100; step += 1) {
+    for (const end of ['#000000', '#ffffff']) {
+      const mixed = mix(color, end, step / 100)
+      if (isVisibleAccent(mixed)) return mixed
+    }
+  }
+  return color
+}
+
+/** Black or white, whichever contrasts more. */
+export function textOn(color: string): '#000000' | '#ffffff' {
+  return contrast(color, '#ffffff') > contrast(color, '#000000') ? '#ffffff' : '#000000'
+}
+
+/** The contrast of two colors as WCAG defines it, from 1 to 21. */
+export function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(color).map((value) => {
+    const part = value / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function mix(color: string, end: string, share: number): string {
+  const ends = channels(end)
+  const mixed = channels(color).map((value, index) => Math.round(value + ((ends[index] ?? 0) - value) * share))
+  return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`
+}
+
+function channels(color: string): number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16))
+}

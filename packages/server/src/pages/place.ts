@@ -1,0 +1,23 @@
+import type { Config } from '../config.ts'
+import { logoPath } from '../lib/brand.ts'
+import type { PagePlace } from '../lib/html.ts'
+import type { App } from '../models/app.ts'
+
+/** What the pages for an app show of it. */
+export function placeOf(
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { name, code, brand, logo }: Pick<App, 'name' | 'code' | 'brand' | 'logo'>,
+): PagePlace {
+  const links = [
+    { label: 'Help', url: brand.support_url ?? (brand.support_email ? `mailto:${brand.support_email}` : null) },
+    { label: 'Terms', url: brand.terms_url },
+    { label: 'Privacy', url: brand.privacy_url },
+  ]
+  return {
+    name,
+    code,
+    accentColor: brand.accent_color ?? null,
+    logo: logo === null ? null : new URL(publicUrl).pathname.replace(/\/$/, '') + logoPath(logo),
+    links: links.flatMap(({ label, url }) => (url ? [{ label, url }] : [])),
+  }
+}

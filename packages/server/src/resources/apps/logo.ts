@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError, fieldError } from '../../errors.ts'
+import { logoPath } from '../../lib/brand.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { readImage } from '../../lib/image.ts'
+import { App } from '../../models/app.ts'
+import { AppLogo } from '../../models/app-logo.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { getApp, getAppForUpdate } from './get-app.ts'
+import { mostLogoPixels } from './schema.ts'
+
+/** Sets the logo of an app, or removes it if there are no bytes. Throws `not_found`, `validation_failed`. */
+export async function changeLogo(deps: Deps<Pool>, ref: string, image: Buffer | undefined, actor: Actor): Promise<App> {
+  const type = image && assertLogo(image)
+  const digest = image ? createHash('sha256').update(image).digest('hex') : null
+  return transaction(deps, async (deps) => {
+    const app = await getAppForUpdate(deps, ref)
+    if (app.logo === digest) return app
+    await renewCatalog(deps)
+    if (image && type && digest) await AppLogo.put(deps.db, { app_id: app.id, digest, type, image })
+    else await AppLogo.delete(deps.db, app.id)
+    const updated = await App.update(deps.db, app.id, { logo: digest, updated_at: deps.clock() })
+    const details = { before: shown(app), after: shown(updated) }
+    await recordEvent(deps, { event: 'app.logo_changed', actor, appId: app.id, details })
+    return updated
+  })
+}
+
+function shown({ logo }: App): { logo_path: string | null } {
+  return { logo_path: logo && logoPath(logo) }
+}
+
+function assertLogo(image: Buffer) {
+  const facts = readImage(image)
+  if (!facts) throw fieldError('logo', 'invalid_value', 'must be a PNG, JPEG or WebP image')
+  if (facts.width > mostLogoPixels || facts.height > mostLogoPixels)
+    throw fieldError(
+      'logo',
+      'too_long',
+      `must have at most ${mostLogoPixels.toLocaleString('en')} pixels a side; this one has ${facts.width} × ${facts.height}`,
+    )
+  return facts.type
+}
+
+/** The logo of an app. Throws `not_found` if it has none. */
+export async function getLogoOfApp(deps: Deps, ref: string): Promise<AppLogo> {
+  const { logo } = await getApp(deps, ref)
+  return getLogo(deps, logo)
+}
+
+/** The logo with this digest. Throws `not_found`. */
+export async function getLogo(deps: Deps, digest: string | null): Promise<AppLogo> {
+  const logo = digest === null ? undefined : await AppLogo.findByDigest(deps.db, digest)
+  if (!logo) throw new ApiError('not_found')
+  return logo
+}
