@@ -184,7 +184,8 @@ async function signIn({ url }: Gatehouse) {
     stderr.end()
     return { exit, stdout: await readAll(stdout), stderr: await readAll(stderr) }
   }
-  return { send: (method: string, path: string, body?: object) => send(method, `/admin${path}`, body), authctl }
+  const ofAdmin = (method: string, path: string, body?: object, type?: string) => send(method, `/admin${path}`, body, type)
+  return { send: ofAdmin, authctl }
 }
 
 /** Creates the state over HTTP, so that an export is not tested only on what `apply` made. */

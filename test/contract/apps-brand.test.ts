@@ -112,6 +112,9 @@ describe('the logo', () => {
     expectError(await put(shop.code, Buffer.concat([buildPng(4, 4), Buffer.alloc(256 * 1024)])), 'payload_too_large')
     expectError(await put(shop.code, buildPng(4, 4), 'application/json'), 'unsupported_media_type')
     expectError(await put(shop.code, buildPng(4, 4), 'image/svg+xml'), 'unsupported_media_type')
+    const packed = { 'content-type': 'image/png', 'content-encoding': 'gzip' }
+    const compressed = await service.admin('PUT', logoOf(shop.code), { body: buildPng(4, 4), headers: packed })
+    expectError(compressed, 'unsupported_media_type')
     expectError(await put('nobody', buildPng(4, 4)), 'not_found')
     expect((await service.admin('GET', `/admin/apps/${shop.code}`)).body).toEqual(shop)
     expect(await eventsOf(shop)).toEqual([])

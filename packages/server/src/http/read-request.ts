@@ -133,7 +133,8 @@ async function collect(ctx: Context, types: readonly string[], limitBytes: numbe
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return Buffer.alloc(0)
   const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1]
-  if (!ctx.is([...types]) || (charset && !/^utf-?8$/i.test(charset))) throw new ApiError('unsupported_media_type')
+  if (!ctx.is([...types]) || (charset && !/^utf-?8$/i.test(charset)))
+    throw new ApiError('unsupported_media_type', { detail: `The body must be ${types.join(' or ')}` })
   // Decompression would only let clients make work with broken or bloated bodies.
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) throw new ApiError('unsupported_media_type')
   await collectorOf(limitBytes)(ctx, async () => {})
