@@ -65,6 +65,7 @@ const inBrowser = [
   'hosted-spa',
   'react',
   'sign-in-page',
+  'sign-in-page-states',
   'sso-spa',
 ].map((name) => `test/e2e/${name}.test.ts`)
 
@@ -152,7 +153,7 @@ export default defineConfig({
               extends: true as const,
               test: {
                 name: 'browser, postgres',
-                include: ['authctl-login', 'hosted-spa'].map((name) => `test/e2e/${name}.test.ts`),
+                include: ['authctl-login', 'hosted-spa', 'sign-in-page'].map((name) => `test/e2e/${name}.test.ts`),
                 env: { TEST_DATABASE: 'postgres' },
                 globalSetup: [...globalSetup, 'test/support/browser-setup.ts'],
               },

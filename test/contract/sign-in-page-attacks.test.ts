@@ -745,6 +745,20 @@ describe('tickets between the first and the second factor', () => {
     expect((await visitor.send(page, 'Continue', { two_factor_code: phone.code() })).app).toBeDefined()
   })
 
+  test('a ticket goes on also where somebody else has signed in in another tab, and nobody enters in between', async () => {
+    const { user, access_token } = await buildUser(service, shop)
+    const authenticator = await enableTwoFactor(service, access_token)
+    const other = await buildUser(service, shop)
+    const visitor = visit(service)
+    const [first, second] = [askFor(shop), askFor(shop)]
+    const page = await visitor.get(first.path)
+    await signInOnPage(visitor, second, other.user.email)
+    const halfWay = await visitor.send(page, 'Sign in', { email: user.email, password: PASSWORD })
+    expect([halfWay.app, halfWay.title]).toEqual([undefined, 'Enter your code'])
+    const arrival = await visitor.send(halfWay, 'Continue', { two_factor_code: authenticator.code() })
+    expect((await exchange(service, shop, first, arrival.app)).body.user.id).toBe(user.id)
+  })
+
   test('a ticket is spent once, with whatever code', async () => {
     const { user, phone, visitor, page } = await begin()
     expect((await visitor.send(page, 'Continue', { two_factor_code: phone.code() })).app).toBeDefined()

@@ -92,6 +92,21 @@ describe('a provider', () => {
     expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(bob.user.id)
   })
 
+  test('asks before it replaces somebody who signed in in another tab meanwhile', async () => {
+    const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
+    await markVerified(service, ada.user.id)
+    const visitor = visit(service)
+    const asked = askFor(shop)
+    const path = await answerFor(visitor, asked, account(ada.user.email))
+    await signInOnPage(visitor, askFor(shop), bob.user.email)
+    const page = await visitor.get(path)
+    expect(page.title).toBe(`Continue as ${ada.user.email}`)
+    const arrival = await visitor.send(page, 'Continue')
+    expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(ada.user.id)
+    // The page before the last leads on, since the person whom it names is signed in now.
+    expect((await visitor.get(page.url)).app?.href).toContain('https://shop.example/callback?code=')
+  })
+
   test('makes no account for a person who agreed to go on with one that was deleted meanwhile', async () => {
     const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
     await markVerified(service, ada.user.id)

@@ -18,6 +18,7 @@ import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { foreseeEntry } from '../sign-in/enter.ts'
 import { type AuthorizationRequest, errorLocation } from './authorization-request.ts'
 import { isOwnedRedirect, type NextStep, nextStep, type Situation } from './next-step.ts'
+import type { Resume } from './sealed-fields.ts'
 
 const codeLifeMs = 60_000
 
@@ -35,18 +36,23 @@ export type Authorized =
 
 /**
  * Decides what happens next with an authorization request, from who is signed in in this browser. Gives a code only where silent
- * entry is allowed. Writes nothing else.
+ * entry is allowed. Writes nothing else. While somebody else is half way through signing in, nobody enters.
  */
 export async function authorize(
   deps: Deps<Pool>,
   request: AuthorizationRequest,
-  secret: string | undefined,
+  { secret, halfWay }: { secret: string | undefined; halfWay: Pick<Resume, 'ticket' | 'named'> | undefined },
   actor: Actor,
 ): Promise<Authorized> {
   const { person, step } = await foreseeStep(deps, request, secret, actor)
+  if (person && halfWay && isOfAnother(halfWay, person.user)) return { step: { ask: 'sign_in' }, person }
   if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
   if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
   return { location: await giveCode(deps, request, person, request.organizationId) }
+}
+
+function isOfAnother({ ticket, named }: Pick<Resume, 'ticket' | 'named'>, user: PooledUser): boolean {
+  return (ticket !== undefined && ticket.userId !== user.id) || (named !== undefined && named.email !== user.email)
 }
 
 /** What a browser is to be shown for a request now. A step that writes asks it: its form may be older, or not of our making. */

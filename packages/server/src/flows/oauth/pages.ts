@@ -59,7 +59,7 @@ export async function answerAuthorize(
   const request = { ...read.request, begunAt: carriedOn?.begunAt ?? now }
   if (request.query.length > mostQueryCharacters) throw fieldError('query', 'too_long', 'is too long for this page')
 
-  const decided = await authorize(deps, request, cookies.session, actor)
+  const decided = await authorize(deps, request, { secret: cookies.session, halfWay: carriedOn }, actor)
   if ('location' in decided) return { location: decided.location }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}

@@ -1,0 +1,347 @@
+// Every state of the sign-in page in a real Chromium: axe finds nothing, nothing is cut off, and a picture of each is taken.
+import { join } from 'node:path'
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { openBrowser } from '../support/browser.ts'
+import { PASSWORD, someEmail } from '../support/client.ts'
+import { addMember, buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
+import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
+import { isFastLane } from '../support/lane.ts'
+import type { Mail } from '../support/mailbox.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import { buildSsoProvider, startProvider } from '../support/provider.ts'
+import { markVerified } from '../support/rows.ts'
+import { buildApp, buildUser, type Json } from '../support/service.ts'
+import { askFor } from '../support/sign-in-page.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+/** The folder for pictures. */
+const shots = process.env.SCREENSHOTS ?? '.runtime/pictures'
+const browser = openBrowser()
+
+const { service: unnamed, mailbox } = mailingFixture({}, { frozen: true })
+/** A service that browsers know as `localhost`. */
+const service = fixture(async () => {
+  unnamed.deps.config.publicUrl = unnamed.url.replace('127.0.0.1', 'localhost')
+  return unnamed
+})
+const urlOfService = () => service.deps.config.publicUrl
+
+const back = 'http://shop.example/callback'
+const open = { auto_grant_on_signup: true, allowed_redirect_urls: [back] }
+const shop = appFixture(service, { ...open, name: 'The Shop' })
+const forum = appFixture(service, { ...open, name: 'The Forum' })
+const strict = appFixture(service, { ...open, name: 'The Archive', require_verified_email: true })
+const vault = appFixture(service, { allowed_redirect_urls: [back], name: 'The Vault' })
+const gallery = appFixture(service, { ...open, name: 'The Gallery' })
+const acme = fixture(async () => {
+  const callbacks = ['acme', 'stranger'].map((code) => `${urlOfService()}/api/v1/auth/sso/${code}/callback`)
+  const started = await startProvider(callbacks, onFileEnd)
+  await buildSsoProvider(service, 'acme', { issuer: started.issuer, app_codes: [gallery.code] })
+  await buildSsoProvider(service, 'stranger', { issuer: started.issuer, app_codes: [gallery.code], trusted_email_domains: [] })
+  await buildSsoProvider(service, 'gone', { issuer: 'http://127.0.0.1:1', app_codes: [gallery.code] })
+  return started
+})
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+const signInUrl = (app: Json, parameters: Record<string, string | undefined> = {}) =>
+  urlOfService() + askFor(app, parameters).path
+const beginAt = (page: Page, app: Json, parameters: Record<string, string | undefined> = {}) =>
+  page.goto(signInUrl(app, parameters))
+const arrived = (page: Page) => page.waitForURL(`${back}?**`)
+
+/** Somebody whose address is as long as any that a page has to show. */
+async function build(app: Json = shop) {
+  const built = await buildUser(service, app, { email: `a.rather-long-name.${someEmail()}` })
+  await markVerified(service, built.user.id)
+  return built
+}
+
+async function fillIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await press(page, 'Sign in')
+}
+
+/** A tab in a new profile, which shows a page of the app when it is led there. */
+async function newPage(): Promise<Page> {
+  const page = await browser.newPage()
+  await page.addInitScript(axe.source)
+  await page.route('http://shop.example/**', (route) => route.fulfill({ body: 'This is the app.' }))
+  return page
+}
+
+async function signedIn(email: string, app: Json = shop): Promise<Page> {
+  const page = await newPage()
+  await beginAt(page, app)
+  await fillIn(page, email)
+  await arrived(page)
+  return page
+}
+
+/**
+ * Run in the page: what reaches over the edge, is cut off, lies over something else, or is smaller than a finger needs (24 px, WCAG
+ * 2.5.8). A label counts to the target of its checkbox or radio button.
+ */
+const layoutFaults = `(() => {
+  const found = []
+  const describe = (element) => element.tagName.toLowerCase() + ' ' + (element.name || element.textContent.trim()).slice(0, 30)
+  if (document.documentElement.scrollWidth > innerWidth) found.push('the page scrolls sideways')
+  const shown = [...document.querySelectorAll('h1, p, label, legend, input, button, a, select')].filter(
+    (element) => element.getClientRects().length > 0 && element.type !== 'hidden',
+  )
+  for (const element of shown) {
+    const { left, right, width, height } = element.getBoundingClientRect()
+    if (left < 0 || right > innerWidth) found.push(describe(element) + ' reaches over the edge')
+    if (element.tagName !== 'INPUT' && element.scrollWidth > Math.ceil(element.clientWidth) && element.clientWidth > 0)
+      found.push(describe(element) + ' is cut off')
+    if (!element.matches('input, button, select, a.button')) continue
+    const label = element.matches('[type=checkbox], [type=radio]') ? element.labels?.[0]?.getBoundingClientRect() : undefined
+    const [wide, high] = label ? [width + label.width, Math.max(height, label.height)] : [width, height]
+    if (wide < 24 || high < 24) found.push(describe(element) + ' is too small: ' + wide + ' x ' + high)
+  }
+  for (const [index, one] of shown.entries())
+    for (const other of shown.slice(index + 1)) {
+      if (one.contains(other) || other.contains(one)) continue
+      const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()]
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left)
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
+      if (wide > 1 && high > 1) found.push(describe(one) + ' lies over ' + describe(other))
+    }
+  return found
+})()`
+
+/** Each state is shown in all of them. The fast lane leaves out the dark colors. */
+const schemes = isFastLane ? (['light'] as const) : (['light', 'dark'] as const)
+const widths = [360, 1280]
+
+/** Checks the page that is shown, and takes its pictures. The text tells the state from others with the same heading. */
+async function look(page: Page, name: string, title: string, text?: string): Promise<void> {
+  await heading(page, title)
+  if (text !== undefined) await page.getByText(text).first().waitFor()
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme })
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.screenshot({ path: join(shots, `sign-in-${name}-${colorScheme}-${width}.png`), fullPage: true })
+      expect(await page.evaluate(layoutFaults), `${name} at ${width}`).toEqual([])
+    }
+    const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')
+    expect(violations.map(({ id, nodes }) => [name, colorScheme, id, nodes[0]?.html])).toEqual([])
+  }
+}
+
+test('asking who it is, a second factor, and an organization', async () => {
+  const { user, access_token } = await build()
+  const page = await newPage()
+  await beginAt(page, shop)
+  await look(page, 'password', 'Sign in')
+  await fillIn(page, user.email, 'a slip of the finger')
+  await look(page, 'password-refused', 'Sign in', 'The e-mail address or the password is wrong.')
+  const phone = await enableTwoFactor(service, access_token)
+  await fillIn(page, user.email)
+  await look(page, 'code', 'Enter your code')
+  await page.getByLabel('Two-factor code').fill(phone.wrongCode())
+  await press(page, 'Continue')
+  await look(page, 'code-refused', 'Enter your code', 'is wrong or was already used')
+  await page.getByLabel('Two-factor code').fill(phone.code())
+  await press(page, 'Continue')
+  await arrived(page)
+  await beginAt(page, forum)
+  await look(page, 'continue', 'Continue to The Forum')
+  for (let i = 0; i < 2; i += 1) {
+    const organization = await buildOrganization(service)
+    await addMember(service, organization.id, user.id, ['org_admin'])
+  }
+  await beginAt(page, shop)
+  await look(page, 'organization', 'Choose an organization')
+  await page.goto(`${urlOfService()}/oauth/logout`)
+  await look(page, 'sign-out', 'Sign out')
+  await press(page, 'Sign out')
+  await look(page, 'signed-out', 'You are signed out')
+})
+
+test('a new account, and an invitation', async () => {
+  const page = await newPage()
+  await beginAt(page, shop, { prompt: 'create' })
+  await look(page, 'create', 'Create your account')
+  await page.getByLabel('E-mail address').fill('no address at all')
+  await page.evaluate('document.forms[0].noValidate = true')
+  await press(page, 'Create account')
+  await look(page, 'create-refused', 'Create your account', 'E-mail address must be an e-mail address')
+  const { user } = await build()
+  await page.getByLabel('E-mail address').fill(user.email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await press(page, 'Create account')
+  await look(page, 'create-taken', 'Create your account', 'There is already an account with this e-mail address.')
+  const organization = await buildOrganization(service)
+  const invite = await buildInvitation(service, { organizationId: organization.id })
+  await beginAt(page, shop, { invite })
+  await look(page, 'invited', 'Sign in', 'You are invited to')
+  await fillIn(page, user.email)
+  await look(page, 'join', `Join ${organization.name}`)
+})
+
+test('people whom the app does not admit', async () => {
+  const { user } = await build()
+  const page = await signedIn(user.email)
+  await beginAt(page, vault)
+  await look(page, 'no-access', 'You don’t have access yet')
+  await press(page, 'Ask for access')
+  await look(page, 'no-access-asked', 'You don’t have access yet', 'You have asked for access.')
+  const { id: organization_id } = await buildOrganization(service)
+  await beginAt(page, shop, { organization_id })
+  await look(page, 'no-member', 'You are not a member of this organization')
+  const elsewhere = await buildApp(service, { ...open, name: 'Elsewhere', registration_namespace: 'another-pool' })
+  await beginAt(page, elsewhere)
+  await look(page, 'unknown-account', 'This account is not known here')
+  const unverified = { email_verified_at: null, first_verified_at: null, mailbox_proven_at: null }
+  await service.deps.db('users').where({ id: user.id }).update(unverified)
+  await beginAt(page, vault)
+  await look(page, 'no-access-unverified', 'You don’t have access yet', 'once your address is verified')
+  await beginAt(page, strict)
+  await look(page, 'unverified', 'Verify your e-mail address')
+  await press(page, 'Send me a code')
+  await look(page, 'unverified-mailed', 'Check your mail')
+  await service.admin('PATCH', `/admin/apps/${elsewhere.id}`, { body: { status: 'inactive' } })
+  await beginAt(page, elsewhere)
+  await look(page, 'app-off', 'This app is switched off')
+  await closeAccount(service, user.id, 'suspended')
+  await beginAt(page, shop)
+  await fillIn(page, user.email)
+  await look(page, 'suspended', 'Sign in', 'This account is suspended.')
+})
+
+test('tries that are limited', async () => {
+  const { user } = await build()
+  const page = await newPage()
+  for (let i = 0; i < 10; i += 1) await service.login(user.email, shop.code, { password: 'a slip of the finger' })
+  await beginAt(page, shop)
+  await fillIn(page, user.email)
+  await look(page, 'locked', 'Sign in', 'This account is locked after too many failed attempts.')
+  const { config } = service.deps
+  const { accountLimit, ipLimit } = config
+  onTestFinished(() => void Object.assign(config, { accountLimit, ipLimit }))
+  config.accountLimit = { count: 1, seconds: 60 }
+  const email = someEmail()
+  await fillIn(page, email, 'a slip of the finger')
+  await heading(page, 'Sign in')
+  await fillIn(page, email, 'a slip of the finger')
+  await look(page, 'limited', 'Sign in', 'Too many attempts.')
+  config.ipLimit = { count: 1, seconds: 60 }
+  await fillIn(page, email)
+  await heading(page, 'Sign in')
+  await fillIn(page, email)
+  await look(page, 'limited-address', 'Too many requests')
+})
+
+const codeIn = ({ text }: Mail) => /: (\d{6})$/m.exec(text)?.[1] ?? ''
+
+test('mails, and their links here and elsewhere', async () => {
+  const { user } = await build()
+  const [page, other] = [await newPage(), await newPage()]
+  await beginAt(page, shop)
+  await press(page, 'Forgot password?')
+  await look(page, 'forgot', 'Forgot your password?')
+  await page.getByLabel('E-mail address').fill(user.email)
+  await press(page, 'Send the code')
+  await look(page, 'forgot-mailed', 'Check your mail')
+  const reset = await mailbox.take(user.email, /^Set a new password/)
+  await page.goto(reset.links[0]!)
+  await look(page, 'forgot-opened', 'Choose a new password')
+  await page.getByLabel('New password').fill('short')
+  await press(page, 'Set the new password')
+  await look(page, 'forgot-refused', 'Choose a new password', 'New password')
+  await beginAt(page, shop)
+  await press(page, 'E-mail me a code')
+  await look(page, 'mail-code', 'Sign in by e-mail')
+  await page.getByLabel('E-mail address').fill(user.email)
+  await press(page, 'Send the code')
+  await look(page, 'mail-code-sent', 'Check your mail')
+  const mail = await mailbox.take(user.email, /^Sign in to/)
+  await other.goto(mail.links[0]!)
+  await look(other, 'link-elsewhere', 'Type the code where you asked for it')
+  const wrong = codeIn(mail) === '000000' ? '000001' : '000000'
+  for (let i = 0; i < 6; i += 1) {
+    await page.getByLabel('Code from the mail').fill(wrong)
+    await press(page, 'Sign in')
+    if (i === 0) await look(page, 'mail-code-refused', 'Check your mail', 'Code from the mail is wrong')
+  }
+  await look(page, 'mail-code-locked', 'Check your mail', 'Try again in')
+  await page.goto(mail.links[0]!)
+  await look(page, 'link-opened', 'Sign in', 'You opened the link that was mailed to')
+  await page.goto(`${urlOfService()}/oauth/mail?token=unknown`)
+  await look(page, 'link-dead', 'This link does not work')
+})
+
+test('providers', async () => {
+  const { user } = await build(gallery)
+  const account = (email: string | undefined) => acme.addAccount({ email, email_verified: email !== undefined })
+  const page = await newPage()
+  /** Goes to the provider and comes back as `subject`. Without one the provider refuses. */
+  const comeBack = async (subject: string | undefined, parameters: Record<string, string> = {}) => {
+    const url = signInUrl(gallery, { provider: 'acme', ...parameters })
+    const away = (await page.request.get(url, { maxRedirects: 0 })).headers().location ?? ''
+    return (await acme.logIn(away, subject ?? 'nobody')).href
+  }
+  await beginAt(page, gallery)
+  await look(page, 'providers', 'Sign in', 'Continue with Acme')
+  await beginAt(page, gallery, { prompt: 'create' })
+  await look(page, 'providers-create', 'Create your account', 'Continue with Acme')
+  const email = `a.new.person.${someEmail()}`
+  await page.goto(await comeBack(account(email)))
+  await look(page, 'provider-new', 'Create your account', 'There is no account for')
+  const other = await newPage()
+  await other.goto(await comeBack(account(email)))
+  await look(other, 'provider-elsewhere', 'Go back to where you began')
+  await page.goto(await comeBack(undefined))
+  await look(page, 'provider-refuses', 'Sign in', 'The provider did not sign you in.')
+  await page.goto(await comeBack(account(undefined)))
+  await look(page, 'provider-no-email', 'Sign in', 'The provider did not tell your e-mail address.')
+  await page.goto(await comeBack(account(user.email), { provider: 'stranger' }))
+  await look(page, 'provider-untrusted', 'Sign in', 'There is already an account with this e-mail address.')
+  acme.tamper.token = (tokens) => ({ ...tokens, id_token: 'no token' })
+  await page.goto(await comeBack(account(email)))
+  delete acme.tamper.token
+  await look(page, 'provider-broken', 'Sign in', 'The provider gave an answer that cannot be used.')
+  await beginAt(page, gallery, { provider: 'gone' })
+  await look(page, 'provider-gone', 'Sign in', 'The provider cannot be reached at the moment.')
+  await beginAt(page, gallery, { provider: 'unknown' })
+  await look(page, 'provider-unknown', 'Sign in', 'This way to sign in is not open here.')
+  // The clock of the provider is an hour behind, so that its sign-in is older than the request.
+  service.advance(3_600)
+  await page.goto(await comeBack(account(user.email), { prompt: 'login' }))
+  await look(page, 'provider-too-old', 'Sign in', 'The provider did not ask you to sign in again.')
+  const answer = await comeBack(account(user.email))
+  await beginAt(page, gallery)
+  await fillIn(page, (await build(gallery)).user.email)
+  await arrived(page)
+  await page.goto(answer)
+  await look(page, 'provider-other', `Continue as ${user.email}`)
+})
+
+test('requests and forms that cannot be read', async () => {
+  const page = await newPage()
+  const prefixes = await buildApp(service, { name: 'The Old App', allowed_redirect_urls: ['https://old.example/*'] })
+  await beginAt(page, shop, { client_id: 'unknown' })
+  await look(page, 'unknown-app', 'This app is not known here')
+  await beginAt(page, shop, { redirect_uri: undefined })
+  await look(page, 'redirect-missing', 'This sign-in cannot work', 'The link has no redirect_uri')
+  await beginAt(page, shop, { redirect_uri: 'https://elsewhere.example/' })
+  await look(page, 'redirect-unknown', 'This sign-in cannot work', 'is not one of the redirect URLs')
+  await beginAt(page, prefixes, { redirect_uri: 'https://old.example/cb' })
+  await look(page, 'redirect-prefixes', 'This sign-in cannot work', 'All redirect URLs of the app end in')
+  await page.goto(`${urlOfService()}/oauth/return?state=unknown`)
+  await look(page, 'nothing-pending', 'This page is too old', 'Go back to the app')
+  await beginAt(page, shop)
+  service.advance(3_601)
+  await fillIn(page, someEmail())
+  await look(page, 'too-old', 'This page is too old', 'Start again')
+  const form = `<form method="post" action="${urlOfService()}/oauth/logout"><button>Win</button></form>`
+  await page.route('http://evil.example/', (route) => route.fulfill({ body: form, contentType: 'text/html' }))
+  await page.goto('http://evil.example/')
+  await press(page, 'Win')
+  await look(page, 'foreign-form', 'This form is not ours')
+})
