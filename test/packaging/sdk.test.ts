@@ -348,6 +348,14 @@ test('the core stays small: what an app that verifies tokens loads at first, min
   expect(all).toBeLessThan(14_500)
 })
 
+test('what a server-rendered app loads at first besides the core stays small', async () => {
+  const core = `import { createAuth } from '@gatehouse/sdk'\nexport const auth = createAuth()`
+  const web = `import { createWebSession } from '@gatehouse/sdk/web'\nexport const session = createWebSession(auth)`
+  const [alone, both] = [await sizesOf(core), await sizesOf(`${core}\n${web}`)]
+  console.log(`cookie sessions: ${both.first - alone.first} bytes at first, ${both.all - alone.all} with what is loaded later`)
+  expect(both.first - alone.first).toBeLessThan(4_000)
+})
+
 test('verification and the feed load nothing that the core does not hold', async () => {
   const service = createServer((request, response) => {
     const isStream = request.url!.includes('/stream')

@@ -26,6 +26,7 @@ const alone = [
   'node',
   'protocol',
   'testing',
+  'web',
   'webhooks',
 ]
 

@@ -83,6 +83,7 @@ const uses: Record<string, string> = {
   protocol: `import { MAX_TOKEN_BYTES } from '@gatehouse/sdk/protocol'; export const a11: number = MAX_TOKEN_BYTES`,
   react: `import { useAuth } from '@gatehouse/sdk/react'; export const a12 = (): 'signed_in' | 'signed_out' => useAuth().state.status`,
   testing: `import { createTestAuth } from '@gatehouse/sdk/testing'; export const a13: string = createTestAuth().token()`,
+  web: `import { createWebSession } from '@gatehouse/sdk/web'; export const a15 = async (): Promise<string | undefined> => (await createWebSession({} as never).getSession(new Headers())).principal?.userId`,
   webhooks: `import { verifyWebhook } from '@gatehouse/sdk/webhooks'; export const a14 = async (): Promise<string> => (await verifyWebhook({}, '', '')).user.email`,
 }
 

@@ -3,7 +3,7 @@ import type { ServiceCheck } from './check-service.ts'
 import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
-import { asksPermissions } from './permission-scope.ts'
+import { asksPermissions, settingsOf } from './hidden-calls.ts'
 import type { Principal } from './principal.ts'
 import type { Registration, RegistrationOptions, RegistrationProgress } from './register-permissions.ts'
 import { followRevocations } from './revocation-feed.ts'
@@ -182,6 +182,7 @@ export function assembleAuth(config: Config): LocalAuth {
     [asksPermissions]() {
       started?.then((warnOfScope) => warnOfScope(), ignore)
     },
+    [settingsOf]: () => config,
     api: {
       introspect: async (token) => (await serviceApi()).introspect(config, token),
       registerOrReturn: async (user) => (await serviceApi()).registerOrReturn(config, user),
@@ -224,6 +225,7 @@ function assembleLater(make: () => LocalAuth): LocalAuth {
 /** Tokens come from outside, so they may be of any type. */
 export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVerify'> {
   [asksPermissions](): void
+  [settingsOf](): Config
   verify(token: unknown): Promise<Principal>
   verifySync(token: unknown): Principal
   safeVerify(token: unknown): Promise<VerifyResult>

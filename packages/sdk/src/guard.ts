@@ -1,6 +1,6 @@
 import type { Auth, RequestHeaders } from './auth.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
-import { asksPermissions } from './permission-scope.ts'
+import { asksPermissions } from './hidden-calls.ts'
 import type { Principal, PrincipalOf, TokenKind } from './principal.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
@@ -36,7 +36,9 @@ const optional: Checks<GuardOptions> = {
   kind: (value) => ['user', 'service', 'any'].includes(`${value}`),
   onRefused: (value) => typeof value === 'function',
 }
-const required: Checks<Omit<Requirements, keyof GuardOptions>> = {
+/** Of `requireAuth` and `requireSession`. */
+export const requirementChecks: Checks<Requirements> = {
+  ...optional,
   permissions: isList,
   anyOf: isList,
   role: (value) => typeof value === 'string',
@@ -59,7 +61,7 @@ export function admitAuthorized<Name extends string, Kind extends TokenKind>(
   requirements: Requirements<Name, never, Kind>,
 ): Admit<PrincipalOf<Kind, Name>> {
   checkAuth(auth)
-  checkOptions('requireAuth', requirements, { ...optional, ...required })
+  checkOptions('requireAuth', requirements, requirementChecks)
   let isAsking = requirements.permissions !== undefined || requirements.anyOf !== undefined
   // Runs at once; with `lazy`, once the auth has been created.
   const askPermissions = () => {
@@ -127,14 +129,14 @@ export function checkHandler(handler: unknown): void {
  * Throws when the guard is created, because a requirement that is misspelt, undefined, or given to `optionalAuth`, which asks for
  * none, would leave the route open.
  */
-function checkOptions(guard: string, options: object, checks: Record<string, (value: unknown) => boolean>): void {
+export function checkOptions(guard: string, options: object, checks: Record<string, (value: unknown) => boolean>): void {
   for (const [name, value] of Object.entries(options)) {
     const holds = Object.hasOwn(checks, name) && checks[name]?.(value)
     if (!holds) throw configInvalid(`${guard}: "${name}" is not one of its options, or has the wrong type`)
   }
 }
 
-function assertAccess(principal: Principal, { kind, permissions, anyOf, role, org }: Requirements): void {
+export function assertAccess(principal: Principal, { kind, permissions, anyOf, role, org }: Requirements): void {
   assertKind(principal, kind)
   if (permissions) principal.assert(...permissions)
   if (anyOf && !principal.hasAny(...anyOf)) throw denied(`any of: ${anyOf.join(', ')}`, principal)

@@ -1,6 +1,6 @@
+import { loadOnce } from '../load-once.ts'
 import { BrowserAuthError } from './errors.ts'
 import { LaterSso } from './later-sso.ts'
-import { loadOnce } from './load-once.ts'
 import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
 import type { OwnAccount } from './own-account.ts'
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'

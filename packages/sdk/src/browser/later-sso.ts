@@ -1,4 +1,4 @@
-import { loadOnce } from './load-once.ts'
+import { loadOnce } from '../load-once.ts'
 import type { BrowserSso, Sso, SsoLinkOptions, SsoResult, SsoStartOptions } from './sso.ts'
 import { readSsoAnswer } from './sso-answer.ts'
 

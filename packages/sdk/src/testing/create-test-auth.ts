@@ -5,6 +5,7 @@ import type { PermissionManifest } from '../define-permissions.ts'
 import { configInvalid } from '../errors.ts'
 import { type BadToken, createBadTokens } from './bad-tokens.ts'
 import { startFakeService } from './fake-service.ts'
+import type { TestUser } from './fake-sign-in.ts'
 import { encode, headerFor, signParts } from './sign-token.ts'
 
 /** The options of `createTestAuth`. */
@@ -38,6 +39,10 @@ export interface TestAuth<Name extends string = string> {
   readonly env: TestEnvironment
   /** The user of tokens that are made without a `uid`. */
   readonly userId: string
+  /** The same user, with the password for `POST /auth/login`. The sign-in page of the service signs this user in. */
+  readonly user: TestUser
+  /** Adds a user to the service, for logins. What you leave out is made up. */
+  addUser(user?: Partial<TestUser>): TestUser
   /**
    * Returns a token that lives for 900 seconds of the clock of the test, by default with the role `base_user` and no permissions.
    */
@@ -60,6 +65,8 @@ export interface TestAuth<Name extends string = string> {
     down(): Promise<void>
     /** Makes the service reachable again. Resolves when `auth` has received everything that was revoked meanwhile. */
     up(): Promise<void>
+    /** Sets whom the sign-in page of the service signs in. With `null` they cancel, and the app gets `access_denied`. */
+    signInAs(user: TestUser | null): void
   }
   /** Stops the service and `auth`. A program ends without it when its work is done. */
   close(): Promise<void>
@@ -116,7 +123,10 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
   // The clock of an app in another process runs, so this one runs too. They differ only by what the test has advanced.
   const serviceNow = () => Date.now() + advancedMs
   const app = { id: appId, code: appCode }
-  const service = startFakeService({ secret, serviceToken, app, now: serviceNow, introspect })
+  const signIn = { now, token: (claims: Partial<Claims>) => token(claims as TokenOverrides<Name>), versionOf }
+  const service = startFakeService({ secret, serviceToken, app, now: serviceNow, introspect, signIn })
+  const user = service.signIn.add({ id: userId, email: 'test.user@example.com' })
+  service.signIn.atPage = user
   const auth = createAuth<Name>({
     authUrl: service.url,
     appCode,
@@ -162,6 +172,8 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
       JWT_ISSUER: 'gatehouse',
     },
     userId,
+    user,
+    addUser: (given = {}) => service.signIn.add(given),
     token,
     bearer: (...names) => ({ authorization: `Bearer ${token({ permissions: names })}` }),
     // Valid for years, so that a test that moves its clock finds them wrong in the same way.
@@ -191,6 +203,9 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
         isDown = false
         service.up()
         await learn()
+      },
+      signInAs(user) {
+        service.signIn.atPage = user
       },
     },
     async close() {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Revocation } from '../known-revocations.ts'
 import { COMMON_REFUSALS } from '../protocol.ts'
+import { FakeSignIn, type FakeSignInOptions, readText } from './fake-sign-in.ts'
 import { headerFor, isAssertion } from './sign-token.ts'
 
 /** Shorter than the silence after which a stream counts as dead. */
@@ -11,6 +12,8 @@ const HEARTBEAT_MS = 15_000
 export interface FakeService {
   /** Where it listens, without `/api/v1`. */
   readonly url: string
+  /** Its users, and who is at its sign-in page. */
+  readonly signIn: FakeSignIn
   /** Sends an event to the consumers, at once or as soon as the service is up again. */
   revoke(event: Omit<Revocation, 'cursor'>): void
   /** Cuts all connections and answers nothing more: requests for revocations wait, all others are cut off. */
@@ -28,6 +31,7 @@ export interface FakeServiceOptions {
   readonly now: () => number
   /** Returns what `POST /auth/introspect` answers about a token. */
   readonly introspect: (token: string) => Promise<object>
+  readonly signIn: Omit<FakeSignInOptions, 'app' | 'url' | 'onEnd'>
 }
 
 interface Declaration {
@@ -41,10 +45,10 @@ interface DeclaredPermission {
 }
 
 /**
- * Starts the part of the service that a backend calls, on loopback: its settings, revocations, permission registration,
- * introspection, health.
+ * Starts the part of the service that an app calls, on loopback: for its backend the settings, revocations, permission registration,
+ * introspection and health, for its users sign-in.
  */
-export function startFakeService({ secret, serviceToken, app, now, introspect }: FakeServiceOptions): FakeService {
+export function startFakeService({ secret, serviceToken, app, now, introspect, signIn: made }: FakeServiceOptions): FakeService {
   const serviceId = randomUUID()
   const events: (Revocation & { readonly cursor: number })[] = []
   const streams = new Set<ServerResponse>()
@@ -89,6 +93,16 @@ export function startFakeService({ secret, serviceToken, app, now, introspect }:
     },
   }
 
+  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const revoke = (revocation: Omit<Revocation, 'cursor'>) => {
+    const event = { ...revocation, cursor: events.length + 1 }
+    events.push(event)
+    for (const stream of streams) stream.write(frame(event))
+  }
+  const onEnd: FakeSignInOptions['onEnd'] = ({ id, user }) =>
+    revoke({ user_id: user.id, app_id: app.id, session_id: id, min_tv: null, at: new Date(now()).toISOString() })
+  const signIn = new FakeSignIn({ ...made, app, url: address, onEnd })
+
   const isCaller = (request: IncomingMessage) => {
     const bearer = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
     return bearer === serviceToken || isAssertion(bearer, secret)
@@ -97,6 +111,7 @@ export function startFakeService({ secret, serviceToken, app, now, introspect }:
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     const path = url.pathname.replace(/^\/api\/v1/, '')
+    if (await signIn.answer(request, response, path, url)) return
     const route = answer[`${request.method} ${path}`]
     if (route === undefined) return send(response, 404, { status: 404, code: 'not_found', title: 'Not found' })
     if (path !== '/health' && !isCaller(request))
@@ -126,12 +141,9 @@ export function startFakeService({ secret, serviceToken, app, now, introspect }:
   }, HEARTBEAT_MS).unref()
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    revoke(revocation) {
-      const event = { ...revocation, cursor: events.length + 1 }
-      events.push(event)
-      for (const stream of streams) stream.write(frame(event))
-    },
+    url: address(),
+    signIn,
+    revoke,
     down() {
       held ??= new Set()
       server.closeAllConnections()
@@ -151,12 +163,6 @@ export function startFakeService({ secret, serviceToken, app, now, introspect }:
 
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body))
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) text += chunk
-  return text
 }
 
 /** Works as the service does: adds new permissions and removes missing ones. */

@@ -6,3 +6,4 @@ export {
   type TestEnvironment,
   type TokenOverrides,
 } from './create-test-auth.ts'
+export type { TestUser } from './fake-sign-in.ts'

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+// @ts-expect-error its types are another package, and those of Express 5 serve
+import express4 from 'express-4'
+import Fastify from 'fastify'
+import Koa from 'koa'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+import { createTestAuth } from '../testing/index.ts'
+import { createWebSession, getAuth, type WebSession } from './index.ts'
+import { openBrowser } from './test-browser.ts'
+
+const freePort = async () => {
+  const server = createServer().listen(0)
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+type Email = { claims: { email: string } } | undefined
+const nameOf = (principal: Email) => principal?.claims.email ?? 'nobody'
+type Listen = (session: WebSession<'notes:delete'>, port: number) => Promise<() => unknown>
+
+/** An open page, a guarded one, and a guarded call, as users of each framework write them. */
+const frameworks: Record<string, Listen> = {
+  express: expressApp(express),
+  'express 4': expressApp(express4),
+
+  async koa(session, port) {
+    const app = new Koa()
+    app.use(session.node.handle)
+    app.use(async (ctx, next) => {
+      if (ctx.path === '/') ctx.body = nameOf(ctx.state.auth)
+      else await next()
+    })
+    app.use(session.node.requireSession())
+    app.use((ctx) => {
+      ctx.set('cache-control', 'public, max-age=3600')
+      if (ctx.method === 'DELETE') ctx.state.auth.assert('notes:delete')
+      ctx.cookies.set('theme', 'dark')
+      ctx.body = nameOf(ctx.state.auth)
+    })
+    return closing(app.listen(port))
+  },
+
+  async fastify(session, port) {
+    const app = Fastify()
+    app.addHook('onRequest', session.node.handle)
+    app.get('/', async (request) => nameOf(getAuth(request)))
+    app.route({
+      method: ['GET', 'DELETE'],
+      url: '/notes',
+      onRequest: session.node.requireSession(),
+      handler: async (request, reply) => {
+        reply.header('cache-control', 'public, max-age=3600').header('set-cookie', 'theme=dark')
+        return nameOf(getAuth(request))
+      },
+    })
+    await app.listen({ port })
+    return () => app.close()
+  },
+
+  async node(session, port) {
+    const guard = session.node.requireSession()
+    const page = (request: IncomingMessage, response: ServerResponse) => {
+      response.appendHeader('set-cookie', 'theme=dark')
+      response.writeHead(200, { 'Cache-Control': 'public, max-age=3600' }).end(nameOf(getAuth(request)))
+    }
+    const server = createServer((request, response) =>
+      session.node.handle(request, response, () =>
+        request.url === '/' ? response.end(nameOf(getAuth(request))) : guard(request, response, () => page(request, response)),
+      ),
+    )
+    return closing(server.listen(port))
+  },
+}
+
+function expressApp(framework: typeof express): Listen {
+  return async (session, port) => {
+    const app = framework()
+    app.use(session.node.handle)
+    app.get('/', (request, response) => void response.send(nameOf(getAuth(request))))
+    // A router that is mounted sees a shorter path.
+    const notes = framework.Router()
+    notes.use(session.node.requireSession())
+    notes.all('/', (request, response) => {
+      response.cookie('theme', 'dark').set('cache-control', 'public, max-age=3600')
+      response.send(nameOf(getAuth(request)))
+    })
+    app.use('/notes', notes)
+    return closing(app.listen(port))
+  }
+}
+
+function closing(server: { close(): unknown; closeAllConnections(): void }) {
+  return () => {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+/** Sends the headers of a browser, which `fetch` replaces by its own. */
+async function send(request: Request): Promise<Response> {
+  const sent = sendRequest(request.url, { method: request.method, headers: Object.fromEntries(request.headers) }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  let body = ''
+  for await (const chunk of answer.setEncoding('utf8')) body += chunk
+  const headers = new Headers()
+  for (let index = 0; index < answer.rawHeaders.length; index += 2)
+    headers.append(answer.rawHeaders[index]!, answer.rawHeaders[index + 1]!)
+  return new Response(body || null, { status: answer.statusCode!, headers })
+}
+
+describe.each(Object.entries(frameworks))('%s', (_, listen) => {
+  async function build() {
+    const gate = createTestAuth({ appCode: 'notes' })
+    onTestFinished(() => gate.close())
+    const port = await freePort()
+    const origin = `http://localhost:${port}`
+    const options = { redirectUrl: `${origin}/callback`, cookieSecret: 'a secret for cookies, of 32 characters or more' }
+    onTestFinished((await listen(createWebSession(gate.auth, options) as never, port)) as () => void)
+    const browser = openBrowser(send, origin)
+    return { gate, origin, browser }
+  }
+
+  test('a browser signs in, reads a guarded page, and signs out', async () => {
+    const { browser, origin } = await build()
+    expect(await (await browser.open('/')).text()).toBe('nobody')
+    expect((await browser.open('/notes?page=2')).headers.get('location')).toBe('/login?returnTo=%2Fnotes%3Fpage%3D2')
+    expect(await (await browser.follow('/notes')).text()).toBe('test.user@example.com')
+    expect(await (await browser.open('/')).text()).toBe('test.user@example.com')
+    const out = await browser.send('/logout')
+    expect([out.status, out.headers.get('location')]).toEqual([303, `${origin}/`])
+    const refused = await browser.call('/notes')
+    expect([refused.status, (await refused.json()).code]).toEqual([401, 'token_missing'])
+  })
+
+  test('a renewed session comes back beside the cookies of the app, once, and the answer is not cached', async () => {
+    const { browser, gate } = await build()
+    await browser.follow('/login')
+    expect((await browser.open('/notes')).headers.get('cache-control')).toBe('public, max-age=3600')
+    gate.advance(1000)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => browser.open('/notes')))
+    for (const answer of answers) {
+      expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'private, no-store'])
+      const names = answer.headers.getSetCookie().map((line) => line.split('=')[0])
+      expect(names.sort()).toEqual(['gatehouse_notes_session.0', 'theme'])
+    }
+    gate.advance(1000)
+    expect(await (await browser.open('/')).text()).toBe('test.user@example.com')
+  })
+
+  test('another site changes nothing', async () => {
+    const { browser } = await build()
+    await browser.follow('/login')
+    expect((await browser.send('/logout', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    const forged = await browser.call('/notes', { method: 'DELETE', headers: { 'sec-fetch-site': 'cross-site' } })
+    expect([forged.status, (await forged.json()).detail]).toEqual([403, 'Another site made this request.'])
+  })
+
+  test('while the service is down, open pages are shown, and guarded ones answer 503', async () => {
+    const { browser, gate } = await build()
+    await browser.follow('/login')
+    await gate.service.down()
+    gate.advance(1000)
+    expect(await (await browser.open('/')).text()).toBe('nobody')
+    expect((await browser.open('/notes')).status).toBe(503)
+    await gate.service.up()
+    expect(await (await browser.open('/notes')).text()).toBe('test.user@example.com')
+  })
+})
+
+test('koa: a right that a handler asks for and the user lacks is 403', async () => {
+  const gate = createTestAuth({ appCode: 'notes' })
+  onTestFinished(() => gate.close())
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  const options = { redirectUrl: `${origin}/callback`, cookieSecret: 'a secret for cookies, of 32 characters or more' }
+  onTestFinished((await frameworks.koa!(createWebSession(gate.auth, options) as never, port)) as () => void)
+  const browser = openBrowser(send, origin)
+  await browser.follow('/login')
+  const refused = await browser.call('/notes', { method: 'DELETE' })
+  expect([refused.status, (await refused.json()).code]).toEqual([403, 'permission_denied'])
+})

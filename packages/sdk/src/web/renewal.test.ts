@@ -1,0 +1,218 @@
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { createTestAuth } from '../testing/index.ts'
+import { createWebSession, getAuth, type WebSession } from './index.ts'
+import { type Browser, openBrowser, watchTokenCalls } from './test-browser.ts'
+
+const ORIGIN = 'https://notes.example'
+const EMAIL = 'test.user@example.com'
+const options = { redirectUrl: `${ORIGIN}/callback`, cookieSecret: 'a secret for cookies, of 32 characters or more' }
+
+function build(servers = 1, before?: () => unknown) {
+  const calls = watchTokenCalls(before)
+  const gate = createTestAuth({ appCode: 'notes' })
+  onTestFinished(() => gate.close())
+  const sessions = Array.from({ length: servers }, () => createWebSession(gate.auth, options))
+  const apps = sessions.map(appOf)
+  let turn = 0
+  const browser = openBrowser((request) => apps[turn++ % servers]!(request), ORIGIN)
+  return { gate, session: sessions[0]!, browser, calls, renewals: () => calls.filter((call) => call === 'refresh_token').length }
+}
+
+const appOf = (session: WebSession) => async (request: Request) => {
+  const guarded = session.requireSession()(async (request) => new Response(getAuth(request).claims.email))
+  return (await session.handle(request)) ?? guarded(request, undefined)
+}
+const cookieOf = ({ jar }: Browser) => [...jar].map((pair) => pair.join('=')).join('; ')
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+test('a session is renewed a little before its token ends, and goes on with the cookies that come back', async () => {
+  const { browser, gate, renewals } = build()
+  await browser.follow('/login')
+  gate.advance(865)
+  expect((await browser.call('/')).headers.getSetCookie()).toEqual([])
+  gate.advance(10)
+  expect((await browser.call('/')).headers.getSetCookie().length).toBe(1)
+  for (let rounds = 0; rounds < 5; rounds += 1) {
+    gate.advance(10_000)
+    expect(await (await browser.call('/')).text()).toBe(EMAIL)
+  }
+  expect(renewals()).toBe(6)
+})
+
+test('eight requests at once with one cookie renew once, and all are answered', async () => {
+  const { browser, gate, renewals } = build()
+  await browser.follow('/login')
+  gate.advance(1000)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => browser.call('/')))
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+  expect(renewals()).toBe(1)
+  gate.advance(1000)
+  expect((await browser.call('/')).status).toBe(200)
+})
+
+test('on two app servers too, within the leeway of the service', async () => {
+  const { browser, gate, renewals } = build(2)
+  await browser.follow('/login')
+  gate.advance(1000)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => browser.call('/')))
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+  expect(renewals()).toBe(2)
+  gate.advance(1000)
+  expect((await browser.call('/')).status).toBe(200)
+})
+
+test('when the browser has lost the answer of a renewal, the same server gives it again for a minute', async () => {
+  const { browser, gate } = build()
+  await browser.follow('/login')
+  const before = new Map(browser.jar)
+  gate.advance(1000)
+  await browser.call('/')
+  browser.jar.clear()
+  for (const [name, value] of before) browser.jar.set(name, value)
+  gate.advance(30)
+  expect((await browser.call('/')).status).toBe(200)
+  gate.advance(1000)
+  expect((await browser.call('/')).status).toBe(200)
+})
+
+test('a session that the service has ended is cleared, and asked about once', async () => {
+  const { browser, gate, renewals } = build()
+  await browser.follow('/login')
+  const before = new Map(browser.jar)
+  await gate.revoke(gate.userId)
+  const refused = await browser.call('/')
+  expect([refused.status, browser.jar.size]).toEqual([401, 0])
+  for (const [name, value] of before) browser.jar.set(name, value)
+  for (let tries = 0; tries < 5; tries += 1) expect((await browser.call('/')).status).toBe(401)
+  expect(renewals()).toBe(1)
+})
+
+test('while the service is down, a token that is still good is used, then the answer is 503, and the session goes on after it', async () => {
+  const { browser, gate } = build()
+  await browser.follow('/login')
+  await gate.service.down()
+  gate.advance(880)
+  expect((await browser.call('/')).status).toBe(200)
+  gate.advance(100)
+  const away = await browser.call('/')
+  expect([away.status, away.headers.get('retry-after'), away.headers.getSetCookie()]).toEqual([503, '1', []])
+  expect((await browser.open('/')).status).toBe(503)
+  await gate.service.up()
+  expect((await browser.call('/')).status).toBe(200)
+})
+
+test('where no cookie can be set, nothing is renewed, and a token that has ended is nobody', async () => {
+  const { browser, gate, session, renewals } = build()
+  await browser.follow('/login')
+  const headers = () => new Headers({ cookie: cookieOf(browser) })
+  expect((await session.getSession(headers())).principal?.claims.email).toBe(EMAIL)
+  gate.advance(1000)
+  expect(await session.getSession(headers())).toMatchObject({ principal: undefined, accessToken: undefined })
+  expect(renewals()).toBe(0)
+  // With the request, the cookies come back in `headers`, and those behind it see them.
+  const request = new Request(ORIGIN, { headers: headers() })
+  const renewed = await session.getSession(request)
+  expect(renewed.principal?.claims.email).toBe(EMAIL)
+  expect([...renewed.headers.keys()]).toEqual(['cache-control', 'set-cookie'])
+  let behind: Headers | undefined
+  const answer = await session.handle(new Request(ORIGIN, { headers: headers() }), (request) => {
+    behind = request.headers
+    return Response.redirect(ORIGIN)
+  })
+  expect(answer.headers.getSetCookie().length).toBe(1)
+  expect((await session.getSession(behind!)).principal?.claims.email).toBe(EMAIL)
+})
+
+test('signing out ends the session, also for those who kept its cookies', async () => {
+  const { browser } = build()
+  await browser.follow('/login')
+  const stolen = new Map(browser.jar)
+  const out = await browser.send('/logout?returnTo=/bye')
+  expect([out.status, out.headers.get('location'), browser.jar.size]).toEqual([303, `${ORIGIN}/bye`, 0])
+  for (const [name, value] of stolen) browser.jar.set(name, value)
+  await expect.poll(async () => (await browser.call('/')).status, { interval: 5 }).toBe(401)
+  expect(browser.jar.size).toBe(0)
+})
+
+test('signing out of the browser goes to the service and comes back', async () => {
+  const { browser, gate } = build()
+  await browser.follow('/login')
+  const out = await browser.send('/logout?browser&returnTo=/bye')
+  const url = new URL(out.headers.get('location')!)
+  expect([url.origin, url.pathname, url.searchParams.get('client_id')]).toEqual([
+    gate.env.SERVICE_AUTH_URL,
+    '/oauth/logout',
+    'notes',
+  ])
+  const back = new URL((await fetch(url, { redirect: 'manual' })).headers.get('location')!)
+  expect((await browser.open(back.pathname + back.search)).headers.get('location')).toBe(`${ORIGIN}/bye`)
+  expect(browser.jar.size).toBe(0)
+})
+
+test('while the service is down, signing out still forgets the session here', async () => {
+  const { browser, gate } = build()
+  await browser.follow('/login')
+  await gate.service.down()
+  expect((await browser.send('/logout')).status).toBe(303)
+  expect(browser.jar.size).toBe(0)
+  await gate.service.up()
+})
+
+test('a new cookie secret takes over while the previous one still opens', async () => {
+  const { browser, gate } = build()
+  await browser.follow('/login')
+  const [current, previous] = ['a newer secret for cookies, of 32 or more', options.cookieSecret]
+  const rotated = createWebSession(gate.auth, { ...options, cookieSecret: [current, previous] })
+  const read = async (session: WebSession, cookie: string) =>
+    (await session.getSession(new Headers({ cookie }))).principal?.claims.email
+  expect(await read(rotated, cookieOf(browser))).toBe(EMAIL)
+  gate.advance(1000)
+  const renewed = await rotated.getSession(new Request(ORIGIN, { headers: { cookie: cookieOf(browser) } }))
+  const cookie = renewed.headers.getSetCookie()[0]!.split(';')[0]!
+  expect(await read(createWebSession(gate.auth, { ...options, cookieSecret: current }), cookie)).toBe(EMAIL)
+  expect(await read(createWebSession(gate.auth, options), cookie)).toBeUndefined()
+})
+
+test('wrong settings are named at once, all together, and none is quoted', () => {
+  const { gate } = build()
+  const refusalOf = (given: object) => {
+    try {
+      createWebSession(gate.auth, given)
+      return ''
+    } catch (error) {
+      return String((error as Error).message)
+    }
+  }
+  expect(refusalOf({})).toContain('SERVICE_REDIRECT_URL')
+  expect(refusalOf({})).toContain('SERVICE_COOKIE_SECRET')
+  for (const redirectUrl of ['/callback', 'notes.example/callback', 'https://notes.example/callback?a=b', 'ftp://notes.example/'])
+    expect(refusalOf({ ...options, redirectUrl })).toContain('SERVICE_REDIRECT_URL')
+  for (const cookieSecret of [
+    'short',
+    [options.cookieSecret, 'short'],
+    [options.cookieSecret, options.cookieSecret, options.cookieSecret],
+  ])
+    expect(refusalOf({ ...options, cookieSecret })).toContain('SERVICE_COOKIE_SECRET')
+  expect(refusalOf({ ...options, cookieSecret: 'short but sweet' })).not.toContain('sweet')
+  expect(refusalOf({ ...options, redirectURL: 'x' })).toContain('redirectURL is not an option')
+  expect(() => createWebSession({} as never, options)).toThrow('needs the result of createAuth')
+})
+
+test('with lazy, nothing is read before the first request, and the environment then', async () => {
+  const { gate } = build()
+  const session = createWebSession(gate.auth, { lazy: true })
+  await expect(session.handle(new Request(`${ORIGIN}/login`))).rejects.toThrow('SERVICE_REDIRECT_URL')
+  vi.stubEnv('SERVICE_REDIRECT_URL', options.redirectUrl)
+  vi.stubEnv('SERVICE_COOKIE_SECRET', options.cookieSecret)
+  expect((await session.handle(new Request(`${ORIGIN}/login`)))?.status).toBe(303)
+  vi.unstubAllEnvs()
+})
+
+test('a misspelt requirement throws at once', () => {
+  const { session } = build()
+  expect(() => session.requireSession({ permission: ['a:b'] } as never)).toThrow('"permission" is not one of its options')
+  expect(() => session.node.requireSession({ permission: ['a:b'] } as never)).toThrow('"permission" is not one of its options')
+})

@@ -1,0 +1,145 @@
+import type { Auth } from '../auth.ts'
+import { AuthError, invalidSettings, refused } from '../errors.ts'
+import { assertAccess, checkOptions, type Requirements, requirementChecks } from '../guard.ts'
+import { settingsOf } from '../hidden-calls.ts'
+import { loadOnce } from '../load-once.ts'
+import type { UserPrincipal } from '../principal.ts'
+import { type Answer, FOREIGN, type Incoming, isForeign, pathOf } from './incoming.ts'
+import { readOptions, type WebSessionOptions } from './options.ts'
+import { readCookies, SESSION, SealedCookies } from './sealed-cookies.ts'
+import type { Parts } from './sign-in.ts'
+import type { Settings, Tokens } from './token-endpoint.ts'
+
+/** Who sent a request, and what its answer has to carry. */
+export interface Loaded<Name extends string = string> {
+  readonly principal: UserPrincipal<Name> | undefined
+  readonly accessToken: string | undefined
+  /** `Set-Cookie` headers. */
+  readonly cookies: readonly string[]
+  /** The `Cookie` header for those who handle the request after the session was renewed or refused. */
+  readonly cookieAfter: string | undefined
+}
+
+/** Resolves to the principal, or to the answer for a request that may not pass. `origin` is what `onRefused` gets. */
+export type Judge<Name extends string> = (
+  incoming: Incoming,
+  key: object,
+  origin: unknown,
+) => Promise<Answer | UserPrincipal<Name>>
+
+/** What both forms of a session are made of. Reads no setting before the first request if `lazy`. */
+export class SessionCore<Name extends string> {
+  readonly #auth: Auth<Name>
+  readonly #options: WebSessionOptions
+  /** A request is read once, whichever of the app's handlers ask. */
+  readonly #loaded = new WeakMap<object, Promise<Loaded<Name>>>()
+  readonly #signIn = loadOnce(async () => (await import('./sign-in.ts')).openSignIn(this.#open()))
+  #parts: Parts | undefined
+
+  constructor(auth: Auth<Name>, options: WebSessionOptions) {
+    this.#auth = auth
+    this.#options = options
+    if (!options.lazy) this.#open()
+  }
+
+  /** Answers the paths to sign in and out. Resolves to undefined for every other path. */
+  async answerSignIn(incoming: Incoming): Promise<Answer | undefined> {
+    const { paths } = this.#open().config
+    const isOurs = Object.values(paths).includes(pathOf(incoming).pathname)
+    return isOurs ? (await this.#signIn()).answer(incoming) : undefined
+  }
+
+  /** Loads the session of a request. Without `key`, it is not renewed, because no cookie can be set. */
+  load(incoming: Incoming, key?: object): Promise<Loaded<Name>> {
+    if (!key) return this.#load(incoming, false)
+    const loaded = this.#loaded.get(key) ?? this.#load(incoming, true)
+    this.#loaded.set(key, loaded)
+    return loaded
+  }
+
+  /** Like `load`, for pages that show something to everybody: while the service is down, nobody is signed in. */
+  async loadForAll(incoming: Incoming, key: object): Promise<Loaded<Name>> {
+    return this.load(incoming, key).catch((error: unknown) => {
+      if (!AuthError.is(error) || error.status !== 503) throw error
+      return { principal: undefined, accessToken: undefined, cookies: [], cookieAfter: undefined }
+    })
+  }
+
+  guard(requirements: Requirements<Name, never, 'user'>): Judge<Name> {
+    checkOptions('requireSession', requirements, requirementChecks)
+    return async (incoming, key, origin) => {
+      try {
+        const { principal } = await this.load(incoming, key)
+        if (!principal && this.#isForeign(incoming)) throw refused('PERMISSION_DENIED', FOREIGN)
+        if (!principal) throw refused('TOKEN_MISSING', 'no session')
+        assertAccess(principal, requirements)
+        return principal
+      } catch (error) {
+        const answer = await this.refuse(incoming, error)
+        // An error of the app's function, thrown or rejected, must not change the answer.
+        void (async () => requirements.onRefused?.(error as AuthError, origin as never))().catch(() => {})
+        return answer
+      }
+    }
+  }
+
+  /** Returns the answer to a request that failed with `error`. Rethrows errors that are not about the caller. */
+  async refuse(incoming: Incoming, error: unknown): Promise<Answer> {
+    return (await this.#signIn()).refuse(incoming, error)
+  }
+
+  #isForeign(incoming: Incoming): boolean {
+    return isForeign(incoming, this.#open().config.origin)
+  }
+
+  async #load(incoming: Incoming, mayRenew: boolean): Promise<Loaded<Name>> {
+    const { cookies, settings } = this.#open()
+    const sent = readCookies(incoming.header('cookie'))
+    const nobody = { principal: undefined, accessToken: undefined }
+    if (mayRenew && this.#isForeign(incoming)) return { ...nobody, cookies: [], cookieAfter: cookies.after(sent, undefined) }
+    const kept = (await cookies.open(SESSION, sent)) as Tokens | undefined
+    const end = () => {
+      const cleared = mayRenew ? cookies.clear(SESSION, sent) : []
+      return { ...nobody, cookies: cleared, cookieAfter: cleared.length > 0 ? cookies.after(sent, cleared) : undefined }
+    }
+    if (!kept) return end()
+    const verify = async (access: string) => {
+      const { ok, principal, error } = await this.#auth.safeVerify(access)
+      if (ok && principal.kind === 'user') return { principal: principal as UserPrincipal<Name>, accessToken: access }
+      if (error && error.status !== 401) throw error
+      return undefined
+    }
+    const isDue = settings.now() >= kept.renewAt
+    const current = isDue && mayRenew ? undefined : await verify(kept.access)
+    if (current) return { ...current, cookies: [], cookieAfter: undefined }
+    if (!mayRenew) return end()
+    let renewed: Tokens
+    try {
+      renewed = await (await this.#signIn()).renew(kept.refresh)
+    } catch (error) {
+      if (AuthError.is(error, 'SERVICE_REJECTED')) return end()
+      // The renewal was ahead of time. A token that is valid for some seconds yet is better than none.
+      const last = isDue ? await verify(kept.access) : undefined
+      if (!last) throw error
+      return { ...last, cookies: [], cookieAfter: undefined }
+    }
+    const found = await verify(renewed.access)
+    if (!found) return end()
+    const changes = await cookies.set(SESSION, renewed, sent)
+    return { ...found, cookies: changes, cookieAfter: cookies.after(sent, changes) }
+  }
+
+  #open(): Parts {
+    this.#parts ??= this.#assemble()
+    return this.#parts
+  }
+
+  #assemble(): Parts {
+    const config = readOptions(this.#options)
+    const auth = this.#auth as Auth<Name> & { [settingsOf]?(): Settings }
+    const settings = auth[settingsOf]?.()
+    if (!settings?.authUrl) throw invalidSettings('createWebSession needs the result of createAuth, with SERVICE_AUTH_URL')
+    const cookies = new SealedCookies(config.secrets, settings.appCode, config.origin.startsWith('https:'))
+    return { config, settings, cookies, verify: auth.verify }
+  }
+}

@@ -1,0 +1,211 @@
+import { encodeBase64url } from '../base64url.ts'
+import { AuthError, refused } from '../errors.ts'
+import type { Principal } from '../principal.ts'
+import { refusal } from '../refusal.ts'
+import { type Answer, FOREIGN, type Incoming, isForeign, pathOf, UNCACHED } from './incoming.ts'
+import type { WebConfig } from './options.ts'
+import { type Cookies, readCookies, SESSION, type SealedCookies } from './sealed-cookies.ts'
+import { isUnreachable, type Settings, TokenEndpoint, type Tokens } from './token-endpoint.ts'
+
+/** What signing in and out needs. Loaded with the first request that needs it. */
+export interface Parts {
+  readonly config: WebConfig
+  readonly settings: Settings
+  readonly cookies: SealedCookies
+  readonly verify: (token: string) => Promise<Principal>
+}
+
+/** What the browser keeps for each `state` while the user is away. */
+interface Begun {
+  readonly returnTo: string
+  /** Unset for a sign-out. */
+  readonly asked?: { readonly verifier: string; readonly issuer: string }
+}
+
+const LOGIN = '_login.'
+/** Each takes room in the headers of every request. */
+const MAX_BEGUN = 5
+const DAY_SEC = 86_400
+/** Parameters of `/login`, and what the sign-in page calls them. */
+const passedOn = {
+  prompt: 'prompt',
+  provider: 'provider',
+  method: 'method',
+  organizationId: 'organization_id',
+  maxAgeSec: 'max_age',
+  invite: 'invite',
+}
+
+const base64url = (bytes: Uint8Array) => encodeBase64url(String.fromCharCode(...bytes))
+const randomWord = (bytes: number) => base64url(crypto.getRandomValues(new Uint8Array(bytes)))
+
+export function openSignIn(parts: Parts) {
+  const service = new TokenEndpoint(parts.settings)
+  return {
+    renew: (refresh: string) => service.renew(refresh),
+    answer: answerWith({ ...parts, service }),
+    refuse: (incoming: Incoming, error: unknown) => refuse(parts.config, incoming, error),
+  }
+}
+
+interface AllParts extends Parts {
+  readonly service: TokenEndpoint
+}
+
+/** Answers one of the paths to sign in and out. */
+const answerWith =
+  (parts: AllParts) =>
+  async (incoming: Incoming): Promise<Answer> => {
+    const { paths, origin } = parts.config
+    const { pathname, searchParams } = pathOf(incoming)
+    const isOut = pathname === paths.logout
+    const given = { sent: readCookies(incoming.header('cookie')), query: searchParams }
+    try {
+      // Any site can make a browser open a URL, and a prefetch would sign the user out.
+      if (incoming.method !== (isOut ? 'POST' : 'GET'))
+        return page(405, isOut ? 'To sign out, send a form with method="post".' : 'Use GET.', { allow: isOut ? 'POST' : 'GET' })
+      if (isOut && isForeign(incoming, origin)) return page(403, 'This form is not from this site.')
+      return await (isOut ? signOut : pathname === paths.login ? begin : finish)(parts, given)
+    } catch (error) {
+      return fail(parts, error)
+    }
+  }
+
+interface Given {
+  readonly sent: Cookies
+  readonly query: URLSearchParams
+}
+
+async function begin(parts: AllParts, { sent, query }: Given): Promise<Answer> {
+  const { config, settings, service } = parts
+  const { issuer, authorization_endpoint } = await service.metadata()
+  const verifier = randomWord(32)
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  const given = Object.entries(passedOn).map(([name, passed]) => [passed, query.get(name)] as const)
+  return leave(parts, sent, { returnTo: returnTo(parts, query), asked: { verifier, issuer } }, authorization_endpoint, {
+    client_id: settings.appCode,
+    redirect_uri: config.redirectUrl,
+    response_type: 'code',
+    code_challenge: base64url(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+    ...Object.fromEntries(given.flatMap(([name, value]) => (value ? [[name, value]] : []))),
+  })
+}
+
+async function signOut(parts: AllParts, { sent, query }: Given): Promise<Answer> {
+  const { config, settings, cookies, service } = parts
+  const tokens = (await cookies.open(SESSION, sent)) as Tokens | undefined
+  // Signed out here, whatever the service answers: the access token is valid for some minutes then, but this browser has lost it.
+  const ended = tokens && service.end(tokens.refresh).catch((error: unknown) => settings.warn('logout', `${hintOf(error)}`))
+  const cleared = cookies.clear(SESSION, sent)
+  const back = returnTo(parts, query)
+  await ended
+  if (!query.has('browser')) return redirect(back, cleared)
+  const { end_session_endpoint } = await service.metadata()
+  const client = { client_id: settings.appCode, post_logout_redirect_uri: config.redirectUrl }
+  return leave(parts, sent, { returnTo: back }, end_session_endpoint, client, cleared)
+}
+
+async function finish(parts: AllParts, { sent, query }: Given): Promise<Answer> {
+  const { config, cookies, service } = parts
+  const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
+  const name = `${LOGIN}${state}`
+  const begun = (await cookies.open(name, sent)) as Begun | undefined
+  const previous = (await cookies.open(SESSION, sent)) as Tokens | undefined
+  if (!begun || (begun.asked && begun.asked.issuer !== query.get('iss'))) {
+    // Somebody who opens the answer again is signed in already.
+    if (!begun && previous) return redirect(`${config.origin}/`, [])
+    throw refused('SERVICE_REJECTED', 'sign_in_mismatch')
+  }
+  const over = cookies.clear(name, sent)
+  if (!begun.asked) return redirect(begun.returnTo, over)
+  // What was kept stays: the user may go back to the sign-in page and try again.
+  if (error || !code) throw refused('SERVICE_REJECTED', /^[a-z_]{1,60}$/.test(error ?? '') ? error! : 'invalid_request')
+  const tokens = await service.exchange(code, config.redirectUrl, begun.asked.verifier)
+  // A token that this app refuses would lead from each page to the sign-in page and back, without end.
+  await parts.verify(tokens.access)
+  const isReplaced = previous && previous.refresh !== tokens.refresh
+  if (isReplaced) await service.end(previous.refresh).catch(() => {})
+  return redirect(begun.returnTo, [...(await cookies.set(SESSION, tokens, sent)), ...over])
+}
+
+function returnTo({ config: { origin } }: Parts, query: URLSearchParams): string {
+  return ownUrl(query.get('returnTo'), origin) ?? `${origin}/`
+}
+
+/** Leads to a page of the service, from where the user comes back with `state`. */
+async function leave(
+  { cookies, settings }: Parts,
+  sent: Cookies,
+  begun: Begun,
+  endpoint: string,
+  query: Record<string, string>,
+  changes: readonly string[] = [],
+): Promise<Answer> {
+  // Begins with the time, so that the oldest come first by name.
+  const state = `${Math.floor(settings.now() / 1000)
+    .toString(36)
+    .padStart(8, '0')}${randomWord(16)}`
+  const stale = cookies.names(LOGIN, sent).slice(0, -(MAX_BEGUN - 1))
+  const kept = await cookies.set(`${LOGIN}${state}`, begun, sent, DAY_SEC)
+  const url = new URL(endpoint)
+  for (const [name, value] of Object.entries({ ...query, state })) url.searchParams.set(name, value)
+  return redirect(url.href, [...changes, ...stale.flatMap((name) => cookies.clear(name, sent)), ...kept])
+}
+
+function redirect(location: string, cookies: readonly string[]): Answer {
+  return { status: 303, headers: { ...UNCACHED, location }, cookies, body: '' }
+}
+
+const hintOf = (error: unknown) => (AuthError.is(error) && error.hint) || String(Object(error).message)
+
+/** Says what to do, in words of our own: what came with the request is not repeated. */
+function fail({ config, settings }: Parts, error: unknown): Answer {
+  if (isUnreachable(error)) {
+const advice = hintOf(error) === 'rate_limited' ? ': give it a service account with limits:exempt (SERVICE_ACCOUNT_TOKEN)' : ''
+    settings.warn('sign-in', `users of this app cannot sign in now: ${hintOf(error)}${advice}`)
+    return page(503, 'The login service cannot be reached. Reload this page to try again.', { 'retry-after': '1' })
+  }
+  const isOfCaller = AuthError.is(error, 'SERVICE_REJECTED')
+  const code = hintOf(error)
+  if (!isOfCaller) settings.warn('sign-in', `a user could not sign in: ${code}`)
+  const reason = isOfCaller ? code : 'sign_in_failed'
+  return page(isOfCaller ? 400 : 500, `Signing in did not work (${reason}). <a href="${config.paths.login}">Try again</a>`)
+}
+
+function page(status: number, text: string, headers: Record<string, string> = {}): Answer {
+  const safe = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': "default-src 'none'" }
+  const body = `<!doctype html><meta charset="utf-8"><title>Sign in</title><p>${text}</p>`
+  return { status, headers: { ...UNCACHED, ...safe, 'referrer-policy': 'no-referrer', ...headers }, cookies: [], body }
+}
+
+/** Leads a browser to sign in, and answers a script with the refusal. Rethrows errors that are not about the caller. */
+function refuse({ paths: { login } }: WebConfig, incoming: Incoming, error: unknown): Answer {
+  const refused = refusal(error, incoming.header('x-request-id'))
+  if (!refused) throw error
+  const { status, headers, body } = refused
+  if (status === 401 && isNavigation(incoming)) {
+    // A form that was sent too late cannot be sent again: back to the page that showed it.
+    const isSafe = /^(GET|HEAD)$/.test(incoming.method)
+    const { pathname, search } = pathOf(isSafe ? incoming : { ...incoming, url: incoming.header('referer') ?? '/' })
+    return redirect(`${login}?returnTo=${encodeURIComponent(pathname + search)}`, [])
+  }
+  const isForeign = (error as AuthError).hint === FOREIGN
+  const detail = isForeign ? 'Another site made this request.' : status === 401 ? `Sign in at ${login}.` : body.detail
+  const type = { 'content-type': 'application/json; charset=utf-8' }
+  return { status, headers: { ...UNCACHED, ...headers, ...type }, cookies: [], body: JSON.stringify({ ...body, detail }) }
+}
+
+/** Whether a browser opens a page, which may lead elsewhere. A script, or a page inside another one, cannot follow. */
+function isNavigation({ header }: Incoming): boolean {
+  const mode = header('sec-fetch-mode')
+  return mode ? mode === 'navigate' && header('sec-fetch-dest') === 'document' : /\btext\/html\b/.test(header('accept') ?? '')
+}
+
+/** Returns a URL of this origin for a path, or undefined for anything that could lead elsewhere. */
+function ownUrl(path: string | null | undefined, origin: string): string | undefined {
+  // Browsers take `\` for `/`, and drop tabs and line breaks before they read a URL. A longer path does not fit into a cookie.
+  if (!path || path.length > 500 || !/^\/(?!\/)[^\\\p{Cc}]*$/u.test(path) || !URL.canParse(path, origin)) return undefined
+  const url = new URL(path, origin)
+  return url.origin === origin ? url.href : undefined
+}
