@@ -134,6 +134,7 @@ test('nothing in it is imported from anywhere, so that bundlers for every platfo
     [/^next[.]/, /^next\/(server|headers)[.]js$/],
     [/^node[.]d[.]c?ts$/, /^node:http$/],
     [/^react[.]/, /^react$/],
+    [/^web[.]d[.]c?ts$/, /^node:http$/],
     [/^testing[.]c?js$/, /^node:(http|crypto)$/],
   ]
   for (const name of readdirSync(join(installed, 'dist'))) {

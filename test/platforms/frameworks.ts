@@ -40,13 +40,15 @@ const backends: Backend[] = [
 export function frameworkTrials(work: Workplace, nodes: readonly NodeProgram[]): Trial[] {
   writeFileSync(join(work.folder, 'nest.mjs'), stripDecorators(readFileSync(join(work.folder, 'nest.ts'), 'utf8')))
   // These tests also build the app, without its settings, for the Node versions that start it.
-  const nextApp: Trial = {
-    row: 'the tests of examples/next-app',
-    column: `Node ${process.versions.node}`,
-    run: async () => testNextApp(work),
-  }
+  const nextApps = ['next-app', 'hosted-next'].map(
+    (name): Trial => ({
+      row: `the tests of examples/${name}`,
+      column: `Node ${process.versions.node}`,
+      run: async () => testNextApp(work, name),
+    }),
+  )
   return [
-    nextApp,
+    ...nextApps,
     ...backends.flatMap((backend) =>
       nodes.map(
         ({ name, program }): Trial => ({ row: backend.name, column: name, run: () => tryBackend(work, program, backend) }),
@@ -63,9 +65,9 @@ const bareEnvironment = ({ folder }: Workplace) => ({
   NEXT_TELEMETRY_DISABLED: '1',
 })
 
-function testNextApp(work: Workplace): undefined {
+function testNextApp(work: Workplace, name: string): undefined {
   execFileSync(process.execPath, ['--test', '--test-reporter=tap'], {
-    cwd: join(work.folder, 'next-app'),
+    cwd: join(work.folder, name),
     env: bareEnvironment(work),
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 10 * patienceMs,

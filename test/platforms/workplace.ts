@@ -21,7 +21,8 @@ export function openWorkplace(): Workplace {
   unpack(npmPack('sdk', join(folder, 'packed')), join(folder, 'node_modules', '@gatehouse', 'sdk'))
   cpSync(join(here, 'fixtures'), folder, { recursive: true })
   const isSource = (path: string) => !/[/](node_modules|[.]next)$/.test(path)
-  cpSync(join(here, '../../examples/next-app'), join(folder, 'next-app'), { recursive: true, filter: isSource })
+  for (const name of ['next-app', 'hosted-next'])
+    cpSync(join(here, '../../examples', name), join(folder, name), { recursive: true, filter: isSource })
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   return { folder, peer: peerFile, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

@@ -3,7 +3,7 @@ import type { ServiceCheck } from './check-service.ts'
 import type { Claims } from './claims.ts'
 import { type AuthOptions, type Config, readConfig } from './config.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
-import { asksPermissions, settingsOf } from './hidden-calls.ts'
+import { partsOf } from './hidden-calls.ts'
 import type { Principal } from './principal.ts'
 import type { Registration, RegistrationOptions, RegistrationProgress } from './register-permissions.ts'
 import { followRevocations } from './revocation-feed.ts'
@@ -179,10 +179,7 @@ export function assembleAuth(config: Config): LocalAuth {
       return feed ? feed.wait(seconds * 1000).catch(() => false) : true
     },
     check: async () => (await serviceCheck()).checkService(config),
-    [asksPermissions]() {
-      started?.then((warnOfScope) => warnOfScope(), ignore)
-    },
-    [settingsOf]: () => config,
+    [partsOf]: () => ({ config, started }),
     api: {
       introspect: async (token) => (await serviceApi()).introspect(config, token),
       registerOrReturn: async (user) => (await serviceApi()).registerOrReturn(config, user),
@@ -213,8 +210,8 @@ function assembleLater(make: () => LocalAuth): LocalAuth {
   const use = () => (made ??= make())
   return new Proxy({} as LocalAuth, {
     get(_, name: keyof LocalAuth | 'then') {
-      // The object is not a promise, though async functions return it. Guards ask for `asksPermissions` again with each request.
-      if (name === 'then' || (name === asksPermissions && !made)) return undefined
+      // The object is not a promise, though async functions return it. Guards ask for `partsOf` again with each request.
+      if (name === 'then' || (name === partsOf && !made)) return undefined
       if (name === 'api' || name === 'ready') return use()[name]
       if (name === 'close' && !made) return async () => {}
       return (...given: unknown[]) => (use()[name] as (...given: unknown[]) => unknown)(...given)
@@ -224,8 +221,8 @@ function assembleLater(make: () => LocalAuth): LocalAuth {
 
 /** Tokens come from outside, so they may be of any type. */
 export interface LocalAuth extends Omit<Auth, 'verify' | 'verifySync' | 'safeVerify'> {
-  [asksPermissions](): void
-  [settingsOf](): Config
+  /** A guard that asks for permissions calls what `started` resolves to, so that `auth` can warn if every token carries them. */
+  [partsOf](): { readonly config: Config; readonly started: Promise<() => void> | undefined }
   verify(token: unknown): Promise<Principal>
   verifySync(token: unknown): Principal
   safeVerify(token: unknown): Promise<VerifyResult>

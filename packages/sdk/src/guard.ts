@@ -1,6 +1,6 @@
-import type { Auth, RequestHeaders } from './auth.ts'
+import type { Auth, LocalAuth, RequestHeaders } from './auth.ts'
 import { AuthError, configInvalid, refused } from './errors.ts'
-import { asksPermissions } from './hidden-calls.ts'
+import { partsOf } from './hidden-calls.ts'
 import type { Principal, PrincipalOf, TokenKind } from './principal.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
@@ -57,7 +57,7 @@ export type Admit<Found> = (request: IncomingRequest, origin?: unknown) => Promi
 
 /** For `requireAuth`: resolves to the principal of a request that may pass. */
 export function admitAuthorized<Name extends string, Kind extends TokenKind>(
-  auth: Auth<Name> & { [asksPermissions]?(): void },
+  auth: Auth<Name> & Partial<Pick<LocalAuth, typeof partsOf>>,
   requirements: Requirements<Name, never, Kind>,
 ): Admit<PrincipalOf<Kind, Name>> {
   checkAuth(auth)
@@ -65,9 +65,12 @@ export function admitAuthorized<Name extends string, Kind extends TokenKind>(
   let isAsking = requirements.permissions !== undefined || requirements.anyOf !== undefined
   // Runs at once; with `lazy`, once the auth has been created.
   const askPermissions = () => {
-    const ask = isAsking ? auth[asksPermissions] : undefined
-    if (ask) isAsking = false
-    ask?.()
+    const parts = isAsking ? auth[partsOf]?.() : undefined
+    if (parts) isAsking = false
+    parts?.started?.then(
+      (warnOfScope) => warnOfScope(),
+      () => {},
+    )
   }
   askPermissions()
   return tellRefusals(requirements, async (request) => {

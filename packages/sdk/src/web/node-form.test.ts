@@ -134,7 +134,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     const out = await browser.send('/logout')
     expect([out.status, out.headers.get('location')]).toEqual([303, `${origin}/`])
     const refused = await browser.call('/notes')
-    expect([refused.status, (await refused.json()).code]).toEqual([401, 'token_missing'])
+    expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([401, 'token_missing'])
   })
 
   test('a renewed session comes back beside the cookies of the app, once, and the answer is not cached', async () => {
@@ -157,7 +157,10 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     await browser.follow('/login')
     expect((await browser.send('/logout', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
     const forged = await browser.call('/notes', { method: 'DELETE', headers: { 'sec-fetch-site': 'cross-site' } })
-    expect([forged.status, (await forged.json()).detail]).toEqual([403, 'Another site made this request.'])
+    expect([forged.status, ((await forged.json()) as { detail: string }).detail]).toEqual([
+      403,
+      'Another site made this request.',
+    ])
   })
 
   test('while the service is down, open pages are shown, and guarded ones answer 503', async () => {
@@ -182,5 +185,5 @@ test('koa: a right that a handler asks for and the user lacks is 403', async () 
   const browser = openBrowser(send, origin)
   await browser.follow('/login')
   const refused = await browser.call('/notes', { method: 'DELETE' })
-  expect([refused.status, (await refused.json()).code]).toEqual([403, 'permission_denied'])
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([403, 'permission_denied'])
 })

@@ -1,14 +1,14 @@
-import type { Auth } from '../auth.ts'
+import type { Auth, LocalAuth } from '../auth.ts'
 import { AuthError, invalidSettings, refused } from '../errors.ts'
 import { assertAccess, checkOptions, type Requirements, requirementChecks } from '../guard.ts'
-import { settingsOf } from '../hidden-calls.ts'
+import { partsOf } from '../hidden-calls.ts'
 import { loadOnce } from '../load-once.ts'
 import type { UserPrincipal } from '../principal.ts'
 import { type Answer, FOREIGN, type Incoming, isForeign, pathOf } from './incoming.ts'
 import { readOptions, type WebSessionOptions } from './options.ts'
 import { readCookies, SESSION, SealedCookies } from './sealed-cookies.ts'
 import type { Parts } from './sign-in.ts'
-import type { Settings, Tokens } from './token-endpoint.ts'
+import type { Tokens } from './token-endpoint.ts'
 
 /** Who sent a request, and what its answer has to carry. */
 export interface Loaded<Name extends string = string> {
@@ -136,8 +136,10 @@ export class SessionCore<Name extends string> {
 
   #assemble(): Parts {
     const config = readOptions(this.#options)
-    const auth = this.#auth as Auth<Name> & { [settingsOf]?(): Settings }
-    const settings = auth[settingsOf]?.()
+    const auth: Auth<Name> & Partial<Pick<LocalAuth, typeof partsOf>> = this.#auth
+    // With `lazy`, it reads its settings with the first call.
+    auth?.health?.()
+    const settings = auth?.[partsOf]?.().config
     if (!settings?.authUrl) throw invalidSettings('createWebSession needs the result of createAuth, with SERVICE_AUTH_URL')
     const cookies = new SealedCookies(config.secrets, settings.appCode, config.origin.startsWith('https:'))
     return { config, settings, cookies, verify: auth.verify }

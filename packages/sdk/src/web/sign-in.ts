@@ -162,7 +162,8 @@ const hintOf = (error: unknown) => (AuthError.is(error) && error.hint) || String
 /** Says what to do, in words of our own: what came with the request is not repeated. */
 function fail({ config, settings }: Parts, error: unknown): Answer {
   if (isUnreachable(error)) {
-const advice = hintOf(error) === 'rate_limited' ? ': give it a service account with limits:exempt (SERVICE_ACCOUNT_TOKEN)' : ''
+    const advice =
+      hintOf(error) === 'rate_limited' ? ': give it a service account with limits:exempt (SERVICE_ACCOUNT_TOKEN)' : ''
     settings.warn('sign-in', `users of this app cannot sign in now: ${hintOf(error)}${advice}`)
     return page(503, 'The login service cannot be reached. Reload this page to try again.', { 'retry-after': '1' })
   }

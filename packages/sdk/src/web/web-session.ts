@@ -81,9 +81,10 @@ export function createWebSession<Name extends string = string>(
   return {
     handle: handle as WebSession<Name>['handle'],
     async getSession(of) {
-      const isRequest = 'headers' in of
-      const incoming = isRequest ? incomingOf(of) : { method: 'GET', url: '/', header: (name: string) => of.get(name) }
-      const { principal, accessToken, cookies } = await core.load(incoming, isRequest ? of : undefined)
+      // The headers of Next.js have a member of that name too.
+      const request = 'get' in of ? undefined : of
+      const headersAlone = { method: 'GET', url: '/', header: (name: string) => (of as Headers).get(name) }
+      const { principal, accessToken, cookies } = await core.load(request ? incomingOf(request) : headersAlone, request)
       const headers = new Headers(cookies.length > 0 ? UNCACHED : {})
       for (const cookie of cookies) headers.append('set-cookie', cookie)
       return { principal, accessToken, headers }
