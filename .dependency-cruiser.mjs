@@ -282,7 +282,9 @@ export default {
   ],
   options: {
     doNotFollow: { path: ['(^|/)node_modules/', '/dist/'] },
-    exclude: { path: ['/dist/', '/fixtures/', '^test/bench/peers/', '^test/platforms/[.]work', '^examples/(next-app|hosted-next)/'] },
+    exclude: {
+      path: ['/dist/', '/fixtures/', '^test/bench/peers/', '^test/platforms/[.]work', '^examples/(next-app|hosted-next)/'],
+    },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     combinedDependencies: true,

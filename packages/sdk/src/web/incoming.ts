@@ -1,7 +1,7 @@
 /** A request, as far as a session needs it. */
 export interface Incoming {
   readonly method: string
-  /** Absolute, or a path. The host in it counts for nothing: whoever sends the request chooses it. */
+  /** Absolute, or a path. The sender chooses the host in it, so that counts for nothing. */
   readonly url: string
   header(name: string): string | null | undefined
 }

@@ -82,7 +82,7 @@ export async function guardNode<Name extends string>(
 interface Exchange {
   readonly request: IncomingMessage
   admit(principal: unknown): void
-  /** Adds the cookies to the answer, whoever gives it. */
+  /** Adds the cookies to the answer of the app. */
   hand(loaded: Loaded): void
   answer(answer: Answer): unknown
   next(error?: unknown): unknown

@@ -208,5 +208,6 @@ function ownUrl(path: string | null | undefined, origin: string): string | undef
   // Browsers take `\` for `/`, and drop tabs and line breaks before they read a URL. A longer path does not fit into a cookie.
   if (!path || path.length > 500 || !/^\/(?!\/)[^\\\p{Cc}]*$/u.test(path) || !URL.canParse(path, origin)) return undefined
   const url = new URL(path, origin)
-  return url.origin === origin ? url.href : undefined
+  // What is left when the dots are gone. Next.js cuts the origin off, and `//evil.example` would be a host.
+  return url.origin === origin && !url.pathname.startsWith('//') ? url.href : undefined
 }
