@@ -181,7 +181,9 @@ test.each(['', '--email bob@example.com'])(
   'an account that the person did not name (%j) is kept only if they agree: other users of the machine may answer too',
   async (flags) => {
     const refusing = await begin(flags)
-    await refusing.answer({ code: 'c-1' })
+    const { text } = await refusing.answer({ code: 'c-1' })
+    expect(text).toMatch(/Go back to the terminal[\s\S]*There authctl asks whether to go on at http:\S+ as ada@example\.com\./)
+    expect(text).not.toMatch(/signed in/)
     await refusing.login.shows('Go on as ada@example.com?')
     refusing.login.type('no\r')
     expect((await refusing.login.ended()).exit).not.toBe(0)

@@ -103,6 +103,25 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
+  test('a second factor that is activated in the middle of an exchange lets nothing be opened', async () => {
+    const { visitor, user } = await signIn()
+    const asked = askFor(app)
+    const { app: at } = await visitor.get(asked.path)
+    const code = at?.searchParams.get('code') ?? ''
+    await db('second_factors').insert({ user_id: user.id, totp_box: 'sealed', activated_at: null, created_at: Date.now() })
+    let exchanged: ReturnType<typeof exchangeAt> | undefined
+    await db.transaction(async (held) => {
+      // The exchange has read the user, and waits for the browser session.
+      await held.raw('lock table browser_sessions in access exclusive mode')
+      exchanged = exchangeAt(0, asked, code)
+      await expect.poll(async () => (await db('pg_locks').where({ granted: false })).length).toBeGreaterThan(0)
+      await db('second_factors').where({ user_id: user.id }).update({ activated_at: Date.now() })
+    })
+    const { status, body } = await exchanged!
+    expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    expect(await liveSessionsOf(user)).toEqual([])
+  })
+
   test('a reuse that arrives between spending and opening lets nothing be opened', async () => {
     const { visitor, user } = await signIn()
     const asked = askFor(app)

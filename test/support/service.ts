@@ -173,7 +173,15 @@ function compareWithDeclaration(faults: string[], route: Route, { status, code, 
       faults.push(`${name} answered ${status} in another shape`)
   } else if (!errorsOf(route).get(status)?.includes(code)) {
     faults.push(`${name} answered ${status} ${code}, which it does not declare`)
+  } else if (/`\w+`/.test(wordsOf(body))) {
+    faults.push(`${name} answered ${status} with Markdown, which people read as it is: ${wordsOf(body)}`)
   }
+}
+
+/** What an error says in words. */
+function wordsOf(body: unknown): string {
+  const { detail, errors = [] } = Object(body) as { detail?: string; errors?: { message: string }[] }
+  return [detail, ...errors.map(({ message }) => message)].join('; ')
 }
 
 /** Lines that this process has already written for `reply-coverage.ts`. */

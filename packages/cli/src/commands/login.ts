@@ -77,10 +77,10 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
 async function tryBrowser(tools: Tools, baseUrl: string, email: string | undefined): Promise<Tokens | undefined> {
   const { io, openBrowser: open } = tools
   if (!open) return undefined
-  const { signInByBrowser } = await import('../tools/sign-in-by-browser.ts')
+  const { isAccount, signInByBrowser } = await import('../tools/sign-in-by-browser.ts')
   const answer = await signInByBrowser(tools, { baseUrl, open, email })
   if (!answer) io.note(`${baseUrl} has no sign-in page, so authctl asks for the password here`)
-  if (answer) await confirmAccount(tools, answer, { baseUrl, email })
+  if (answer && !isAccount(answer, email)) await confirmAccount(tools, answer, baseUrl)
   return answer
 }
 
@@ -91,9 +91,8 @@ async function tryBrowser(tools: Tools, baseUrl: string, email: string | undefin
 async function confirmAccount(
   { prompt, anonymousApi }: Tools,
   { user, refresh_token: token }: Tokens,
-  { baseUrl, email }: { baseUrl: string; email: string | undefined },
+  baseUrl: string,
 ): Promise<void> {
-  if (user.email === email?.trim().toLowerCase()) return
   if (await prompt.yesOrNo(`Go on as ${user.email}?`)) return
   await bodyOf(anonymousApi(baseUrl).POST('/oauth/revoke', { body: { token, client_id: ownAppCode } }))
   throw declined()

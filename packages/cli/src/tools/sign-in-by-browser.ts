@@ -15,7 +15,7 @@ type Tokens = components['schemas']['Tokens']
 interface SignIn {
   baseUrl: string
   open: OpenBrowser
-  /** Filled in on the page. */
+  /** Filled in on the page. The caller asks before it goes on with another account. */
   email: string | undefined
   /** How long to wait for the person. */
   patienceMs?: number
@@ -62,7 +62,9 @@ export async function signInByBrowser(
     const answer = await bodyOf(api.POST('/oauth/token', { body: { grant_type: 'authorization_code', ...grant } }))
     // Other grants answer with fewer members.
     const tokens = answer as Tokens
-    await listener.show('You are signed in', `authctl is signed in at ${baseUrl} as ${tokens.user.email}.`)
+    const account = tokens.user.email
+    if (isAccount(tokens, email)) await listener.show('You are signed in', `authctl is signed in at ${baseUrl} as ${account}.`)
+    else await listener.show('Go back to the terminal', `There authctl asks whether to go on at ${baseUrl} as ${account}.`)
     return tokens
   } catch (thrown) {
     const failure = notSignedIn(toFailure(thrown))
@@ -71,6 +73,11 @@ export async function signInByBrowser(
   } finally {
     listener.close()
   }
+}
+
+/** Whether this is the account that a person has named. */
+export function isAccount({ user }: Pick<Tokens, 'user'>, named: string | undefined): boolean {
+  return user.email === named?.trim().toLowerCase()
 }
 
 /** 256 random bits, as they are for a PKCE verifier (RFC 7636 section 4.1). */

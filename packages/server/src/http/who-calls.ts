@@ -103,6 +103,6 @@ async function authorize(
 }
 
 function ofKnownApp({ app, ...consumer }: AssertedConsumer): ConsumerCaller {
-  if (!app) throw new ApiError('token_invalid', { detail: 'No app has the code in `sub`' })
+  if (!app) throw new ApiError('token_invalid', { detail: 'No app has the code in sub' })
   return { ...consumer, app }
 }

@@ -16,9 +16,9 @@ import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { foreseeEntry } from '../sign-in/enter.ts'
+import type { Resume } from '../sign-in/sealed-fields.ts'
 import { type AuthorizationRequest, errorLocation } from './authorization-request.ts'
 import { isOwnedRedirect, type NextStep, nextStep, type Situation } from './next-step.ts'
-import type { Resume } from './sealed-fields.ts'
 
 const codeLifeMs = 60_000
 

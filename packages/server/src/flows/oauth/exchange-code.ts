@@ -33,6 +33,10 @@ function invalidGrant(detail: string): ApiError {
   return new ApiError('invalid_grant', { detail })
 }
 
+function factorChanged(): ApiError {
+  return invalidGrant('The second factor has changed since')
+}
+
 /**
  * Exchanges a code for the tokens of a new app session. The code is spent before anything is judged, so a wrong verifier, app or
  * redirect URL spends it too. A second use within its life ends the session that the first one opened. Throws `invalid_grant`, also
@@ -68,11 +72,13 @@ async function enterByCode(deps: Deps<Pool>, spent: SpentCode, email: string, ap
     const browser = await BrowserSession.findAlive(deps.db, spent.browser_session_id, deps.clock())
     if (!browser || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
     const activatedAt = user.factor?.activated_at ?? null
-    const isShown = activatedAt === null || activatedAt === spent.second_activated_at
-    if (!isShown) throw invalidGrant('The second factor has changed since')
+    if (activatedAt !== null && activatedAt !== spent.second_activated_at) throw factorChanged()
     const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
     const fromBrowser = { id: browser.id, startedAt: browser.started_at }
-    const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser: fromBrowser }, actor)
+    const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser: fromBrowser }, actor).catch((error) => {
+      // It was activated since the user was read.
+      throw error instanceof ApiError && error.code === 'two_factor_required' ? factorChanged() : error
+    })
     const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, tokens.refresh_token) ?? ''
     if (!(await AuthorizationCode.noteSession(deps.db, spent.hash, sessionId))) throw invalidGrant('The code was used again')
     // Signing out in the browser ends the sessions that came from it. It finds this one, or was first.

@@ -45,7 +45,7 @@ export const patchPermissionsBody = z
   })
   .refine(({ add = [], remove = [] }) => !add.some((code) => remove.includes(code)), {
     path: ['remove'],
-    message: 'contains a code that is also in `add`',
+    message: 'contains a code that is also in add',
   })
   .meta({ id: 'PatchPermissions' })
 
