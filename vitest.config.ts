@@ -64,6 +64,7 @@ const inBrowser = [
   'dashboard',
   'hosted-express',
   'hosted-spa',
+  'mails',
   'react',
   'sign-in-page',
   'sign-in-page-states',

@@ -28,9 +28,9 @@ test('the mail holds the very token of the answer, and leads to the app’s fron
   const { token } = await invite({ email, app_code: app.code })
   const mail = await mailbox.take(email)
   expect(mail).toMatchObject({ subject: 'You are invited to an organization', links: [expect.any(String)] })
-  expect(mail.text).toContain("Zoe's Company")
+  expect(mail.text).toContain('Zoë’s Company')
   expect(mail.links[0]).toBe(`https://shop.example.com/accept-invitation?token=${token}`)
-  expect(mail.html).toContain('Zo&#235;&#8217;s Company')
+  expect(mail.html).toContain('Zoë’s Company')
 
   const plain = anAddress()
   await invite({ email: plain })

@@ -336,7 +336,7 @@ test('a first login of a user who is there already links the two, and asks for t
   await isSignedIn(page, member)
   expect((await storedSession(page)).user.id).toBe(member.id)
   expect(trace.exchanges.map(({ status }) => status)).toEqual([401, 401, 200])
-  await mailbox.take(member.email, /^A way to sign in was added$/)
+  await mailbox.take(member.email, /^A way to sign in to .* was added$/)
 
   await press(page, 'Unlink Acme')
   await page.getByRole('button', { name: 'Unlink Acme' }).waitFor({ state: 'detached' })

@@ -13,6 +13,8 @@ export interface Mail {
   /** The recipient named in the SMTP envelope. */
   to: string
   from: string
+  fromName: string
+  replyTo: string | undefined
   subject: string
   text: string
   html: string
@@ -21,6 +23,7 @@ export interface Mail {
   /** The token of the first link. */
   token: string
   headers: Map<string, string>
+  attachments: Email['attachments']
   /** The message as it came over the wire. */
   raw: string
 }
@@ -127,11 +130,14 @@ export async function readMail(to: string, bytes: Buffer): Promise<Mail> {
   return {
     to,
     from: email.from?.address ?? '',
+    fromName: email.from?.name ?? '',
+    replyTo: email.replyTo?.[0]?.address,
     subject: email.subject ?? '',
     text,
     html: email.html ?? '',
     links,
     token: links[0] === undefined ? '' : (new URL(links[0]).searchParams.get('token') ?? ''),
+    attachments: email.attachments,
     headers: new Map(email.headers.map(({ key, value }) => [key, value])),
     raw: bytes.toString('latin1'),
   }

@@ -2,17 +2,16 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { SendMailOptions, Transporter } from 'nodemailer'
+import { logoId } from '../mail/render-mail.ts'
+import type { WrittenMail } from '../mail/templates.ts'
 
-/** A message that is ready to send. Its texts are plain ASCII with `\n` line endings. */
-export interface OutgoingMail {
+/** A message that is ready to send. Its texts have `\n` line endings. */
+export interface OutgoingMail extends WrittenMail {
   /** Stays the same over all attempts. It becomes the Message-ID, by which a mailbox recognizes repeats. */
   id: string
   to: string
   /** Milliseconds: the header `Date`. */
   at: number
-  subject: string
-  text: string
-  html: string
 }
 
 /** Why a message was not accepted. Only the operator sees the text of the other side, with the address removed. */
@@ -88,7 +87,7 @@ function smtpMailer(url: string, from: string, { connectMs, greetingMs, silenceM
     async send(mail) {
       transport ??= open()
       try {
-        await transport.sendMail({ ...messageOf(mail, from), signal: AbortSignal.timeout(sendMs) })
+        await transport.sendMail({ ...messageOf(mail, from, 'encoded'), signal: AbortSignal.timeout(sendMs) })
       } catch (error) {
         throw mailErrorOf(error, mail.to)
       }
@@ -126,7 +125,7 @@ function fileMailer(folder: string, from: string): Mailer {
   return {
     async send(mail) {
       composer ??= nodemailer().createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
-      const { message } = await composer.sendMail(messageOf(mail, from))
+      const { message } = await composer.sendMail(messageOf(mail, from, '8bit'))
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date(mail.at).toISOString().replaceAll(':', '-')}-${mail.id}.eml`
       const unfinished = join(folder, `.${name}.part`)
@@ -137,26 +136,45 @@ function fileMailer(folder: string, from: string): Mailer {
   }
 }
 
-function messageOf(mail: OutgoingMail, from: string): SendMailOptions {
+function messageOf(mail: OutgoingMail, from: string, nonAscii: '8bit' | 'encoded'): SendMailOptions {
+  const { text, logo, fromName, replyTo } = mail
   return {
-    from,
+    from: fromName === undefined ? from : { name: fromName, address: addressOf(from) },
+    ...(replyTo === undefined ? {} : { replyTo: { name: '', address: replyTo } }),
     to: { name: '', address: mail.to },
     subject: mail.subject,
     date: new Date(mail.at),
     messageId: `<${mail.id}@${domainOf(from)}>`,
     headers: { 'Auto-Submitted': 'auto-generated' },
-    text: { raw: plainPart(mail.text) },
+    text: isAscii(text) || nonAscii === '8bit' ? { raw: plainPart(text) } : text,
     html: mail.html,
+    attachments: logo ? [attachmentOf(logo)] : [],
     disableFileAccess: true,
     disableUrlAccess: true,
   }
 }
 
-/** Sends the text unencoded, in 7bit. An encoding that folds lines would break links for readers of the raw message. */
+function attachmentOf({ type, image }: NonNullable<OutgoingMail['logo']>) {
+  const filename = `logo.${type.replace('image/', '')}`
+  return { cid: logoId, content: image, contentType: type, filename, contentDisposition: 'inline' as const }
+}
+
+function isAscii(text: string): boolean {
+  return /^[\n\x20-\x7e]*$/.test(text)
+}
+
+/**
+ * The text unencoded: an encoding that folds lines would break links for readers of the raw message. Every mail server takes ASCII
+ * in this form; a file also holds other text.
+ */
 function plainPart(text: string): string {
-  if (/[^\n\x20-\x7e]/.test(text)) throw new Error('the text of a mail must be printable ASCII')
-  const headers = ['Content-Type: text/plain; charset=us-ascii', 'Content-Transfer-Encoding: 7bit']
+  const [charset, encoding] = isAscii(text) ? ['us-ascii', '7bit'] : ['utf-8', '8bit']
+  const headers = [`Content-Type: text/plain; charset=${charset}`, `Content-Transfer-Encoding: ${encoding}`]
   return [...headers, '', ...text.split('\n')].join('\r\n')
+}
+
+function addressOf(from: string): string {
+  return /<([^<>]*)>\s*$/.exec(from)?.[1] ?? from.trim()
 }
 
 function domainOf(from: string): string {

@@ -1,37 +1,65 @@
-import { escapeHtml } from '../lib/html.ts'
-import { shownAsciiName, shownName } from '../lib/shown-name.ts'
+import { cards, textOn } from '../lib/brand.ts'
+import { Html, html } from '../lib/html.ts'
 
-/** The parts of a mail as they are sent. All of them are printable ASCII. */
-export interface MailText {
+export interface MailLogo {
+  type: string
+  image: Buffer
+  /** In pixels, as shown. */
+  width: number
+  height: number
+}
+
+/** A mail before it is laid out. All texts are plain. */
+export interface MailContent {
+  language: string
+  subject: string
+  /** The name of the app, at the top. */
+  place: string | undefined
+  logo: MailLogo | undefined
+  accentColor: string | null
+  hello: string
+  before: readonly string[]
+  /** What the mail is for. `fallback` stands before the link that can be copied. */
+  button?: { label: string; link: string; fallback: string } | undefined
+  code?: { label: string; code: string } | undefined
+  /** Lines to type in a terminal. */
+  commands?: readonly string[] | undefined
+  after: readonly string[]
+  other?: { text: string; label: string; link: string } | undefined
+  footer: readonly string[]
+}
+
+/** The parts of a mail. */
+export interface MailParts {
   subject: string
   text: string
   html: string
+  logo: MailLogo | undefined
 }
 
-type Part = string | { link: string; label: string }
-
-/** What a template returns: paragraphs and links, each link on a separate line. */
-export interface MailDraft {
-  subject: string
-  parts: readonly Part[]
-}
-
-/** Prepares a name that others chose for use in a sentence. The text part shows `fallback` if ASCII cannot show the name. */
-export type ShowName = (name: string, fallback: string) => string
+/** The Content-ID of the logo: the image travels with the mail, so that reading it tells nobody anything. */
+export const logoId = 'logo@gatehouse'
 
 const columns = 72
+const usualAccent = '#2f6fde'
 
-/**
- * Renders a template twice: as text with names in ASCII, and as HTML with names as they are. Links are ASCII URLs. The HTML
- * escapes everything that a template returns, names included.
- */
-export function renderMail(template: (show: ShowName) => MailDraft): MailText {
-  const plain = template((name, fallback) => shownAsciiName(name) ?? fallback)
-  const rich = template((name) => shownName(name))
-  return { subject: plain.subject, text: textOf(plain), html: htmlOf(rich) }
+export function renderMail(content: MailContent): MailParts {
+  const { subject, logo } = content
+  return { subject, text: textOf(content), html: htmlOf(content), logo }
 }
 
-function textOf({ parts }: MailDraft): string {
+/** The text part stands alone. Each link has a line of its own, however long. */
+function textOf({ hello, before, button, code, commands = [], after, other, footer }: MailContent): string {
+  const parts = [
+    hello,
+    ...before,
+    ...(button ? [`${button.label}:`, { link: button.link }] : []),
+    ...(code ? [`${code.label} ${code.code}`] : []),
+    ...(commands.length > 0 ? [{ link: commands.join('\n') }] : []),
+    ...after,
+    ...(other ? [other.text, { link: other.link }] : []),
+    { link: ['-- ', ...footer.map(wrap)].join('\n') },
+  ]
   return parts.map((part) => `${typeof part === 'string' ? wrap(part) : part.link}\n`).join('\n')
 }
 
@@ -46,17 +74,118 @@ function wrap(paragraph: string): string {
   return lines.join('\n')
 }
 
-function htmlOf({ subject, parts }: MailDraft): string {
-  const body = parts.map((part) => `<p>${typeof part === 'string' ? escapeHtml(part) : anchor(part)}</p>\n`).join('')
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${escapeHtml(subject)}</title></head>
-<body style="max-width: 36em; font-family: sans-serif; line-height: 1.5">
-${body}</body>
+// Mail programs know few properties, and some only on table cells, so each cell says everything. What they do not know of the style
+// sheet they ignore: it is for dark mode alone.
+const light = { ground: '#f3f4f6', card: cards.light, text: '#1b1f24', quiet: '#57606a', box: '#f3f4f6' }
+const dark = { ground: '#0f1318', card: cards.dark, text: '#e6e9ee', quiet: '#a9b2bd', box: '#262d36' }
+const font = "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+const mono = 'font-family:Consolas,Menlo,monospace'
+const darkStyle = `
+:root { color-scheme: light dark; }
+@media (prefers-color-scheme: dark) {
+  .ground { background-color: ${dark.ground} !important; }
+  .card { background-color: ${dark.card} !important; }
+  .text { color: ${dark.text} !important; }
+  .quiet { color: ${dark.quiet} !important; }
+  .box { background-color: ${dark.box} !important; color: ${dark.text} !important; }
+}
+`
+
+function htmlOf(content: MailContent): string {
+  const {
+    language,
+    subject,
+    place,
+    logo,
+    accentColor,
+    hello,
+    before,
+    button,
+    code,
+    commands = [],
+    after,
+    other,
+    footer,
+  } = content
+  const accent = accentColor ?? usualAccent
+  const rows = [
+    logo &&
+      cell(
+        'card',
+        'padding:0 0 16px 0',
+        html`<table role="presentation" border="0" cellpadding="0" cellspacing="0"><tr><td bgcolor="#ffffff" style="padding:0;background-color:#ffffff"><img src="${`cid:${logoId}`}" alt="" width="${logo.width}" height="${logo.height}" style="display:block;border:0"></td></tr></table>`,
+      ),
+    place && cell('quiet', `padding:0 0 16px 0;color:${light.quiet};font-size:16px;line-height:24px;font-weight:bold`, place),
+    paragraph(hello),
+    ...before.map(paragraph),
+    button &&
+      cell(
+        'card',
+        'padding:8px 0 24px 0',
+        html`<table role="presentation" border="0" cellpadding="0" cellspacing="0"><tr><td align="center" bgcolor="${accent}" style="padding:12px 24px;background-color:${accent};${font};font-size:16px;line-height:24px"><a href="${button.link}" style="color:${textOn(accent)};font-weight:bold;text-decoration:none">${button.label}</a></td></tr></table>`,
+      ),
+    code && paragraph(code.label),
+    code &&
+      cell(
+        'box',
+        `padding:12px 16px;background-color:${light.box};color:${light.text};${mono};font-size:28px;line-height:36px;letter-spacing:4px;font-weight:bold`,
+        code.code,
+      ),
+    code && cell('card', 'padding:0 0 16px 0;font-size:1px;line-height:1px', ' '),
+    ...commands.map((command) =>
+      cell(
+        'box',
+        `padding:8px 12px;background-color:${light.box};color:${light.text};${mono};font-size:14px;line-height:20px;word-break:break-word`,
+        command,
+      ),
+    ),
+    commands.length > 0 && cell('card', 'padding:0 0 16px 0;font-size:1px;line-height:1px', ' '),
+    ...after.map(paragraph),
+    button && small(html`${button.fallback}<br>${linkOf(button.link, button.link)}`),
+    other && small(html`${other.text}<br>${linkOf(other.link, other.label)}`),
+  ]
+  const { markup } = html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${subject}</title>
+<style>${new Html(darkStyle)}</style>
+</head>
+<body class="ground" style="margin:0;padding:0;background-color:${light.ground}">
+<table role="presentation" class="ground" width="100%" border="0" cellpadding="0" cellspacing="0" bgcolor="${light.ground}" style="background-color:${light.ground}">
+<tr><td align="center" style="padding:24px 12px">
+<table role="presentation" class="card" width="100%" border="0" cellpadding="0" cellspacing="0" bgcolor="${light.card}" style="width:100%;max-width:520px;background-color:${light.card}">
+<tr><td align="left" style="padding:28px 24px 12px 24px">
+<table role="presentation" width="100%" border="0" cellpadding="0" cellspacing="0">
+${rows}</table>
+</td></tr>
+</table>
+<table role="presentation" width="100%" border="0" cellpadding="0" cellspacing="0" style="width:100%;max-width:520px">
+<tr><td align="left" class="quiet" style="padding:16px 24px;color:${light.quiet};${font};font-size:13px;line-height:20px">${footer.map((line, index) => html`${index > 0 && html`<br>`}${line}`)}</td></tr>
+</table>
+</td></tr>
+</table>
+</body>
 </html>
 `
+  // As UTF-8, and markup stays escaped.
+  return markup.replace(/&#(\d+);/g, (escaped, point) => (Number(point) > 0x7f ? String.fromCodePoint(Number(point)) : escaped))
 }
 
-function anchor({ link, label }: { link: string; label: string }): string {
-  return `<a href="${escapeHtml(link)}">${escapeHtml(label)}</a>`
+function cell(kind: string, style: string, inner: Html | string): Html {
+  return html`<tr><td class="${kind}" style="${style.includes('font-family') ? style : `${font};${style}`}">${inner}</td></tr>\n`
+}
+
+function paragraph(text: string): Html {
+  return cell('text', `padding:0 0 16px 0;color:${light.text};font-size:16px;line-height:24px;word-break:break-word`, text)
+}
+
+function small(inner: Html): Html {
+  return cell('quiet', `padding:0 0 16px 0;color:${light.quiet};font-size:14px;line-height:20px;word-break:break-word`, inner)
+}
+
+function linkOf(link: string, label: string): Html {
+  return html`<a href="${link}" class="quiet" style="color:${light.quiet};text-decoration:underline">${label}</a>`
 }

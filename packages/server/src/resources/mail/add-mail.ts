@@ -27,7 +27,7 @@ interface TokenMail {
 export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
   const { purpose, email, appId, userId, redirectUrl, change, tokenVersion, page } = mail
   const id = newId(deps.clock())
-  const asked = { at: deps.clock(), ip: origin.ip || null }
+  const asked = { at: deps.clock(), ip: origin.ip || null, user_agent: origin.userAgent }
   const payload: TokenMailPayload = {
     ...{ redirect_url: redirectUrl ?? null, asked },
     ...(change && { change }),

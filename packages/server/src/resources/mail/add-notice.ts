@@ -18,7 +18,7 @@ interface NoticeAbout {
 export async function addNotice(
   deps: Deps<Tx>,
   purpose: NoticePurpose,
-  { user, appId = null, provider = null }: NoticeAbout,
+  { user, appId, provider = null }: NoticeAbout,
   { caller, origin }: Actor,
 ): Promise<void> {
   const isOwn = caller === undefined || (caller.kind === 'user' && caller.userId === user.id)
@@ -28,5 +28,10 @@ export async function addNotice(
     user_agent: isOwn ? origin.userAgent : null,
     provider,
   }
-  await addMail(deps, { name: purpose, app_id: appId, user_id: user.id, destination: user.email, priority: 1 }, payload)
+  const through = isOwn && caller?.kind === 'user' ? caller.appId : null
+  await addMail(
+    deps,
+    { name: purpose, app_id: appId ?? through, user_id: user.id, destination: user.email, priority: 1 },
+    payload,
+  )
 }

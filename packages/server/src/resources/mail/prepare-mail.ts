@@ -2,25 +2,22 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { codeOfMail } from '../../lib/mail-code.ts'
 import { poolSet } from '../../lib/pool-set.ts'
-import type { MailText } from '../../mail/render-mail.ts'
 import {
   accessDecidedMail,
   accessRequestedMail,
-  allowChangeMail,
-  changeMail,
-  deletionMail,
+  actionMail,
   invitationMail,
-  magicLinkMail,
   noticeMail,
-  noticePurposes,
-  resetMail,
-  undoMail,
-  verificationMail,
+  type Sender,
+  type WrittenMail,
 } from '../../mail/templates.ts'
+import { noticePurposes } from '../../mail/texts/mail-texts.ts'
 import { AccessRequest } from '../../models/access-request.ts'
 import { App } from '../../models/app.ts'
+import { AppLogo } from '../../models/app-logo.ts'
 import { Invitation } from '../../models/invitation.ts'
 import type { OutboxRow } from '../../models/outbox-message.ts'
+import { UserApp } from '../../models/user-app.ts'
 import { findUserInPools } from '../users/find-user-in-pools.ts'
 import { getUser } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -38,21 +35,11 @@ import {
   type TokenPurpose,
 } from './token-purpose.ts'
 
-const templates = {
-  verify_email: verificationMail,
-  reset_password: resetMail,
-  magic_link: magicLinkMail,
-  allow_email_change: allowChangeMail,
-  change_email: changeMail,
-  undo_email_change: undoMail,
-  delete_account: deletionMail,
-}
-
 /**
  * Writes the mail to send. For a mail with a token it issues the token, which ends earlier links of the same purpose
  * (`issueMailToken`). Returns undefined if there is no longer a recipient.
  */
-export type WriteMail = () => Promise<MailText | undefined>
+export type WriteMail = () => Promise<WrittenMail | undefined>
 
 /** Prepares a message of the outbox for sending. Returns undefined if there is no recipient or the mail is no longer needed. */
 export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise<WriteMail | undefined> {
@@ -64,7 +51,10 @@ export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise
   const { user_agent: userAgent, ...facts }: NoticePayload = payload
   const purpose = noticePurposes.find((purpose) => purpose === message.name)
   if (!purpose) throw new Error(`unknown mail ${message.name}`)
-  return async () => noticeMail(purpose, { ...facts, userAgent })
+  return async () => {
+    const app = await findAppOfNotice(deps, message)
+    return noticeMail(await senderOf(deps, app), purpose, { ...facts, userAgent })
+  }
 }
 
 async function prepareTokenMail(
@@ -98,7 +88,25 @@ async function prepareTokenMail(
         : buildLink(deps, app, purpose, { token, redirectUrl })
     const newEmail = change?.new_email ?? null
     const code = page && codeOfMail(deps.config.encryptionKeys[0], page.codeKey)
-    return templates[purpose](app, link, { ...asked, newEmail, code, disownLink: ownPageLink(deps, 'disown_email', token) })
+    const origin = { at: asked.at, ip: asked.ip, userAgent: asked.user_agent ?? null }
+    const disownLink = ownPageLink(deps, 'disown_email', token)
+    return actionMail(await senderOf(deps, app), purpose, { link, origin, newEmail, code, disownLink })
+  }
+}
+
+/** The app through which the change was made, or else the one by which the user is most likely to know the account. */
+async function findAppOfNotice(deps: Deps, { app_id: appId, user_id: userId }: OutboxRow): Promise<App | undefined> {
+  const app = appId === null ? undefined : await App.findById(deps.db, appId)
+  return app ?? (userId === null ? undefined : await UserApp.findFirstApp(deps.db, userId))
+}
+
+/** What a mail for an app shows of it. */
+async function senderOf(deps: Deps, app: App | undefined): Promise<Sender> {
+  const logo = app?.logo ? await AppLogo.findByDigest(deps.db, app.logo) : undefined
+  return {
+    app: app && { name: app.name, code: app.code, brand: app.brand, logo },
+    service: new URL(deps.config.publicUrl).host,
+    language: app?.brand.default_language ?? 'en',
   }
 }
 
@@ -119,7 +127,8 @@ async function prepareInvitation(deps: Deps, message: OutboxRow, payload: Invita
   const { organization, app = null, expires_at: expiresAt } = invitation
   const token = deps.secretBox.open(payload.token_box, messageContext(message.id))
   const inviting = { name: organization.name, code: organization.slug }
-  return async () => invitationMail(inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
+  return async () =>
+    invitationMail(await senderOf(deps, app ?? undefined), inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
 }
 
 /** Returns undefined once the request is decided. */
@@ -127,10 +136,11 @@ async function prepareAccessRequest(deps: Deps, { request_id: id }: RequestPaylo
   const request = await AccessRequest.find(deps.db, { id })
   if (request?.status !== 'open') return undefined
   const { app, user } = request
-  return async () => accessRequestedMail(app, { email: user.email, requestId: id })
+  return async () => accessRequestedMail(await senderOf(deps, app), { email: user.email, requestId: id })
 }
 
 async function prepareDecision(deps: Deps, message: OutboxRow, { reason }: DecisionPayload): Promise<WriteMail | undefined> {
   const app = message.app_id === null ? undefined : await App.find(deps.db, { id: message.app_id })
-  return app && (async () => accessDecidedMail(app, { isApproved: message.name === 'access_approved', reason }))
+  const isApproved = message.name === 'access_approved'
+  return app && (async () => accessDecidedMail(await senderOf(deps, app), { isApproved, reason }))
 }

@@ -1,4 +1,4 @@
-import type { NoticePurpose } from '../../mail/templates.ts'
+import type { NoticePurpose } from '../../mail/texts/mail-texts.ts'
 
 /** What the token in a mail can be used for. */
 export type TokenPurpose =
@@ -57,7 +57,7 @@ export const ownPages = {
 export interface TokenMailPayload {
   redirect_url: string | null
   /** When and from where the mail was asked for. */
-  asked: { at: number; ip: string | null }
+  asked: { at: number; ip: string | null; user_agent?: string | null }
   /** For a change of the address. */
   change?: {
     /** The address that the account must have; null for any. */

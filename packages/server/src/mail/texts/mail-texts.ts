@@ -1,0 +1,82 @@
+/** Mails whose link does something. */
+export const actionPurposes = [
+  'verify_email',
+  'change_email',
+  'allow_email_change',
+  'undo_email_change',
+  'delete_account',
+  'reset_password',
+  'magic_link',
+] as const
+export type ActionPurpose = (typeof actionPurposes)[number]
+
+/** What changed about an account. */
+export const noticePurposes = [
+  'password_changed',
+  'password_reset',
+  'two_factor_activated',
+  'two_factor_disabled',
+  'two_factor_removed',
+  'two_factor_locked',
+  'credentials_removed',
+  'email_change_requested',
+  'identity_linked',
+  'identity_unlinked',
+  'identity_removed',
+  'account_deleted',
+] as const
+export type NoticePurpose = (typeof noticePurposes)[number]
+
+export type Reason = 'asked' | 'changed' | 'invited' | 'requested' | 'administers' | 'tested'
+
+interface ActionTexts {
+  subject(app: string): string
+  intro(app: string, newEmail: string): string
+  button: string
+  after: readonly string[]
+}
+
+interface NoticeTexts {
+  subject(app: string): string
+  text(provider: string): string
+  /** What the reader should do, if the usual advice does not fit. */
+  advice?: string
+}
+
+/**
+ * The texts of all mails in one language. None contains the name of its reader: an attacker who registers another person's address
+ * could write to them in our name. A subject contains the name of an app, which admins choose, and of nothing else.
+ */
+export interface MailTexts {
+  /** For dates. */
+  locale: string
+  hello: string
+  byLink: string
+  byCode: string
+  where(place: string): string
+  on(program: string, system: string): string
+  from(address: string): string
+  /** A sentence. */
+  contact(app: string, support: string | undefined): string
+  help(support: string): string
+  sentFor(service: string, app: string): string
+  sentBy(service: string): string
+  because: Readonly<Record<Reason, string>>
+  actions: Readonly<Record<ActionPurpose, ActionTexts>>
+  /** For the reader of `verify_email` whose address someone else has entered. */
+  disown: { text: string; label: string }
+  invitation: {
+    subject: string
+    intro(organization: string): string
+    button: string
+    until(time: string): string
+    after: string
+  }
+  accessRequested: { subject: string; intro(app: string, user: string | undefined): string; decide: string }
+  accessApproved: { subject: string; text(app: string): string }
+  accessDenied: { subject: string; text(app: string): string; reason(reason: string): string }
+  test: { subject(app: string): string; text: string }
+  /** After a notice. */
+  advice: string
+  notices: Readonly<Record<NoticePurpose, NoticeTexts>>
+}
