@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownAddress, shownAsciiName, shownName } from './shown-name.ts'
+import { shownAddress, shownName } from './shown-name.ts'
 
 test.each([
   ['Acme Inc.', 'Acme Inc.'],
@@ -30,21 +30,10 @@ test('a long name is cut between characters', () => {
 })
 
 test.each([
-  ['Zoë Äcme', 'Zoe Acme'],
-  ['ﬁne', 'fine'],
-  ['Zoë’s “Shop” – Zürich', `Zoe's "Shop" - Zurich`],
-  ['商店', undefined],
-  ['Łódź', undefined],
-  ['\u200b', undefined],
-])('%s is %s in ASCII', (raw, ascii) => {
-  expect(shownAsciiName(raw)).toBe(ascii)
-})
-
-test.each([
   ['user00001@corp.test', 'user00001@corp.test'],
   ['first.last+tag@mail.corp.test', 'first.last+tag@mail.corp.test'],
   ['https://evil.example/x@corp.test', 'https: //evil. example/x@ corp. test'],
-  ['商店@corp.test', undefined],
+  ['商店@corp.test', '商店@ corp. test'],
 ])('the address %s is shown as %s', (email, shown) => {
   expect(shownAddress(email)).toBe(shown)
 })

@@ -15,21 +15,9 @@ export function shownName(raw: string): string {
   return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('').trimEnd()}...` : broken
 }
 
-/** Like `shownName`, in printable ASCII: no accents, plain quotes and dashes. Undefined if the name has other characters. */
-export function shownAsciiName(raw: string): string | undefined {
-  const folded = shownName(raw)
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[\u2018\u2019]/g, "'")
-    .replace(/[\u201c-\u201e]/g, '"')
-    .replace(/[\u2010-\u2015]/g, '-')
-  return /^[\x20-\x7e]+$/.test(folded) ? folded : undefined
-}
-
 /**
  * An e-mail address as it is, for a mail that is about its owner. One that may read as a web address is broken like a name.
- * Undefined if it is not ASCII.
  */
-export function shownAddress(email: string): string | undefined {
-  return /^[\w.+-]+@[a-z0-9.-]+$/i.test(email) ? email : shownAsciiName(email)
+export function shownAddress(email: string): string {
+  return /^[\w.+-]+@[a-z0-9.-]+$/i.test(email) ? email : shownName(email)
 }

@@ -49,7 +49,7 @@ export function actionMail(
   const isDisownable = purpose === 'verify_email'
   return write(sender, 'asked', {
     subject: subject(app),
-    before: [intro(app, newEmail === null ? '' : (shownAddress(newEmail) ?? shownName(newEmail)))],
+    before: [intro(app, newEmail === null ? '' : shownAddress(newEmail))],
     button: { label: button, link, fallback: texts.byLink },
     code: code === undefined ? undefined : { label: texts.byCode, code },
     after: [...after, texts.where(describePlace(texts, origin))],

@@ -91,7 +91,7 @@ export const en: MailTexts = {
   },
   accessRequested: {
     subject: 'A user asks for access to an app',
-    intro: (app, user) => `${user === undefined ? 'A user' : `The user ${user}`} asks for access to ${app}.`,
+    intro: (app, user) => `The user ${user} asks for access to ${app}.`,
     decide: 'Approve or deny the request:',
   },
   accessApproved: {

@@ -1,8 +1,11 @@
 /** Mails whose link does something. */
 export const actionPurposes = [
   'verify_email',
+  // To the new address.
   'change_email',
+  // To the present address of an account without a password.
   'allow_email_change',
+  // To the previous address.
   'undo_email_change',
   'delete_account',
   'reset_password',
@@ -72,7 +75,7 @@ export interface MailTexts {
     until(time: string): string
     after: string
   }
-  accessRequested: { subject: string; intro(app: string, user: string | undefined): string; decide: string }
+  accessRequested: { subject: string; intro(app: string, user: string): string; decide: string }
   accessApproved: { subject: string; text(app: string): string }
   accessDenied: { subject: string; text(app: string): string; reason(reason: string): string }
   test: { subject(app: string): string; text: string }

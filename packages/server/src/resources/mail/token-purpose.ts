@@ -1,16 +1,7 @@
-import type { NoticePurpose } from '../../mail/texts/mail-texts.ts'
+import type { ActionPurpose, NoticePurpose } from '../../mail/texts/mail-texts.ts'
 
 /** What the token in a mail can be used for. */
-export type TokenPurpose =
-  | 'verify_email'
-  | 'reset_password'
-  | 'magic_link'
-  /** To the present address of an account without a password. */
-  | 'allow_email_change'
-  /** To the new address. */
-  | 'change_email'
-  | 'undo_email_change'
-  | 'delete_account'
+export type TokenPurpose = ActionPurpose
 
 /** Whether a message of the outbox asks for a mail with a token. The worker makes the token when it sends. */
 export function isTokenPurpose(name: string): name is TokenPurpose {
