@@ -9,7 +9,6 @@ type Answer<Row> = Row[] | { rows?: Row[]; rowCount?: number; changes?: number }
 interface Client {
   acquireConnection(): Promise<unknown>
   releaseConnection(connection: unknown): void
-  query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
   _query<Row>(connection: unknown, statement: Sent): Promise<{ response: Answer<Row> }>
   // SQLite alone has the last two.
   idleConnection?(): unknown
@@ -67,19 +66,16 @@ export class Statement<Row = never> {
   async #run(db: Db, values: Values): Promise<Answer<Row>> {
     const client: Client = db.client
     const bind = ({ text, names }: Placed): Sent => ({ sql: text, bindings: names.map((name) => values[name]) })
-    // If SQLite's connection is free, a statement need not acquire it from the pool.
-    const idle = db.isTransaction ? undefined : client.idleConnection?.()
+    if (isTx(db) && db.isCompleted()) throw new Error('the transaction has ended')
+    // If SQLite's connection is free, or held by this transaction, a statement need not acquire it from the pool.
+    const idle = client.idleConnection?.()
     if (idle !== undefined && client.runNow) return client.runNow(idle, this.#sqlite.map(bind))
     const connection = await client.acquireConnection()
     try {
-      if (client.runNow) {
-        if (isTx(db) && db.isCompleted()) throw new Error('the transaction has ended')
-        return client.runNow(connection, this.#sqlite.map(bind))
-      }
-      // knex's `query` scans the text of each statement three times. In a transaction it also rejects statements after the end.
-      const query = db.isTransaction ? 'query' : '_query'
+      if (client.runNow) return client.runNow(connection, this.#sqlite.map(bind))
       const statement = { ...bind(this.#postgres), options: { name: this.#name } }
-      return (await client[query]<Row>(connection, statement)).response
+      // knex's `query` scans the text of each statement three times.
+      return (await client._query<Row>(connection, statement)).response
     } finally {
       client.releaseConnection(connection)
     }

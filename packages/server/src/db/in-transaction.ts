@@ -1,0 +1,112 @@
+import { createRequire } from 'node:module'
+import type { Knex } from 'knex'
+import { asTx, type Pool, type Tx } from './handle.ts'
+
+/** The part of knex's client that is used here. */
+interface Client {
+  version: unknown
+  config: unknown
+  driver: unknown
+  connectionSettings: unknown
+  valueForUndefined: unknown
+  logger: unknown
+  acquireConnection(): Promise<Connection>
+  releaseConnection(connection: Connection): Promise<void>
+  query(connection: Connection, query: unknown): Promise<unknown>
+  _query(connection: Connection, query: { sql: string }): Promise<{ response?: { command?: string } }>
+  emit(event: string, ...details: unknown[]): boolean
+  // SQLite alone has it.
+  runNow?(connection: Connection, statements: readonly [{ sql: string; bindings: [] }]): unknown
+}
+
+interface Connection {
+  // SQLite alone has it.
+  inTransaction?: boolean
+}
+
+const makeKnex: (client: Client) => Knex = createRequire(import.meta.url)('knex/lib/knex-builder/make-knex.js')
+
+/**
+ * Runs `fn` in one transaction, which is rolled back if it throws. knex would make a handle with 130 functions for each, which costs
+ * more than the statements of a login; here it is made for the first query that knex composes. A statement after the end is
+ * refused.
+ */
+export async function inTransaction<T>(pool: Pool, fn: (db: Tx) => Promise<T>): Promise<T> {
+  // In a rehearsal the pool is a transaction itself, and this one is a savepoint of it.
+  if (pool.isTransaction) return pool.transaction((db) => fn(asTx(db)))
+  const client: Client = pool.client
+  const connection = await client.acquireConnection()
+  let isCompleted = false
+  try {
+    await send(client, connection, 'BEGIN;')
+    try {
+      const result = await fn(handleOf(client, connection, () => isCompleted))
+      isCompleted = true
+      await commit(client, connection)
+      return result
+    } catch (error) {
+      isCompleted = true
+      await rollBack(client, connection)
+      throw error
+    }
+  } finally {
+    client.releaseConnection(connection)
+  }
+}
+
+async function send(client: Client, connection: Connection, sql: string): Promise<string | undefined> {
+  if (!client.runNow) return (await client._query(connection, { sql })).response?.command
+  client.runNow(connection, [{ sql: sql === 'BEGIN;' ? 'BEGIN IMMEDIATE' : sql, bindings: [] }])
+  return undefined
+}
+
+async function commit(client: Client, connection: Connection): Promise<void> {
+  // Postgres answers this, and no error, if a statement has failed and `fn` went on.
+  if ((await send(client, connection, 'COMMIT;')) === 'ROLLBACK') throw new Error('the database rolled the transaction back')
+}
+
+async function rollBack(client: Client, connection: Connection): Promise<void> {
+  // A full disk has already ended a transaction of SQLite.
+  if (connection.inTransaction === false) return
+  // If this fails, the connection is gone, and the transaction with it.
+  await send(client, connection, 'ROLLBACK;').catch(() => {})
+}
+
+/** The transaction as the rest of the code uses it: with what `Statement` needs, and with all of knex once that is asked for. */
+function handleOf(client: Client, connection: Connection, isCompleted: () => boolean): Tx {
+  const held = holding(client, connection, isCompleted)
+  const own: Record<PropertyKey, unknown> = { client: held, isTransaction: true, isCompleted }
+  let made: Knex | undefined
+  const whole = (): Knex => {
+    made ??= Object.assign(makeKnex(held), own)
+    return made
+  }
+  return new Proxy(whole, {
+    apply: (_, __, [table]) => whole()(table),
+    get: (_, name) => (name in own ? own[name] : Reflect.get(whole(), name)),
+  }) as unknown as Tx
+}
+
+/** A client of knex that has one connection. */
+function holding(client: Client, connection: Connection, isCompleted: () => boolean): Client {
+  const { version, config, driver, connectionSettings, valueForUndefined, logger } = client
+  const held: Client = Object.create(Object.getPrototypeOf(client))
+  const { query } = held
+  return Object.assign(held, {
+    version,
+    config,
+    driver,
+    connectionSettings,
+    valueForUndefined,
+    logger,
+    transacting: true,
+    idleConnection: () => (client.runNow ? connection : undefined),
+    acquireConnection: async () => connection,
+    releaseConnection: async () => {},
+    query: async (on: Connection, sent: unknown) => {
+      if (isCompleted()) throw new Error('the transaction has ended')
+      return query.call(held, on, sent)
+    },
+    emit: client.emit.bind(client),
+  })
+}
