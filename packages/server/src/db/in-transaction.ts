@@ -11,7 +11,7 @@ interface Client {
   valueForUndefined: unknown
   logger: unknown
   acquireConnection(): Promise<Connection>
-  releaseConnection(connection: Connection): Promise<void>
+  releaseConnection(connection: Connection): void
   query(connection: Connection, query: unknown): Promise<unknown>
   _query(connection: Connection, query: { sql: string }): Promise<{ response?: { command?: string } }>
   emit(event: string, ...details: unknown[]): boolean
@@ -102,7 +102,7 @@ function holding(client: Client, connection: Connection, isCompleted: () => bool
     transacting: true,
     idleConnection: () => (client.runNow ? connection : undefined),
     acquireConnection: async () => connection,
-    releaseConnection: async () => {},
+    releaseConnection() {},
     query: async (on: Connection, sent: unknown) => {
       if (isCompleted()) throw new Error('the transaction has ended')
       return query.call(held, on, sent)

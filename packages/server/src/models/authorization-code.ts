@@ -1,10 +1,18 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import type { StoredProof } from './browser-session.ts'
+import { catalogGeneration } from './generation.ts'
 
-/** A code that was just spent, with the proof that it stands for. */
-export type SpentCode = KeptProof<NewCode>
+/** A code that was just spent, with the proof that it stands for, and what its exchange needs first. */
+export type SpentCode = KeptProof<NewCode> & {
+  /** The address of the user. */
+  email: string
+  catalog_generation: string
+  /** When the browser session began; null if it is over. */
+  browser_started_at: number | null
+}
 
 type NewCode = StoredProof &
   Pick<
@@ -20,6 +28,33 @@ type NewCode = StoredProof &
     | 'created_at'
     | 'expires_at'
   >
+
+const columns = [
+  ...(['hash', 'app_id', 'user_id', 'browser_session_id', 'organization_id', 'redirect_uri', 'code_challenge', 'nonce'] as const),
+  ...([
+    'scope',
+    'version',
+    'first_factor',
+    'first_proven_at',
+    'second_factor',
+    'second_proven_at',
+    'second_activated_at',
+  ] as const),
+  ...(['created_at', 'expires_at'] as const),
+] satisfies (keyof NewCode)[]
+const inserting = new Statement(
+  `insert into authorization_codes (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
+)
+
+const spending = new Statement<SpentCode>(`
+  update authorization_codes set spent_at = :now where hash = :hash and spent_at is null and expires_at > :now
+  returning *, (select u.email from users u where u.id = authorization_codes.user_id) as email, ${catalogGeneration},
+    (select b.started_at from browser_sessions b
+      where b.id = authorization_codes.browser_session_id and b.ended_at is null and b.expires_at > :now) as browser_started_at`)
+
+const notingSession = new Statement(
+  'update authorization_codes set session_id = :sessionId where hash = :hash and reused_at is null',
+)
 
 /** What an app exchanges for the tokens of a session. */
 export class AuthorizationCode extends BaseModel {
@@ -49,18 +84,12 @@ export class AuthorizationCode extends BaseModel {
   declare session_id: string | null
 
   static async insert(db: Pool, row: NewCode): Promise<void> {
-    await rowsOf(AuthorizationCode, db).insert(row)
+    await inserting.run(db, { ...row })
   }
 
   /** Spends a code. Of concurrent uses one succeeds; the others get undefined. It stays spent if the request then fails. */
   static async spend(db: Pool, hash: string, now: number): Promise<SpentCode | undefined> {
-    const [spent] = await rowsOf(AuthorizationCode, db)
-      .where({ hash })
-      .whereNull('spent_at')
-      .andWhere('expires_at', '>', now)
-      .update({ spent_at: now })
-      .returning('*')
-    return spent as SpentCode | undefined
+    return spending.first(db, { hash, now })
   }
 
   /**
@@ -83,8 +112,7 @@ export class AuthorizationCode extends BaseModel {
 
   /** Notes the session that a spent code opened. False if the code was used again meanwhile, so that nothing may be opened. */
   static async noteSession(db: Tx, hash: string, sessionId: string): Promise<boolean> {
-    const noted = rowsOf(AuthorizationCode, db).where({ hash }).whereNull('reused_at').update({ session_id: sessionId })
-    return (await noted) > 0
+    return (await notingSession.run(db, { hash, sessionId })) > 0
   }
 
   /** The code of the app that a code was made for. */

@@ -1,5 +1,4 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import { forShare } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
@@ -28,11 +27,16 @@ interface BrowserSessionRow extends StoredProof {
   last_seen_at: number
   /** When the active second factor was activated; null if there is none. */
   factor_activated_at: number | null
+  /** Whether another user has the same e-mail, in whatever pool. */
+  has_namesake: number | boolean
+  is_member: number | boolean
 }
 
 const liveByHash = new Statement<LiveBrowserSession>(`
   select b.id as browser_session_id, b.user_id, b.version, b.first_factor, b.first_proven_at, b.second_factor, b.second_proven_at,
-    b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, f.activated_at as factor_activated_at, ${userColumns}
+    b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, f.activated_at as factor_activated_at, ${userColumns},
+    exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
+    exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member
   from browser_sessions b
   join users u on u.id = b.user_id
   left join second_factors f on f.user_id = u.id and f.activated_at is not null
@@ -65,10 +69,6 @@ export class BrowserSession extends BaseModel {
     return liveByHash.first(db, { hash, now })
   }
 
-  static async findAlive(db: Db, id: string, now: number): Promise<Pick<BrowserSession, 'id' | 'started_at'> | undefined> {
-    return rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').where('expires_at', '>', now).first('id', 'started_at')
-  }
-
   /** A page of those of a user that are alive, newest first, in the terms of sessions. */
   static async listAlive(db: Db, userId: string, request: PageRequest, now: number): Promise<ListedBrowserSession[]> {
     const query = db('browser_sessions as b')
@@ -88,11 +88,6 @@ export class BrowserSession extends BaseModel {
   /** Whether this is one of the user's that has not ended. */
   static async isOpenOf(db: Db, { id, user_id }: Pick<BrowserSession, 'id' | 'user_id'>): Promise<boolean> {
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
-  }
-
-  /** Whether it is still alive. If it is, a request that ends it waits until this transaction is over. */
-  static async keepAlive(db: Tx, id: string): Promise<boolean> {
-    return (await forShare(db, rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').first('id'))) !== undefined
   }
 
   static async insert(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {

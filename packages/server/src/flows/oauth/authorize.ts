@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
-import { poolSet } from '../../lib/pool-set.ts'
+import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import { withAnswer } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
@@ -125,9 +125,9 @@ async function look(
   if (!live) return { person: undefined, situation }
   const user = userOf(live)
   const [named, { appFloor, ...foreseen }, organizations, canJoin] = await Promise.all([
-    findUserInPools(deps, user.email, poolSet(app)),
+    live.has_namesake ? findUserInPools(deps, user.email, poolSet(app)) : isInPools(user, poolSet(app)) ? user : undefined,
     foreseeEntry(deps, { user, app, organizationId: request.organizationId }, actor),
-    listMemberships(deps, user.id),
+    live.is_member ? listMemberships(deps, user.id) : [],
     request.invite === undefined ? false : canAccept(deps, request.invite, user),
   ])
   const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live

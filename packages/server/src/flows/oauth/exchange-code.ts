@@ -9,14 +9,12 @@ import type { TokenAnswer } from '../../lib/records.ts'
 import { sessionOfRefreshToken } from '../../lib/refresh-token.ts'
 import type { App } from '../../models/app.ts'
 import { AuthorizationCode, type SpentCode } from '../../models/authorization-code.ts'
-import { BrowserSession } from '../../models/browser-session.ts'
 import { Session } from '../../models/session.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { getUser } from '../../resources/users/get-user.ts'
 import { recordingLoginFailure } from '../sign-in/attempt.ts'
 import { enter } from '../sign-in/enter.ts'
 import { proofOfCode } from '../sign-in/proof.ts'
@@ -53,39 +51,39 @@ export async function exchangeCode(
     await punishReuse(deps, hash, actor)
     throw invalidGrant('The code is unknown, was used before, or has expired')
   }
-  const app = await getActiveApp(deps, exchange.clientId)
+  const app = await getActiveApp(deps, exchange.clientId, spent.catalog_generation)
   if (spent.app_id !== app.id) throw invalidGrant('The code is for another app')
   if (spent.redirect_uri !== exchange.redirectUri) throw invalidGrant('redirect_uri is not the one that the code was sent to')
   if (spent.code_challenge === null || !matchesChallenge(exchange.codeVerifier, spent.code_challenge))
     throw invalidGrant('code_verifier does not match')
-  const user = await getUser(deps, spent.user_id)
-  return recordingLoginFailure(deps, { email: user.email, user, app }, actor, async () => ({
-    ...(await enterByCode(deps, spent, user.email, app, actor)),
+  const target = { email: spent.email, user: { id: spent.user_id }, app }
+  return recordingLoginFailure(deps, target, actor, async () => ({
+    ...(await enterByCode(deps, spent, app, actor)),
     scope: spent.scope,
   }))
 }
 
-async function enterByCode(deps: Deps<Pool>, spent: SpentCode, email: string, app: App, actor: Actor): Promise<TokenAnswer> {
+async function enterByCode(deps: Deps<Pool>, spent: SpentCode, app: App, actor: Actor): Promise<TokenAnswer> {
   return transaction(deps, async (deps) => {
-    const user = await findUserInPools(deps, email, poolSet(app))
+    const user = await findUserInPools(deps, spent.email, poolSet(app))
     if (user?.id !== spent.user_id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
-    const browser = await BrowserSession.findAlive(deps.db, spent.browser_session_id, deps.clock())
-    if (!browser || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
+    const { browser_session_id: browserId, browser_started_at: startedAt } = spent
+    if (startedAt === null || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
     const activatedAt = user.factor?.activated_at ?? null
     if (activatedAt !== null && activatedAt !== spent.second_activated_at) throw factorChanged()
     const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
-    const fromBrowser = { id: browser.id, startedAt: browser.started_at }
-    const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser: fromBrowser }, actor).catch((error) => {
+    const browser = { id: browserId, startedAt }
+    const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser }, actor).catch((error) => {
       // It was activated since the user was read.
       throw error instanceof ApiError && error.code === 'two_factor_required' ? factorChanged() : error
     })
     const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, tokens.refresh_token) ?? ''
     if (!(await AuthorizationCode.noteSession(deps.db, spent.hash, sessionId))) throw invalidGrant('The code was used again')
     // Signing out in the browser ends the sessions that came from it. It finds this one, or was first.
-    if (!(await BrowserSession.keepAlive(deps.db, browser.id))) throw invalidGrant('The person is no longer signed in')
+    const session = await Session.findLiveFromBrowser(deps.db, sessionId)
+    if (!session) throw invalidGrant('The person is no longer signed in')
     // A session that begins below a floor is dead. Here the app learns it at once.
-    const session = await Session.findLive(deps.db, sessionId)
-    if (!session || !isSessionAlive(deps, session)) throw invalidGrant('The access of the user has ended since')
+    if (!isSessionAlive(deps, session)) throw invalidGrant('The access of the user has ended since')
     return tokens
   })
 }
