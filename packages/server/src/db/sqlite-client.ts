@@ -134,7 +134,8 @@ function keepStatements(connection: Database): void {
   const kept = new Map<string, Statement>()
   const prepareOnce = (sql: string) => {
     const statement = kept.get(sql) ?? prepare(sql.replace(/([=<>] )\?/g, '$1+?'))
-    kept.delete(sql)
+    // The order matters only where one of them is about to go.
+    if (kept.size > statementsKept / 2) kept.delete(sql)
     kept.set(sql, statement)
     if (kept.size > statementsKept) {
       const [oldest = sql] = kept.keys()

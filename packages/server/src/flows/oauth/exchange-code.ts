@@ -6,7 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
-import { sessionOfRefreshToken } from '../../lib/refresh-token.ts'
+import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { AuthorizationCode, type SpentCode } from '../../models/authorization-code.ts'
 import { Session } from '../../models/session.ts'
@@ -72,12 +72,12 @@ async function enterByCode(deps: Deps<Pool>, spent: SpentCode, app: App, actor: 
     const activatedAt = user.factor?.activated_at ?? null
     if (activatedAt !== null && activatedAt !== spent.second_activated_at) throw factorChanged()
     const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
-    const browser = { id: browserId, startedAt }
+    const sessionId = newId(deps.clock())
+    const browser = { id: browserId, startedAt, sessionId }
     const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser }, actor).catch((error) => {
       // It was activated since the user was read.
       throw error instanceof ApiError && error.code === 'two_factor_required' ? factorChanged() : error
     })
-    const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, tokens.refresh_token) ?? ''
     if (!(await AuthorizationCode.noteSession(deps.db, spent.hash, sessionId))) throw invalidGrant('The code was used again')
     // Signing out in the browser ends the sessions that came from it. It finds this one, or was first.
     const session = await Session.findLiveFromBrowser(deps.db, sessionId)

@@ -44,8 +44,8 @@ export interface SessionRequest {
 /** A request of a user who signs in, with the proof that opens the session. */
 export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant'> {
   proof: Proof
-  /** The browser session that a code came from. The app session ends no later than one that began with it. */
-  browser?: { id: string; startedAt: number } | undefined
+  /** The browser session that a code came from. The app session, whose id is given, ends no later than one that began with it. */
+  browser?: { id: string; startedAt: number; sessionId: string } | undefined
   /** For a user whom this transaction has created: the base role and this grant are all they have. */
   newcomer?: { made: NewAccount; isGranted: boolean }
 }

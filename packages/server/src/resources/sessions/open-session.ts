@@ -20,7 +20,7 @@ export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: 
   const now = deps.clock()
   const facts = factsOf(proof)
   const lastsMs = deps.config.sessionMaxSeconds * 1000
-  const session = { id: newId(now), expiresAt: (browser?.startedAt ?? now) + lastsMs, ...facts }
+  const session = { id: browser?.sessionId ?? newId(now), expiresAt: (browser?.startedAt ?? now) + lastsMs, ...facts }
   const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
   const refreshExpiresAt = refreshExpiry(deps, session, now)
   await Session.open(deps.db, {
