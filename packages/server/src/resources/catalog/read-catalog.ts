@@ -31,7 +31,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
     return value
   }
   const findApp: Catalog['findApp'] = (by) =>
-    remember(`app ${JSON.stringify(by)}`, async () => deepFreeze(await App.find(deps.db, by)))
+    remember('id' in by ? `app ${by.id}` : `app of code ${by.code}`, async () => deepFreeze(await App.find(deps.db, by)))
   return {
     findApp,
     getKeyrings: () => remember('keyrings', () => readKeyrings(deps)),
