@@ -13,6 +13,7 @@ import { auditEvents, countRows, everyRow } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
 import { type Arrival, askFor, exchange, type Page, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
+import { traceStatements } from '../support/trace-statements.ts'
 
 const service = serviceFixture({}, { frozen: true })
 const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls: redirectRules })
@@ -904,6 +905,60 @@ describe('what a stranger can find out', () => {
     }
     expect(new Set(shown).size).toBe(1)
     expect(shown[0]).toContain('The e-mail address or the password is wrong.')
+  })
+
+  test('a refused password and a mail that is asked for take the same statements and hashes in the same order, whoever has the address', async () => {
+    const own = await buildService({ DB_POOL_MAX: '1' })
+    const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
+    const elsewhere = await buildApp(own, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })
+    const hasher = await countBcrypts(own)
+    const statements = await traceStatements(own)
+    hasher.onVerify = () => statements.push('a hash')
+    const build = async (change: (built: Json) => unknown = () => {}, at = app) => {
+      const built = await buildUser(own, at)
+      await change(built)
+      return built.user.email as string
+    }
+    const people: Record<string, () => Promise<string>> = {
+      'a known address': build,
+      'an unknown address': async () => someEmail(),
+      'an address of another pool': () => build(undefined, elsewhere),
+      'an account without a password': () =>
+        build(({ user }) => own.deps.db('users').where({ id: user.id }).update({ password_hash: null })),
+      'a suspended account': () => build(({ user }) => closeAccount(own, user.id, 'suspended')),
+      'an account with a second factor': () => build(({ access_token }) => enableTwoFactor(own, access_token)),
+    }
+    const ways: Record<string, (email: string) => Promise<Arrival>> = {
+      async 'a wrong password'(email) {
+        const visitor = visit(own)
+        return visitor.send(await visitor.get(askFor(app).path), 'Sign in', { email, password: 'not this password' })
+      },
+      async 'a code by e-mail'(email) {
+        const visitor = visit(own)
+        const page = await visitor.send(await visitor.get(askFor(app).path), 'E-mail me a code')
+        return visitor.send(page, 'Send the code', { email })
+      },
+      async 'a new password'(email) {
+        const visitor = visit(own)
+        const page = await visitor.send(await visitor.get(askFor(app).path), 'Forgot password?')
+        return visitor.send(page, 'Send the code', { email })
+      },
+    }
+    for (const [way, take] of Object.entries(ways)) {
+      const traces: Record<string, string[]> = {}
+      for (const [who, someone] of Object.entries(people)) {
+        const email = await someone()
+        // The first call fills what the service keeps in memory.
+        await take(someEmail())
+        statements.splice(0)
+        await take(email)
+        traces[who] = statements.splice(0)
+      }
+      const { 'a known address': known = [], ...others } = traces
+      expect(known.length).toBeGreaterThan(3)
+      expect(known.includes('a hash')).toBe(way === 'a wrong password')
+      for (const [who, trace] of Object.entries(others)) expect(trace, `${way}, ${who}`).toEqual(known)
+    }
   })
 
   test('wrong passwords on the page and at the API count together, and a lock bars both', async () => {
