@@ -316,6 +316,10 @@ describe('redirects to elsewhere', () => {
     expect(arrival.app?.href).toBe(`${url}?state=a+b`)
     expect((await leave({ client_id: forum.code, post_logout_redirect_uri: url })).app).toBeUndefined()
     expect((await leave({ post_logout_redirect_uri: url })).app).toBeUndefined()
+    // Nobody has an ID token of this service, so that every hint is a bad one.
+    const hint = forgeToken({ sid: 'of somebody else' })
+    const hinted = await leave({ client_id: shop.code, post_logout_redirect_uri: url, id_token_hint: hint })
+    expect([hinted.app, hinted.title]).toEqual([undefined, 'You are signed out'])
   })
 
   test('an app whose redirect URLs all end in * gets a page that says so', async () => {

@@ -20,16 +20,24 @@ export interface LogoutRequest {
   client_id?: string | undefined
   post_logout_redirect_uri?: string | undefined
   state?: string | undefined
+  id_token_hint?: string | undefined
 }
 
-/** Where a person goes after signing out. Null without an app or a redirect URL that is good: then a page says that it is done. */
+/**
+ * Where a person goes after signing out. Null without an app or a redirect URL that is good: then a page says that it is done. This
+ * service has given nobody an ID token yet, so a hint is forged or of another service, and so may be the rest.
+ */
 async function readLogout(
   deps: Deps,
-  { client_id: code, post_logout_redirect_uri: url, state }: LogoutRequest,
+  { client_id: code, post_logout_redirect_uri: url, state, id_token_hint: hint }: LogoutRequest,
 ): Promise<{ app: App | undefined; location: string | null }> {
   const app = code === undefined ? undefined : await (await readCatalog(deps)).findApp({ code })
   const isGood =
-    app !== undefined && url !== undefined && isExactRedirectUrl(url, app.allowed_redirect_urls) && !hasAnswerMember(url)
+    hint === undefined &&
+    app !== undefined &&
+    url !== undefined &&
+    isExactRedirectUrl(url, app.allowed_redirect_urls) &&
+    !hasAnswerMember(url)
   return { app, location: isGood ? (state === undefined ? url : withAnswer(url, { state })) : null }
 }
 
