@@ -25,6 +25,8 @@ export interface UsedAuth {
   readonly state: AuthState
   /** The calls that change it: `signIn`, `signOut`, `login`, `logout`, … */
   readonly auth: BrowserAuth
+  /** Whether a user is signed in whose token carries all of these permissions. */
+  has(...all: string[]): boolean
 }
 
 export interface SignInButtonProps
@@ -43,7 +45,7 @@ export function AuthProvider({ auth, children }: AuthProviderProps): ReactElemen
   return createElement(Provided.Provider, { value: auth }, children)
 }
 
-/** Returns who is signed in and the calls that change it: `const { state, auth } = useAuth()`. Throws without a provider. */
+/** Returns who is signed in and the calls that change it: `const { state, auth, has } = useAuth()`. Throws without a provider. */
 export function useAuth(): UsedAuth {
   const auth = useProvided()
   const state = useSyncExternalStore(
@@ -51,7 +53,7 @@ export function useAuth(): UsedAuth {
     () => auth.state,
     () => nobody,
   )
-  return { state, auth }
+  return { state, auth, has: (...all) => state.status === 'signed_in' && state.has(...all) }
 }
 
 /** Returns the `fetch` of `BrowserAuth`, the same function at each rendering. Throws without an `AuthProvider`. */

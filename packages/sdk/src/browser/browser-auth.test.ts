@@ -95,7 +95,9 @@ describe('login and register', () => {
       organization_id: 'o-1',
       role_code: 'org_member',
     })
-    expect(states).toEqual([{ status: 'signed_in', user: USER, organization: null, offline: false }])
+    expect(states).toMatchObject([
+      { status: 'signed_in', user: USER, organization: null, offline: false, roles: [], permissions: [] },
+    ])
     expect(auth.state).toBe(states[0])
     expect(await auth.getAccessToken()).toBe('access-1')
   })
@@ -225,7 +227,7 @@ describe('the own account', () => {
     service.answer = () => ({ status: 200, body: { user: { ...USER, email_verified: true } } })
     await (await auth.account()).verifyEmail({ token: 't' })
     expect(auth.state).toMatchObject({ user: { ...USER, email_verified: true } })
-    await vi.waitFor(() => expect(other.state).toEqual(auth.state))
+    await vi.waitFor(() => expect(other.state).toMatchObject({ user: { email_verified: true } }))
     service.answer = () => ({ status: 200, body: { user: { ...USER, email, email_verified: true } } })
     await (await other.account()).confirmEmailChange({ token: 'u', password: 'p' })
     await vi.waitFor(() => expect(auth.state).toMatchObject({ user: { email } }))
@@ -239,7 +241,7 @@ describe('the own account', () => {
     const { service, auth } = await signedInTab()
     service.answer = () => refusal(401, 'invalid_credentials')
     const change = { email: 'new@example.com', password: 'p', twoFactorCode: '123456' }
-    expect((await errorOf((await auth.account()).changeEmail(change))).code).toBe('invalid_credentials')
+    expect(await (await auth.account()).changeEmail(change)).toMatchObject({ ok: false, error: { code: 'invalid_credentials' } })
     expect(service.seen.slice(1)).toMatchObject([
       {
         ...{ method: 'POST', path: '/auth/email/change', headers: { authorization: 'Bearer access-1' } },
@@ -253,17 +255,65 @@ describe('the own account', () => {
     const { service, auth } = await signedInTab()
     const account = await auth.account()
     service.answer = () => refusal(403, 'fresh_login_required')
-    expect((await errorOf(account.delete())).code).toBe('fresh_login_required')
+    expect(await account.delete()).toMatchObject({ ok: false, error: { code: 'fresh_login_required' } })
     expect(auth.state.status).toBe('signed_in')
     // The account has no password: a link is mailed, and nobody is signed out.
     service.answer = () => ({ status: 202, body: {} })
-    expect(await account.delete()).toBe('mailed')
+    expect(await account.delete()).toEqual({ ok: true, mailed: true })
     expect(auth.state.status).toBe('signed_in')
     service.answer = () => ({ status: 204 })
-    expect(await account.delete({ password: 'p' })).toBe('deleted')
+    expect(await account.delete({ password: 'p' })).toEqual({ ok: true, mailed: false })
     expect(service.seen.at(-1)).toMatchObject({ method: 'DELETE', path: '/auth/me', body: { password: 'p' } })
     expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
-    expect((await errorOf(account.delete())).code).toBe('signed_out')
+    expect(await account.delete()).toMatchObject({ ok: false, error: { code: 'signed_out' } })
+  })
+
+  test('a wrong password is sent once, by fetch too, and a refused token is renewed', async () => {
+    const { service, auth, count } = await signedInTab()
+    const change = () => auth.fetch(`${service.url}/api/v1/auth/password/change`, { method: 'POST', body: '{}' })
+    service.answer = () => refusal(401, 'invalid_credentials')
+    expect((await change()).status).toBe(401)
+    expect(count('/auth/password/change')).toBe(1)
+    service.answer = ({ path, headers }) =>
+      path === '/auth/refresh'
+        ? tokensOf(2)
+        : headers.authorization === 'Bearer access-2'
+          ? tokensOf(3)
+          : refusal(401, 'token_expired')
+    expect((await change()).status).toBe(200)
+    expect(await auth.getAccessToken()).toBe('access-3')
+  })
+
+  test('the state says what the token says, until another one says otherwise', async () => {
+    const token = (claims: object) => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
+    const { service, auth } = await signedInTab()
+    expect(auth.state).toMatchObject({ roles: [], permissions: [] })
+    const access_token = token({ roles: ['clerk'], permissions: ['invoices:read', 'notes:löschen'] })
+    service.answer = () => tokensOf(2, { access_token, organization: { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: [] } })
+    const before = auth.state
+    await auth.refresh()
+    const { state } = auth
+    expect(state).toMatchObject({ roles: ['clerk'], organization: { slug: 'acme' } })
+    if (state.status !== 'signed_in') throw new Error('not signed in')
+    expect(state.has('invoices:read', 'notes:löschen')).toBe(true)
+    expect(state.has('invoices:read', 'invoices:void')).toBe(false)
+    expect(auth.state).toBe(state)
+    expect(before).not.toBe(state)
+  })
+
+  test('an organization that is refused ends nothing', async () => {
+    const { service, auth } = await signedInTab()
+    service.answer = () => refusal(403, 'organization_membership_required')
+    const { switchOrganization } = await auth.account()
+    expect(await switchOrganization('o-1')).toMatchObject({ ok: false, error: { code: 'organization_membership_required' } })
+    expect(service.seen.at(-1)?.body).toEqual({ refresh_token: 'refresh-1', organization_id: 'o-1' })
+    expect(await auth.getAccessToken()).toBe('access-1')
+    service.answer = () => tokensOf(2, { organization: { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: ['org_admin'] } })
+    expect(await switchOrganization('o-1')).toEqual({ ok: true })
+    expect(auth.state).toMatchObject({ organization: { id: 'o-1' } })
+    service.answer = () => refusal(401, 'invalid_refresh_token')
+    expect(await switchOrganization('o-2')).toMatchObject({ ok: false, error: { code: 'signed_out' } })
+    expect(auth.state).toMatchObject({ status: 'signed_out', reason: 'session_ended' })
   })
 })
 

@@ -16,7 +16,7 @@ import type {
   SignedIn,
 } from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
-import { isFresh, isUnexpired, readTokens, type Session } from './session.ts'
+import { isFresh, isUnexpired, readTokens, rightsOf, type Session } from './session.ts'
 import type { Returned, SignInOptions, SignOutOptions } from './sign-in-page.ts'
 import type { BrowserSso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
@@ -74,6 +74,11 @@ export interface BrowserAuth {
    */
   getAccessToken(): Promise<string>
   /**
+   * Renews the token now, such as after the roles of the user have changed; with `organizationId`, for that organization. Throws
+   * `signed_out`, `service_unreachable`, and what the service refuses: `organization_membership_required`, …
+   */
+  refresh(options?: { readonly organizationId?: string }): Promise<void>
+  /**
    * Calls the platform's `fetch` with the token. If the answer is 401, it refreshes the token once and sends the request again.
    * Works only for this page's origin, the service's and `apiOrigins`: throws `origin_not_allowed` for any other. Also throws
    * what `getAccessToken` throws.
@@ -83,7 +88,10 @@ export interface BrowserAuth {
    * Another user's tokens are adopted only from `magic-link/consume` and `email-code/consume`.
    */
   readonly fetch: Fetch
-  /** Loads the calls that few pages need: to verify or change the e-mail address, and to delete the account. */
+  /**
+   * Loads the calls of account pages: profile, password, e-mail address, second factor, sessions, organizations, access requests,
+   * links of mails, and the end of the account.
+   */
   account(): Promise<OwnAccount>
   /** Third-party login. */
   readonly sso: BrowserSso
@@ -134,6 +142,7 @@ export class TabAuth implements BrowserAuth {
   readonly #stops: (() => void)[] = []
   #channel: Channel | undefined
   #state: AuthState = { status: 'signed_out', reason: null }
+  #rights: ({ accessToken: string } & ReturnType<typeof rightsOf>) | undefined
   #offline = false
   /**
    * Why there is no session, as far as this tab or another has reported. The other tab's report may arrive before its change is
@@ -231,6 +240,11 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
+  readonly refresh = async ({ organizationId }: { readonly organizationId?: string | undefined } = {}): Promise<void> => {
+    const stale = this.#current()
+    await this.#inTurn(() => this.#refresh(stale, organizationId))
+  }
+
   readonly fetch = (async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     const sentAt = this.#platform.now()
@@ -238,7 +252,8 @@ export class TabAuth implements BrowserAuth {
     const response = await this.#call(request, this.#isOfSession(request.url))
     const hasSignedOut = before && !this.#config.store.read()
     // A redirect may have led elsewhere.
-    if (response.ok && !hasSignedOut && this.#isOfSession(response.url)) await this.#adopt(response, sentAt)
+    if (response.ok && !hasSignedOut && this.#isOfSession(response.url))
+      await this.#adopt(await readJson(response), sentAt, new URL(response.url).pathname)
     return response
   }) as Fetch
 
@@ -253,6 +268,9 @@ export class TabAuth implements BrowserAuth {
     const token = isOpenToAll && !this.#sync() ? undefined : await this.getAccessToken()
     const response = await this.#send(request, token)
     if (response.status !== 401 || token === undefined || this.#isRenewalFutile()) return response
+    // A wrong password is a 401 of the service too. It must not be sent twice: tries are few.
+    const isOfToken = !this.#isOfSession(request.url) || /^token_/.test(Object(await readJson(response)).code)
+    if (!isOfToken) return response
     const renewed = await this.#renewRefused(token)
     if (renewed === undefined) return response
     await response.body?.cancel()
@@ -263,9 +281,21 @@ export class TabAuth implements BrowserAuth {
 
   readonly account = async (): Promise<OwnAccount> => {
     const { OwnAccount } = await import('./own-account.ts')
-    return new OwnAccount(this, this.#service, {
+    const { refresh, getAccessToken } = this
+    const state = () => this.#state
+    const tab = {
+      get state() {
+        return state()
+      },
+      appCode: this.#config.appCode,
+      refresh: (organizationId?: string) => refresh({ organizationId }),
+      getAccessToken,
+    }
+    return new OwnAccount(tab, this.#service, {
       end: () => this.#end('logout'),
       updateUser: (answer) => this.#updateUser(answer),
+      adopt: (answer, sentAt, path) => this.#adopt(answer, sentAt, path),
+      now: this.#platform.now,
     })
   }
 
@@ -274,18 +304,13 @@ export class TabAuth implements BrowserAuth {
     return url.startsWith(`${this.#config.baseUrl}/auth/`)
   }
 
-  /** Takes over the tokens, or the changed user, of an answer to a call that the page made itself. */
-  async #adopt(response: Response, sentAt: number): Promise<void> {
-    const answer: unknown = await response
-      .clone()
-      .json()
-      .catch(() => undefined)
+  /** Takes over the tokens, or the changed user, of an answer to a call of the service, made by the page or by `account()`. */
+  async #adopt(answer: unknown, sentAt: number, pathname: string): Promise<void> {
     const renewed = readTokens(answer, sentAt)
     if (!renewed) return this.#updateUser(answer)
     const { store } = this.#config
     const session = store.read()
     const isOfUser = session?.user.id === renewed.user.id
-    const { pathname } = new URL(response.url)
     // A page that registers others, or checks the password of another person, must not become that person.
     if (session && !isOfUser && !/\/auth\/(magic-link|email-code)\/consume$/.test(pathname)) return
     store.device((answer as Unchecked).device_token)
@@ -376,20 +401,25 @@ export class TabAuth implements BrowserAuth {
     return this.#renewing
   }
 
-  async #refresh(stale: Session): Promise<Session> {
+  /** With an organization, the session goes on for it, whether or not another tab was first. */
+  async #refresh(stale: Session, organizationId?: string): Promise<Session> {
     for (let tries = 1; ; tries += 1) {
       const session = this.#current()
       // Another tab was first.
-      if (session.accessToken !== stale.accessToken && isFresh(session, this.#platform.now())) return session
+      const isRenewed = session.accessToken !== stale.accessToken && isFresh(session, this.#platform.now())
+      if (isRenewed && organizationId === undefined) return session
       const sentAt = this.#platform.now()
       try {
-        const answer = await this.#service.post('/auth/refresh', { refresh_token: session.refreshToken }, { isUrgent: true })
+        const body = { refresh_token: session.refreshToken, organization_id: organizationId }
+        const answer = await this.#service.post('/auth/refresh', body, { isUrgent: true })
         return this.#replace(session, readTokens(answer, sentAt))
       } catch (error) {
         const isLast = tries === REFRESH_TRIES
         // Another tab or a login has replaced the session, so this answer says nothing about the new one.
         const isOvertaken = this.#config.store.read()?.refreshToken !== session.refreshToken
         if (isOvertaken && !isLast) continue
+        // The session goes on for the organization of before.
+        if (organizationId !== undefined && BrowserAuthError.is(error) && !error.retryable && error.status !== 401) throw error
         if (!isOvertaken && this.#endsSession(error)) throw signedOut()
         if (!BrowserAuthError.is(error, 'service_unreachable')) throw error
         // Only the answer may have been lost. Then the same token gets the same successor, but not for long.
@@ -456,12 +486,16 @@ export class TabAuth implements BrowserAuth {
   #sync(): Session | undefined {
     const session = this.#config.store.read()
     const known = this.#state.status === 'signed_out' ? this.#state.reason : null
-    this.#show(
-      session
-        ? { status: 'signed_in', user: session.user, organization: session.organization, offline: this.#offline }
-        : { status: 'signed_out', reason: known ?? this.#reason },
-    )
+    this.#show(session ? this.#stateOf(session) : { status: 'signed_out', reason: known ?? this.#reason })
     return session
+  }
+
+  #stateOf({ accessToken, user, organization }: Session): AuthState {
+    // A token is read once.
+    if (this.#rights?.accessToken !== accessToken) this.#rights = { accessToken, ...rightsOf(accessToken) }
+    const { roles, permissions } = this.#rights
+    const has = (...all: string[]) => all.every((permission) => permissions.includes(permission))
+    return { status: 'signed_in', user, organization, roles, permissions, has, offline: this.#offline }
   }
 
   #show(state: AuthState): void {
@@ -541,6 +575,14 @@ export class TabAuth implements BrowserAuth {
     if (own || store.isShared) this.#reason = reason
     this.#sync()
   }
+}
+
+/** Returns the JSON of a response, which can still be read. */
+async function readJson(response: Response): Promise<unknown> {
+  return response
+    .clone()
+    .json()
+    .catch(() => undefined)
 }
 
 function isRetryable(error: unknown): boolean {

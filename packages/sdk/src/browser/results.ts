@@ -32,6 +32,11 @@ export type RegisterResult =
 /** Who is signed in, for a page to show. It stays the same object until something changes. */
 export type AuthState =
   | (SignedIn & {
+      /** What the token says. Only a backend can check it: what a page hides or shows is a courtesy. */
+      readonly roles: readonly string[]
+      readonly permissions: readonly string[]
+      /** Whether the token carries all of these permissions. */
+      has(...all: string[]): boolean
       /** The last try did not reach the service, or there is no network. The session goes on. */
       readonly offline: boolean
     })
@@ -111,4 +116,6 @@ export interface MailLinkInput {
   /** The parameter `token` of the link. */
   readonly token: string
   readonly password?: string
+  /** Needed with `password` if a second factor is active. */
+  readonly twoFactorCode?: string
 }

@@ -8,7 +8,7 @@ const LONG_TIMEOUT_MS = 15_000
 
 export interface PostOptions {
   readonly token?: string | undefined
-  readonly method?: 'POST' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Uses the short time-out, because the answer has to come before a leeway ends. */
   readonly isUrgent?: boolean
   /** The request goes on if the user leaves the page. */
@@ -35,7 +35,7 @@ export class ServiceClient {
     return this.#exchange(path, isUrgent ? TIMEOUT_MS : LONG_TIMEOUT_MS, {
       method,
       headers: { ...(!isForm && { 'content-type': 'application/json' }), ...(token && { authorization: `Bearer ${token}` }) },
-      body: isForm ? body : JSON.stringify(body),
+      ...(method !== 'GET' && { body: isForm ? body : JSON.stringify(body) }),
       keepalive: keepalive ?? false,
     })
   }

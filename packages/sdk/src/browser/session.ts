@@ -35,6 +35,17 @@ export interface Session {
 /** An object that may have the members of T, with any values. */
 type Unchecked<T> = { readonly [Name in keyof T]?: unknown }
 
+/** What an access token says of the rights of its user. Nothing for a token that cannot be read. */
+export function rightsOf(accessToken: string): { readonly roles: readonly string[]; readonly permissions: readonly string[] } {
+  let claims: Record<string, unknown> = {}
+  try {
+    const binary = atob((accessToken.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'))
+    claims = Object(JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)))))
+  } catch {}
+  const list = (value: unknown) => (Array.isArray(value) ? value : [])
+  return { roles: list(claims.roles), permissions: list(claims.permissions) }
+}
+
 const LONGEST_MARGIN_MS = 30_000
 
 interface TokenAnswer {
