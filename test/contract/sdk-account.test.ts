@@ -90,7 +90,11 @@ test('mailed links verify, reset and sign in, and do not tell who has an account
   const account = await auth.account()
   const mailOf = async (send: () => Promise<unknown>) => {
     expect(await send()).toEqual({ ok: true })
-    return (await mailbox.take(user.email)).token
+    // A mail that tells of a change has no link with a token.
+    for (;;) {
+      const { token } = await mailbox.take(user.email)
+      if (token !== '') return token
+    }
   }
   await mailbox.take(user.email)
   const verification = await mailOf(() => account.resendVerification({ email: user.email }))

@@ -68,6 +68,7 @@ test('useAuth renders who is signed in, in every tab, and across a reload', asyn
   await first.getByText('invalid_credentials').waitFor()
   await signIn(first, email)
   for (const tab of [first, second]) await heading(tab, `Hello, ${email}`).waitFor()
+  await second.getByText('base_user true false').waitFor()
   await first.reload()
   await heading(first, `Hello, ${email}`).waitFor()
   await second.getByRole('button', { name: 'Sign out' }).click()
