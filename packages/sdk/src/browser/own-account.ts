@@ -120,7 +120,7 @@ export class OwnAccount {
     send: (input: MailInput): Promise<Outcome> => this.#mail('/auth/magic-link', input),
     /**
      * Signs in with the `token` of the mailed link. The error `two_factor_required` asks for `twoFactorCode`; the link stays good.
-     * Whoever was signed in here before is replaced.
+     * Replaces the user who was signed in here before.
      */
     consume: (link: MailLinkInput & { readonly twoFactorCode?: string }): Promise<Outcome> =>
       outcomeOf(async () => {
