@@ -414,6 +414,23 @@ const revocations: PlantedFault[] = [
     database: 'postgres',
   },
   {
+    title: 'the cursor of a page is taken after its rows',
+    file: server('resources/feeds/read-feed.ts'),
+    search: 'const end = next === undefined ? Math.max(place, horizon) : Math.min(cursors.placeOf(next), horizon)',
+    replace: `const late = cursors.placeOfPosition((await Feed.getState(deps.db, table)).snapshot.xmin)
+    const end = next === undefined ? Math.max(place, late) : Math.min(cursors.placeOf(next), horizon)`,
+    tests: contract('feed-horizon-servers'),
+    database: 'postgres, many connections',
+  },
+  {
+    title: 'a feed goes on after a failover as if no commit were lost',
+    file: server('resources/feeds/restart-feeds.ts'),
+    search: 'if (lineage !== lineageOf(deps.db)) await beginLater',
+    replace: 'if (lineage === undefined) await beginLater',
+    tests: contract('failover-servers'),
+    database: 'postgres, many connections',
+  },
+  {
     title: 'cursors are places without an origin',
     file: server('lib/feed-cursors.ts'),
     search: 'return this.origin.cursor + (place - placesBefore)',
@@ -436,9 +453,9 @@ const revocations: PlantedFault[] = [
   },
   {
     title: 'the feed does not tell of a session that ended',
-    file: server('resources/revocations/end-tokens.ts'),
-    search: 'note({ ...about, sessionId })',
-    replace: 'note({ ...about, minTokenVersion: 0 })',
+    file: server('models/session.ts'),
+    search: '[end, newEvent, newEnd]',
+    replace: '[end, newEvent]',
     tests: contract('revocation-feed', 'sessions'),
   },
   {
@@ -548,6 +565,21 @@ const audit: PlantedFault[] = [
     file: server('resources/audit/verify-audit.ts'),
     search: '  if (position > (chain?.position ?? 0) &&',
     replace: '  if (position < (chain?.position ?? 0) &&',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a session ends on Postgres although its event is dropped',
+    file: server('models/session.ts'),
+    search: 'select 1 / (select count(*) from recorded) from ended',
+    replace: 'select id from ended',
+    tests: contract('sealed-audit'),
+    database: 'postgres',
+  },
+  {
+    title: 'a transaction that fails is committed',
+    file: server('db/in-transaction.ts'),
+    search: 'await rollBack(client, connection)',
+    replace: 'await commit(client, connection)',
     tests: contract('sealed-audit'),
   },
   {
