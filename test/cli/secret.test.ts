@@ -116,14 +116,21 @@ describe('service-account', () => {
     const { authctl } = await signedIn()
     await authctl('app create shop --name Shop')
     const created = await authctl(
-      'service-account create "crm import" --service crm --scope permissions:register users:register_or_return users:override tokens:introspect limits:exempt --app shop --expires 30d --json',
+      'service-account create "crm import" --service crm --scope permissions:register users:register_or_return users:override tokens:introspect limits:exempt users:changes --app shop --expires 30d --json',
     )
     expect(created.exit).toBe(0)
     const { token, ...account } = parsed(created)
     expect(account).toMatchObject({
       name: 'crm import',
       service: 'crm',
-      scopes: ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt'],
+      scopes: [
+        'permissions:register',
+        'users:register_or_return',
+        'users:override',
+        'tokens:introspect',
+        'limits:exempt',
+        'users:changes',
+      ],
       app_codes: ['shop'],
       expires_at: expect.any(String),
       outcome: 'created',
@@ -131,6 +138,9 @@ describe('service-account', () => {
     expect(token).toMatch(/^gsa_/)
     expect(created.stderr).toBe('the token is not shown again\n')
     expect(await works(token)).toBe(true)
+    const headers = { authorization: `Bearer ${token}` }
+    const changes = await fetch(`${service.url}/api/v1/consumer/changes?app_code=shop`, { headers })
+    expect(await changes.json()).toMatchObject({ items: [], reset: false })
     const listed = await authctl('service-account list --service crm --json')
     expect(parsed(listed)).toMatchObject([{ id: account.id, name: 'crm import' }])
     expect(listed.stdout).not.toContain('gsa_')
