@@ -175,6 +175,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'GET /admin/apps/{appId}/logo',
       'PUT /admin/apps/{appId}/logo',
       'DELETE /admin/apps/{appId}/logo',
+      'GET /admin/apps/{appId}/mails/{mail}',
+      'POST /admin/apps/{appId}/test-mail',
       'GET /admin/apps/{appId}/signing',
       'POST /admin/apps/{appId}/signing',
       'PATCH /admin/apps/{appId}',

@@ -167,6 +167,11 @@ const writes: Record<string, () => Promise<Write>> = {
     body: { status: 'inactive', name: 'Off' },
   }),
   'DELETE /admin/apps/{appId}': async () => ({ path: `/admin/apps/${(await buildApp(service)).code}` }),
+  'POST /admin/apps/{appId}/test-mail': async () => ({
+    path: `/admin/apps/${(await buildApp(service)).code}/test-mail`,
+    body: { to: someEmail() },
+    plan: { accepted: false, status: null, error: null },
+  }),
   'PUT /admin/apps/{appId}/logo': async () => ({
     path: `/admin/apps/${(await buildApp(service)).code}/logo`,
     body: buildPng(4, 4),

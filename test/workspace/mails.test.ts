@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { caniemail } from 'caniemail'
 import PostalMime from 'postal-mime'
 import { describe, expect, test } from 'vitest'
+import { mails } from '../../packages/cli/src/nouns/mails.ts'
 import { createMailer } from '../../packages/server/src/adapters/mailer.ts'
 import { describeProgram } from '../../packages/server/src/mail/describe-program.ts'
 import { type Sender, sampleMails, writeSample } from '../../packages/server/src/mail/samples.ts'
@@ -81,6 +82,10 @@ describe.each(sampleMails)('%s', (name) => {
       missing.delete(title)
     expect([...missing]).toEqual([])
   })
+})
+
+test('authctl completes the name of each', () => {
+  expect([...mails]).toEqual([...sampleMails])
 })
 
 test('the logo travels in the mail, in a size that fits, and nothing is loaded from elsewhere', async () => {

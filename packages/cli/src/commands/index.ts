@@ -38,6 +38,8 @@ import { clearLockouts } from './lockout/clear.ts'
 import { listLockouts } from './lockout/list.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
+import { previewMail } from './mail/preview.ts'
+import { testMail } from './mail/test.ts'
 import { createOrganization } from './org/create.ts'
 import { deleteOrganization } from './org/delete.ts'
 import { revokeInvitation } from './org/invitation/revoke.ts'
@@ -175,6 +177,8 @@ export const commands: readonly Command[] = [
   exportUsers,
   listLockouts,
   clearLockouts,
+  previewMail,
+  testMail,
   listOrganizations,
   showOrganization,
   createOrganization,
@@ -228,6 +232,7 @@ export const nouns: Record<string, string> = {
   role: 'Roles and their permissions',
   user: 'User accounts',
   lockout: 'Locks caused by failed logins',
+  mail: 'The mails that users get',
   org: 'Organizations and their members',
   'service-account': 'Accounts for programs',
   'sso-provider': 'Providers of third-party login',

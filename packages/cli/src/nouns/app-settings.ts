@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs'
 import type { components } from '@gatehouse/sdk/admin'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import { choice, count, flagName, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
+import { languages } from './mails.ts'
 
 /** A backend that guards with permissions needs `roles`. The default of the service is `services`. */
 export const permissionScopes = ['roles', 'services'] as const
 export type PermissionScope = (typeof permissionScopes)[number]
-
-const languages = ['en', 'de', 'fr', 'es', 'it', 'pt'] as const
 
 /** The settings that `app create` and `app update` share. An empty value clears a setting. */
 export const appSettings = {

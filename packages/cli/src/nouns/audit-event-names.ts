@@ -33,6 +33,7 @@ export const auditEventNames = [
   'logout.all',
   'machine_token.issued',
   'mail.failed',
+  'mail.tested',
   'membership.created',
   'membership.deleted',
   'membership.updated',

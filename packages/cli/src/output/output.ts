@@ -25,6 +25,7 @@ export type Outcome =
   | 'added'
   | 'removed'
   | 'invited'
+  | 'sent'
   | 'rotated'
   | 'moved'
   | 'tagged'

@@ -40,6 +40,7 @@ export const auditEvents = {
   'logout.all': 'All sessions of a user were ended',
   'machine_token.issued': 'A service account got an access token for an app',
   'mail.failed': 'A mail could not be delivered and was given up',
+  'mail.tested': 'An admin sent a test mail for an app',
   'membership.created': 'A user became a member of an organization',
   'membership.deleted': 'A user is no longer a member of an organization',
   'membership.updated': 'The roles of a member of an organization were changed',

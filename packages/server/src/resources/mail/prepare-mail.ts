@@ -101,7 +101,7 @@ async function findAppOfNotice(deps: Deps, { app_id: appId, user_id: userId }: O
 }
 
 /** What a mail for an app shows of it. */
-async function senderOf(deps: Deps, app: App | undefined): Promise<Sender> {
+export async function senderOf(deps: Deps, app: App | undefined): Promise<Sender> {
   const logo = app?.logo ? await AppLogo.findByDigest(deps.db, app.logo) : undefined
   return {
     app: app && { name: app.name, code: app.code, brand: app.brand, logo },

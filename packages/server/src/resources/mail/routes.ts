@@ -1,12 +1,46 @@
-import { accepted, type Route, route } from '../../http/route.ts'
+import { accepted, ok, type Route, route } from '../../http/route.ts'
+import { appParams } from '../../lib/fields.ts'
 import { requestMail } from './request-mail.ts'
-import { mailRequestBody, queued } from './schema.ts'
+import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, testMailBody, testMailOutcome } from './schema.ts'
 import type { TokenPurpose } from './token-purpose.ts'
+import { previewMail, sendTestMail } from './try-mail.ts'
 
 export const mailRoutes: Route[] = [
   mailRoute('verify_email', '/auth/email/resend', 'Request another mail to verify the address'),
   mailRoute('reset_password', '/auth/password/forgot', 'Request a mail to set a new password'),
   mailRoute('magic_link', '/auth/magic-link', 'Request a mail to log in with'),
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/mails/{mail}',
+    tag: 'Account mail',
+    summary: 'Show a mail of an app as its readers would get it',
+    description: 'It is about a made-up user, and its links lead nowhere.',
+    auth: 'system_admin',
+    params: previewParams,
+    query: previewQuery,
+    responses: { 200: mailPreview },
+    errors: [],
+    handle: async (deps, { params, query }) => ok(await previewMail(deps, params.appId, params.mail, query.language)),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/apps/{appId}/test-mail',
+    tag: 'Account mail',
+    summary: 'Send a test mail',
+    description:
+      'Goes to the mail server at once, past the outbox, and says what became of it. An admin can send ten in an hour. A dry run ' +
+      'sends nothing.',
+    auth: 'system_admin',
+    params: appParams,
+    body: testMailBody,
+    responses: { 200: testMailOutcome },
+    errors: ['rate_limited'],
+    handle: async (deps, { params, body, ...actor }) => ok(await sendTestMail(deps, params.appId, body, actor)),
+    plan: async (deps, { params }) => {
+      await previewMail(deps, params.appId, 'test', undefined)
+      return ok({ accepted: false, status: null, error: null })
+    },
+  }),
 ]
 
 /** The route for one purpose. Only the mailbox learns whether its address is known. */
