@@ -49,6 +49,21 @@ describe('creating an account', () => {
     expect(await countRows(service, 'users', { email })).toBe(0)
   })
 
+  test('a form that is shown again keeps what was typed, but for the password, also with the longest request', async () => {
+    const { user } = await buildUser(service, shop)
+    const typed = { email: user.email, first_name: '漢'.repeat(64), last_name: 'Lovelace', keep: 'yes' }
+    const visitor = visit(service)
+    const longest = { prompt: 'create', state: 'x'.repeat(2_000), login_hint: 'x'.repeat(4_000) }
+    const page = await visitor.get(askFor(shop, longest).path)
+    const again = await visitor.send(page, 'Create account', { ...typed, password: PASSWORD })
+    expect(again.forms[0]!.values).toMatchObject({ ...typed, password: '' })
+    const signIn = await visitor.send(again, 'Sign in instead')
+    const slip = await visitor.send(signIn, 'Sign in', { email: user.email, keep: 'yes', password: 'a slip of the finger' })
+    expect(slip.forms[0]!.values).toMatchObject({ email: user.email, keep: 'yes', password: '' })
+    const other = await visitor.send(slip, 'Sign in', { keep: '', password: 'a slip of the finger' })
+    expect(other.forms[0]!.values).not.toHaveProperty('keep')
+  })
+
   test('goes on with the code of the mail where the app asks for a verified address', async () => {
     const email = someEmail()
     const { visitor, asked, page } = await create(strict, email)

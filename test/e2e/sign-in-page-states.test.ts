@@ -211,7 +211,7 @@ test('people whom the app does not admit', async () => {
   await closeAccount(service, user.id, 'suspended')
   await beginAt(page, shop)
   await fillIn(page, user.email)
-  await look(page, 'suspended', 'Sign in', 'This account is suspended.')
+  await look(page, 'suspended', 'Sign in', 'This account is suspended. Ask the people who run The Shop what you can do.')
 })
 
 test('tries that are limited', async () => {

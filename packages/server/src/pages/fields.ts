@@ -13,7 +13,7 @@ interface Field {
   label: string
   type: 'text' | 'email' | 'password'
   autocomplete: string
-  value?: string
+  value?: string | undefined
   hint?: string
   isOptional?: boolean
   isFixed?: boolean
@@ -52,8 +52,8 @@ ${after}</form>
 `
 }
 
-export function checkbox(name: string, label: string): Html {
-  return html`<p class="check"><input type="checkbox" id="${name}" name="${name}" value="yes"><label for="${name}">${label}</label></p>\n`
+export function checkbox(name: string, label: string, isChecked: boolean): Html {
+  return html`<p class="check"><input type="checkbox" id="${name}" name="${name}" value="yes"${isChecked && html` checked`}><label for="${name}">${label}</label></p>\n`
 }
 
 /** One of several, the first of which is chosen at the start. */
@@ -202,7 +202,7 @@ export function generalFault(refusal: FormRefusal | undefined, app: string): str
     case 'rate_limited':
       return `Too many attempts. Try again in ${later}.`
     case 'account_suspended':
-      return 'This account is suspended.'
+      return `This account is suspended. Ask the people who run ${app} what you can do.`
     case 'app_access_denied':
       return `This account has no access to ${app}. Ask the person who invited you to give it access.`
     case 'email_domain_not_allowed':

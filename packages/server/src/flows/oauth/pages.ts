@@ -25,7 +25,7 @@ import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
 import type { Journey } from './steps.ts'
-import { type Carried, choosesProvider, type Outcome, takeStep } from './take-step.ts'
+import { type Carried, choosesProvider, isKeptIn, type Outcome, takeStep } from './take-step.ts'
 import { stepView } from './views.ts'
 
 /** What a page route answers: a page, or where the browser goes. */
@@ -110,11 +110,12 @@ export async function answerReturn(
   if ('location' in read) return read
   const { request } = read
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
-  if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, email: '' } })
+  const { isKept = false } = carried
+  if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, isKept } })
   try {
-    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isKept: carried.isKept ?? false }, actor))
+    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isKept }, actor))
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = refusalOf(error, { isKept })
     return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode }
   }
 }
@@ -159,7 +160,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     if (outcome && 'location' in outcome) return outcome
     return goOn(deps, journey, outcome)
   } catch (error) {
-    const refusal = choosesProvider(form) ? refusalAtProvider(error, form.email) : refusalOf(error, form.email)
+    const refusal = choosesProvider(form) ? refusalAtProvider(error, typedIn(form)) : refusalOf(error, typedIn(form))
     const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
     return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
   }
@@ -188,19 +189,28 @@ function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): Page
   return { location: locationOf(deps, request, browser, outcome ?? {}) }
 }
 
+type Typed = Pick<SaidRefusal, 'email' | 'firstName' | 'lastName' | 'isKept'>
+
+/** What a form is shown again with, so that nobody has to type it twice. It travels in a URL, so what is too long is left out. */
+function typedIn(form: StepForm): Typed {
+  const short = (text: string, most: number) => (text === '' || text.length > most ? undefined : text)
+  const names = { firstName: short(form.first_name, 64), lastName: short(form.last_name, 64) }
+  return { email: short(form.email, 254), ...names, isKept: isKeptIn(form) }
+}
+
 /** What a form is shown again with. Rethrows all errors that are not the person's. */
-function refusalOf(error: unknown, email = ''): SaidRefusal {
+function refusalOf(error: unknown, typed: Typed = {}): SaidRefusal {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   const { code, errors, retryAfter } = error
   const faults: Record<string, string> = {}
   for (const { path, message } of errors ?? []) faults[path] ??= message
-  return { code, faults, ...(retryAfter === undefined ? {} : { retryAfter }), email: email.slice(0, 254) }
+  return { code, faults, ...(retryAfter === undefined ? {} : { retryAfter }), ...typed }
 }
 
 /** Why somebody could not go to a provider. One that cannot be reached is said on the page, which has other ways. */
-function refusalAtProvider(error: unknown, email = ''): SaidRefusal {
+function refusalAtProvider(error: unknown, typed: Typed = {}): SaidRefusal {
   const isDown = error instanceof ApiError && error.code === 'unavailable'
-  return isDown ? { code: 'provider_temporarily_unavailable', faults: {}, email: email.slice(0, 254) } : refusalOf(error, email)
+  return isDown ? { code: 'provider_temporarily_unavailable', faults: {}, ...typed } : refusalOf(error, typed)
 }
 
 /** The same authorization request again, with what a form has brought about. */

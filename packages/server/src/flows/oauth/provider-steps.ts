@@ -108,7 +108,7 @@ export async function signInByProvider(
   const { code, isKept, agreed } = answered
   const exchange = { ...(await getAnsweredInBrowser(deps, code, hashOpaqueToken(journey.browser), app)), app }
   const provenAt = provenAtProvider(deps, journey.request, exchange.profile.signedInAt ?? null)
-  if (provenAt === undefined) return { refusal: { code: 'provider_login_too_old', faults: {}, email: '' } }
+  if (provenAt === undefined) return { refusal: { code: 'provider_login_too_old', faults: {}, isKept } }
   const matched = await matchUser(deps, exchange, actor)
   const before = await findBrowserSession(deps, journey.secret)
   const isOther = before !== undefined && before.user_id !== matched?.user.id

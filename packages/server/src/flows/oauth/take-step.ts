@@ -80,7 +80,7 @@ export async function takeStep(
       return continueOn(deps, journey, { userId, form }, actor)
     case 'ask_for_access':
       if (!(await askForAccess(deps, journey, userId, actor))) return undefined
-      return { refusal: { code: 'access_requested', faults: {}, email: '' } }
+      return { refusal: { code: 'access_requested', faults: {} } }
     case 'another_account':
       await signOut(deps, journey, actor)
       return { signedOut: true }
@@ -151,6 +151,6 @@ export function choosesProvider({ step, provider }: StepForm): boolean {
   return (step === 'sign_in' || step === 'register') && provider !== ''
 }
 
-function isKeptIn({ keep }: StepForm): boolean {
+export function isKeptIn({ keep }: StepForm): boolean {
   return keep === 'yes'
 }

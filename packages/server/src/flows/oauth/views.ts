@@ -56,7 +56,7 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageV
   }
 }
 
-const keepBox = checkbox('keep', 'Keep me signed in')
+const keepBox = ({ said }: Shown) => checkbox('keep', 'Keep me signed in', said?.isKept === true)
 
 function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
   const { request, carried, said } = view
@@ -69,7 +69,7 @@ function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'ti
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
       field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
-      keepBox,
+      keepBox(view),
     )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}`,
   }
 }
@@ -161,9 +161,9 @@ function createView(view: Shown): Pick<PageView, 'title' | 'body'> {
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
       field({ ...email, value: said?.email || request.loginHint || '' }, refusal),
       field({ ...password, hint }, refusal),
-      field({ ...name, name: 'first_name', label: 'First name', autocomplete: 'given-name' }, refusal),
-      field({ ...name, name: 'last_name', label: 'Last name', autocomplete: 'family-name' }, refusal),
-      keepBox,
+      field({ ...name, name: 'first_name', label: 'First name', autocomplete: 'given-name', value: said?.firstName }, refusal),
+      field({ ...name, name: 'last_name', label: 'Last name', autocomplete: 'family-name', value: said?.lastName }, refusal),
+      keepBox(view),
     )}${quietForm(view, 'sign_in_instead', 'Sign in instead')}`,
   }
 }
@@ -224,7 +224,7 @@ function mailView(mail: AskedMail, view: Shown): Pick<PageView, 'title' | 'body'
     alert(generalFaultOf(refusal, request)),
     token === undefined ? field(code, refusal) : undefined,
     isReset ? field({ ...newPassword, hint }, refusal) : undefined,
-    purpose === 'verify_email' ? undefined : keepBox,
+    purpose === 'verify_email' ? undefined : keepBox(view),
   )
   if (token !== undefined)
     return {

@@ -39,12 +39,15 @@ export type AskedMail = z.output<typeof mail>
 /** A client of the API that has asked for a code by mail. No browser is known there: who holds the field has asked. */
 const codeRequest = z.object({ email: z.string(), appId: z.string(), codeKey: z.string() })
 
-/** Why a form is shown again. */
+/** Why a form is shown again, and what stands in it. A password never does. */
 const refusal = z.object({
   code: z.string(),
   faults: z.record(z.string(), z.string()),
   retryAfter: z.number().optional(),
-  email: z.string(),
+  email: z.string().optional(),
+  firstName: z.string().optional(),
+  lastName: z.string().optional(),
+  isKept: z.boolean().optional(),
 })
 export type SaidRefusal = z.output<typeof refusal>
 
