@@ -3,9 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
+import { type BrowserAuthError, createBrowserAuth } from '@gatehouse/sdk/browser'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
-import { ACCESS_SECRET, buildApp, buildUser, type Json, unique } from '../support/service.ts'
+import { freePort } from '../support/free-port.ts'
+import { ACCESS_SECRET, buildApp, buildService, buildUser, type Json, PASSWORD, unique } from '../support/service.ts'
 
 const service = serviceFixture()
 const elsewhere = serviceFixture({ JWT_ACCESS_SECRET: 'the secret of another environment, 32 characters and more' })
@@ -85,10 +87,35 @@ const provoke: Record<string, () => string[][] | Promise<string[][]>> = {
     auth.authenticate({ authorization: user.access_token }).catch(() => {})
     return [lines]
   },
+  'an address with a path': () => [startBackend({ authUrl: `${service.url}/login` })],
+  'an address without `https://`': () => [refusalOf({ appCode: app.code, secret: ACCESS_SECRET, authUrl: 'login.example.com' })],
+  'a port where nothing listens': async () => [startBackend({ authUrl: `http://127.0.0.1:${await freePort()}` })],
+  'a page whose origin is refused': async () => [await refusedPage()],
+  'a `.env` that is read too late, as by Nest': () => [refusalOf({})],
   'a proxy that blocks the feed': () => [
     startBackend({ fetch: (url, init) => (String(url).includes('/stream') ? notFound() : fetch(url, init)) }),
     startBackend({ fetch: (url, init) => (String(url).includes('/revocations') ? forbidden() : fetch(url, init)) }),
   ],
+}
+
+/** What the service logs, and the hint of the error in the page. */
+async function refusedPage(): Promise<string[]> {
+  const narrow = await buildService({ AUTH_CORS_ORIGINS: 'https://notes.example' })
+  const lines: string[] = []
+  vi.spyOn(narrow.deps.logger, 'warn').mockImplementation((...given: unknown[]) => void lines.push(JSON.stringify(given)))
+  const origin = 'https://other.example'
+  const headers = { origin, 'access-control-request-method': 'POST' }
+  const ask = () => fetch(`${narrow.url}/api/v1/auth/login`, { method: 'OPTIONS', headers })
+  for (let times = 0; times < 3; times += 1) expect((await ask()).headers.get('access-control-allow-origin')).toBeNull()
+  expect(lines.length).toBe(1)
+  // A browser gives the page no answer.
+  vi.stubGlobal('fetch', async () => {
+    throw new TypeError('Failed to fetch')
+  })
+  const auth = createBrowserAuth({ authUrl: narrow.url, appCode: app.code, storage: 'memory' })
+  const error = await auth.login({ email: 'ada@example.com', password: PASSWORD }).catch((error: unknown) => error)
+  vi.unstubAllGlobals()
+  return [...lines, (error as BrowserAuthError).hint ?? '']
 }
 
 /** What `createAuth` throws in production. */
@@ -117,9 +144,9 @@ const patternOf = (words: string) =>
   )
 
 describe('the log of a backend', () => {
-  test('the page lists twelve mistakes, and each is made here', () => {
+  test('the page lists seventeen mistakes, and each is made here', () => {
     expect([...documented.keys()]).toEqual(Object.keys(provoke))
-    expect(documented.size).toBe(12)
+    expect(documented.size).toBe(17)
   })
 
   test.each([...documented])('says what is wrong: %s', async (mistake, expected) => {

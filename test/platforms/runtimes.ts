@@ -59,7 +59,7 @@ function signWebhook(): Given['webhook'] {
   return { headers, body, secret: `whsec_${key.toString('base64')}` }
 }
 
-/** The body of a function that takes `given` and `{ createAuth, verifyWebhook, inspectToken }` and returns what is wrong. */
+/** The body of a function that takes `given` and `{ createAuth, createWebSession, … }` and returns what is wrong. */
 const judge = `
   const faults = []
   const auth = createAuth({ secret: given.secret, appCode: given.appCode, revocation: { mode: 'off' } })
@@ -75,14 +75,31 @@ const judge = `
   if (forged !== 'WEBHOOK_SIGNATURE') faults.push('a forged webhook was ' + forged)
   const { valid } = await inspectToken(given.tokens[0].token, { secrets: [given.secret], appCode: given.appCode })
   if (valid !== true) faults.push('inspectToken says ' + valid)
+  // A sign-in with cookies, at a service that is a function.
+  const at = 'https://login.example'
+  const tokens = { access_token: given.tokens[0].token, refresh_token: 'grt_x', expires_in: 900 }
+  const metadata = { issuer: at, authorization_endpoint: at + '/oauth/authorize', end_session_endpoint: at + '/oauth/logout' }
+  const fetch = async (url) => Response.json(url.endsWith('/oauth/token') ? tokens : metadata)
+  const options = { secret: given.secret, appCode: given.appCode, authUrl: at, revocation: { mode: 'off' }, check: 'off', fetch }
+  const cookieSecret = 'a secret for cookies, of 32 characters or more'
+  const session = createWebSession(createAuth(options), { redirectUrl: 'https://app.example/callback', cookieSecret })
+  const cookieOf = (response) => response.headers.getSetCookie()[0].split(';')[0]
+  const start = await session.handle(new Request('https://app.example/login?returnTo=/notes'))
+  const state = new URL(start.headers.get('location')).searchParams.get('state')
+  const callback = new Request('https://app.example/callback?' + new URLSearchParams({ state, code: 'gac_x', iss: at }))
+  callback.headers.set('cookie', cookieOf(start))
+  const end = await session.handle(callback)
+  if (end.headers.get('location') !== 'https://app.example/notes') faults.push('the sign-in ended with ' + end.status)
+  const { principal } = await session.getSession(new Headers({ cookie: cookieOf(end) }))
+  if (principal?.claims.first_name !== 'Ada') faults.push('the cookie session is of ' + principal?.userId)
 `
 
 function writeProbes({ folder }: Workplace, given: Given): void {
-  const names = `{ createAuth }, { verifyWebhook }, { inspectToken }`
+  const names = `{ createAuth }, { verifyWebhook }, { inspectToken }, { createWebSession }`
   const program = (load: (entry: string) => string) => `
     const run = async () => {
       const given = ${JSON.stringify(given)}
-      const [${names}] = await Promise.all([${['', '/webhooks', '/inspect'].map(load)}])
+      const [${names}] = await Promise.all([${['', '/webhooks', '/inspect', '/web'].map(load)}])
       for (const entry of await Promise.all([${alone.map((entry) => load(`/${entry}`))}]))
         if (Object.keys(entry).length === 0) throw new Error('an entry point is empty')
       ${judge}
@@ -143,6 +160,7 @@ function workerTrials({ folder }: Workplace, given: Given): Trial[] {
   const source = `
     import { createAuth } from '@gatehouse/sdk'
     import { inspectToken } from '@gatehouse/sdk/inspect'
+    import { createWebSession } from '@gatehouse/sdk/web'
     import { verifyWebhook } from '@gatehouse/sdk/webhooks'
     export default {
       async fetch(_, env) {

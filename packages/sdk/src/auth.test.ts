@@ -98,7 +98,7 @@ describe('createAuth', () => {
     [
       'an address with a password',
       { ...good, authUrl: 'https://me:CANARY@auth.example.com' },
-      /^invalid settings: SERVICE_AUTH_URL must be an http\(s\) URL without @$/,
+      /^invalid settings: SERVICE_AUTH_URL must be https:\/\/… or http:\/\/…, without @$/,
     ],
     ['a custom revocation without its function', { ...good, revocation: { mode: 'custom' } }, /revocation/],
   ])('refuses %s at once, naming the variable', (_, options, message) => {
@@ -165,7 +165,7 @@ describe('createAuth', () => {
       const printed = inspect(error, { showHidden: true })
       const { message } = error as Error
       expect(message).toBe(
-        'invalid settings: SERVICE_APP_CODE is missing; SERVICE_AUTH_URL must be an http(s) URL without @; ' +
+        'invalid settings: SERVICE_APP_CODE is missing; SERVICE_AUTH_URL must be https://… or http://…, without @; ' +
           'JWT_ACCESS_SECRET must have 32 characters or more, has 14; onEvents is not an option',
       )
       expect((error as AuthError).hint).toBe(message)

@@ -72,9 +72,10 @@ export async function checkService(config: Config, isAwaited = true): Promise<Se
     const { code, hint = '' } = AuthError.is(thrown) ? thrown : { code: '', hint: 'its response has another shape' }
     const clockSkewSec = date && skewOf(date, now())
     const fault = code === 'SERVICE_REJECTED' ? explainRefusal(hint, clockSkewSec || 0, config, await keyring.open()) : undefined
+    const advice = adviceOn(hint, config)
     // An older service does not have this route.
-    const isOlder = hint.endsWith(' not_found')
-    const unreachable = { code: 'unreachable', hint: `${describeAddress(config)} ${hint}` } as const
+    const isOlder = hint.endsWith(' not_found') && !advice
+    const unreachable = { code: 'unreachable', hint: `${describeAddress(config)} ${hint}${advice}` } as const
     const faults = isOlder ? [] : [fault ?? unreachable]
     return { ok: isOlder, faults, serviceId: null, app: null, clockSkewSec: fault ? clockSkewSec : null }
   }
@@ -107,8 +108,8 @@ export async function checkAtStart(config: Config): Promise<() => void> {
   const { faults, app } = await checkService(config, check === 'exit')
   if (closing.signal.aborted) return () => {}
   for (const { code, hint } of faults) {
-    // If the service is unreachable, the feed logs it.
-    const isSaid = code === 'unreachable' && revocation.mode === 'feed' && check === 'warn'
+    // If the service is unreachable, the feed logs it, without saying what to change.
+    const isSaid = code === 'unreachable' && revocation.mode === 'feed' && check === 'warn' && !advised.test(hint)
     if (!isSaid) warn(`check: ${code}`, `the startup check failed: ${hint}`)
   }
   if (check === 'exit' && faults.length > 0) globalThis.process?.exit(1)
@@ -118,6 +119,18 @@ export async function checkAtStart(config: Config): Promise<() => void> {
     const scope = `every token of the app ${show(appCode)} carries all permissions of its services (permission_scope: services)`
     warn('permission_scope', `a guard that asks for permissions lets everyone in: ${scope}; to fix it: ${command}`)
   }
+}
+
+/** Whether a hint has the words of `adviceOn`. */
+const advised = /: (nothing listens|no such host|the address has the path)/
+
+/** Says what to change in the address, as far as the failure shows it. */
+function adviceOn(hint: string, { authUrl }: Config): string {
+  if (/^ECONNREFUSED/.test(hint)) return ': nothing listens on this port: start the service, or correct the port'
+  if (/^(ENOTFOUND|EAI_AGAIN)/.test(hint)) return ': no such host: correct the host'
+  const path = authUrl === undefined ? '' : new URL(authUrl).pathname.slice(0, -'/api/v1'.length)
+  // A service may be below a path, so only a failure makes it a suspect.
+  return path && /^HTTP 40/.test(hint) ? `: the address has the path ${show(path)}, which may be one too many` : ''
 }
 
 function skewOf(time: string, localMs: number): number {

@@ -177,7 +177,7 @@ export const word = must((value) => typeof value === 'string' && /^\S+$/.test(va
 export const httpUrl = must(
   // `fetch` refuses an address with a password, which would also appear in the log.
   (value) => typeof value === 'string' && /^https?:[^@]+$/.test(value) && URL.canParse(value),
-  'an http(s) URL without @',
+  'https://… or http://…, without @',
 )
 const secret: Rule = (value) => {
   if (typeof value !== 'string') return ' must be text'

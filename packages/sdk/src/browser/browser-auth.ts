@@ -261,8 +261,9 @@ export class TabAuth implements BrowserAuth {
     this.#call(new Request(input, init), false)) as Fetch
 
   async #call(request: Request, isOpenToAll: boolean): Promise<Response> {
-    if (!this.#config.tokenOrigins.has(new URL(request.url).origin))
-      throw new BrowserAuthError('origin_not_allowed', 'The token goes only to this origin, the service and apiOrigins')
+    const { origin } = new URL(request.url)
+    if (!this.#config.tokenOrigins.has(origin))
+      throw new BrowserAuthError('origin_not_allowed', `The token does not go to ${origin}: if it may, add that to apiOrigins`)
     // A body can be read only once.
     const second = request.clone()
     const token = isOpenToAll && !this.#sync() ? undefined : await this.getAccessToken()

@@ -47,6 +47,7 @@ export interface FieldError {
 }
 
 interface Details {
+  readonly hint?: string
   readonly status?: number | undefined
   readonly fields?: readonly FieldError[]
   readonly requestId?: string
@@ -70,10 +71,17 @@ export class BrowserAuthError extends Error {
   readonly retryAfterSec: number | undefined
   /** Whether the same call may succeed a little later. */
   readonly retryable: boolean
+  /** What to look at, for developers. Users read `message`. */
+  readonly hint: string | undefined
 
-  constructor(code: BrowserAuthErrorCode, message: string, { status, fields = [], requestId, retryAfterSec }: Details = {}) {
+  constructor(
+    code: BrowserAuthErrorCode,
+    message: string,
+    { status, fields = [], requestId, retryAfterSec, hint }: Details = {},
+  ) {
     super(message)
     this.code = code
+    this.hint = hint
     this.status = status
     this.fields = fields
     this.requestId = requestId

@@ -45,6 +45,12 @@ export class ServiceClient {
     return this.#exchange(path, LONG_TIMEOUT_MS, {})
   }
 
+  /** A browser does not tell a page why a call failed. */
+  #hint(): string {
+    const { origin = 'this page' } = (globalThis as { location?: { origin?: string } }).location ?? {}
+    return `no answer from ${this.#baseUrl}: is it up, and does its AUTH_CORS_ORIGINS list ${origin}?`
+  }
+
   async #exchange(path: string, timeoutMs: number, init: RequestInit): Promise<unknown> {
     let response: Response
     let text: string
@@ -61,7 +67,7 @@ export class ServiceClient {
       })
       text = await response.text()
     } catch (error) {
-      throw BrowserAuthError.is(error) ? error : unreachable()
+      throw BrowserAuthError.is(error) ? error : unreachable(undefined, this.#hint())
     }
     if (response.status === 204) return undefined
     const answer = parseObject(text)
@@ -70,8 +76,8 @@ export class ServiceClient {
   }
 }
 
-export function unreachable(status?: number): BrowserAuthError {
-  return new BrowserAuthError('service_unreachable', 'The login service cannot be reached', { status })
+export function unreachable(status?: number, hint?: string): BrowserAuthError {
+  return new BrowserAuthError('service_unreachable', 'The login service cannot be reached', { status, ...(hint && { hint }) })
 }
 
 /** Returns the error that an answer of the service stands for. */
