@@ -1,9 +1,9 @@
-import { type ArgumentsHost, Controller, Get, Logger, Module, type PipeTransform } from '@nestjs/common'
+import { type ArgumentsHost, Controller, Get, Logger, Module, type PipeTransform, UseGuards } from '@nestjs/common'
 import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Principal } from './index.ts'
-import { AuthErrorFilter, AuthPrincipal, requireAuth } from './nest.ts'
+import { AuthErrorFilter, AuthPrincipal, Public, requireAuth } from './nest.ts'
 import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
 
 // Only what is specific to Nest. What all guards share is in guards.test.ts.
@@ -63,6 +63,54 @@ test('guard and filter serve a whole app as providers', async () => {
   expect(await ask('invoices')).toMatchObject([401, { code: 'token_missing' }])
   expect(await ask('invoices/drop', signToken())).toMatchObject([403, { code: 'permission_denied' }])
   expect(await ask('nowhere', signToken())).toMatchObject([404, { statusCode: 404 }])
+})
+
+test('@Public() opens a route and a controller, but no guard with requirements', async () => {
+  class MixedController {
+    health(principal: Principal | undefined): unknown {
+      return { status: 'ok', user: principal?.userId ?? null }
+    }
+    closed(): unknown {
+      return {}
+    }
+    clerks(): unknown {
+      return {}
+    }
+  }
+  class OpenController {
+    all(): unknown {
+      return { status: 'ok' }
+    }
+    clerks(): unknown {
+      return {}
+    }
+  }
+  const decorate = (target: object, name: string, ...decorators: MethodDecorator[]) => {
+    const descriptor = Object.getOwnPropertyDescriptor(target, name)!
+    for (const decorator of [Get(name), ...decorators]) decorator(target, name, descriptor)
+  }
+  const clerksOnly = UseGuards(requireAuth(auth, { permissions: ['invoices:void'] }))
+  decorate(MixedController.prototype, 'health', Public())
+  AuthPrincipal()(MixedController.prototype, 'health', 0)
+  decorate(MixedController.prototype, 'closed')
+  decorate(MixedController.prototype, 'clerks', Public(), clerksOnly)
+  decorate(OpenController.prototype, 'all')
+  decorate(OpenController.prototype, 'clerks', clerksOnly)
+  Controller('mixed')(MixedController)
+  Public()(OpenController)
+  Controller('open')(OpenController)
+  class Root {}
+  const providers = [{ provide: APP_GUARD, useValue: requireAuth(auth, { onRefused: () => {} }) }]
+  Module({ controllers: [MixedController, OpenController], providers })(Root)
+  const app = await NestFactory.create(Root, new ExpressAdapter(), { logger: false })
+  onTestFinished(() => app.close())
+  await app.listen(0, '127.0.0.1')
+  const ask = async (path: string, headers = {}) => fetch(`${await app.getUrl()}/${path}`, { headers })
+  const health = await ask('mixed/health', { authorization: 'Bearer anything' })
+  expect([health.status, await health.json()]).toEqual([200, { status: 'ok', user: null }])
+  expect((await ask('open/all')).status).toBe(200)
+  for (const path of ['mixed/closed', 'mixed/clerks', 'open/clerks'])
+    expect([path, (await ask(path)).status]).toEqual([path, 401])
 })
 
 test('a member that is asked for by its name stops the program: the parameter is the whole principal', () => {

@@ -5,6 +5,7 @@ import {
   type ExecutionContext,
   HttpException,
   type PipeTransform,
+  SetMetadata,
   type Type,
 } from '@nestjs/common'
 import { BaseExceptionFilter } from '@nestjs/core'
@@ -39,8 +40,21 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
   auth: Auth<Name>,
   requirements: Requirements<NoInfer<Name>, HttpRequest, Kind> = {},
 ): CanActivate {
-  return guardWith(admitAuthorized(auth, requirements))
+  const isPlain = Object.keys(requirements).every((name) => name === 'kind' || name === 'onRefused')
+  return guardWith(admitAuthorized(auth, requirements), isPlain)
 }
+
+const publicKey = 'gatehouse.public'
+
+/**
+ * Opens a route, or all routes of a controller, that a guard of the app or of the controller would close, such as a health check. A
+ * guard with requirements stays closed. `@AuthPrincipal()` is then undefined, whatever token comes.
+ */
+export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(publicKey, true)
+
+/** Nest itself keeps what decorators say there. */
+const isPublic = (target: unknown): boolean =>
+  (Reflect as { getMetadata?(key: string, target: unknown): unknown }).getMetadata?.(publicKey, target) === true
 
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `@AuthPrincipal()` is then undefined. A bad token gets 401.
@@ -78,10 +92,14 @@ export class AuthErrorFilter extends BaseExceptionFilter {
   }
 }
 
-function guardWith(admit: Admit<Principal | undefined>): CanActivate {
+function guardWith(admit: Admit<Principal | undefined>, mayBeOpened = false): CanActivate {
   return {
     async canActivate(context) {
       const { request } = partsOf(context)
+      if (mayBeOpened && [context.getHandler(), context.getClass()].some(isPublic)) {
+        setAuth(request, undefined)
+        return true
+      }
       try {
         const { headers, rawHeaders = request.raw?.rawHeaders } = request
         setAuth(request, await admit({ headers, rawHeaders }, request))
