@@ -34,6 +34,18 @@ describe('secret new', () => {
   })
 })
 
+test('secret new --webhook prints 32 fresh bytes in the form of Standard Webhooks, and no rotation', async () => {
+  const { authctl, folder } = machine()
+  const made = await authctl('secret new --webhook')
+  expect(made).toMatchObject({ exit: 0, stderr: '' })
+  const secret = made.stdout.trim()
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  expect(parsed(await authctl('secret new --webhook --json'))).toEqual({ secret: expect.stringMatching(/^whsec_/) })
+  expect((await authctl('secret new --webhook --out hook.txt')).exit).toBe(0)
+  expect(readFileSync(join(folder, 'hook.txt'), 'utf8')).toMatch(/^whsec_.{44}\n$/)
+  expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32)
+})
+
 test('secret new --out writes a file that only its owner can read, and replaces none', async () => {
   const { authctl, folder } = machine()
   const { stdout, stderr, exit } = await authctl('secret new --out secret.txt')

@@ -1,6 +1,7 @@
 import { keyIdOf } from '@gatehouse/sdk/protocol'
 
 const bytes = 48
+const webhookBytes = 32
 
 /** A fresh random signing secret, and its key id. */
 export async function makeSecret(): Promise<{ secret: string; kid: string }> {
@@ -8,4 +9,10 @@ export async function makeSecret(): Promise<{ secret: string; kid: string }> {
   const { hash, randomBytes } = await import('node:crypto')
   const secret = randomBytes(bytes).toString('base64')
   return { secret, kid: keyIdOf(secret, hash) }
+}
+
+/** A fresh random secret for a webhook, in the form of Standard Webhooks. */
+export async function makeWebhookSecret(): Promise<string> {
+  const { randomBytes } = await import('node:crypto')
+  return `whsec_${randomBytes(webhookBytes).toString('base64')}`
 }

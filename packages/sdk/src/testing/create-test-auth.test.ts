@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createBrowserAuth } from '../browser/index.ts'
 import { type Auth, createAuth, definePermissions } from '../index.ts'
 import { requireAuth } from '../koa.ts'
-import { createTestAuth, type TestAuth, type TestAuthOptions } from './index.ts'
+import { createTestAuth, type TestAuth, type TestAuthOptions, type TestUser } from './index.ts'
 
 const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' })
 
@@ -301,5 +303,100 @@ test('a guard made with it guards', async () => {
   }
   expect([await statusFor(bearer('invoices:void')), await statusFor(bearer('invoices:read')), await statusFor({})]).toEqual([
     200, 403, 401,
+  ])
+})
+
+describe('sign-in', () => {
+  const post = async ({ env }: TestAuth, path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(env.SERVICE_AUTH_URL + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the service says.
+    return { status: answer.status, body: (await answer.json().catch(() => ({}))) as any }
+  }
+
+  test('users log in with their password, and a code where they have one, with tokens that auth takes', async () => {
+    const gate = buildTestAuth({ permissions })
+    const { auth, user, addUser } = gate
+    const login = ({ email, password }: TestUser, more: object = {}) =>
+      post(gate, '/api/v1/auth/login', { email, password, ...more })
+    expect((await login(user, { password: 'wrong' })).body).toMatchObject({ status: 401, code: 'invalid_credentials' })
+    const { access_token, refresh_token } = (await login(user)).body
+    expect((await auth.verify(access_token)).userId).toBe(user.id)
+    const ada = addUser({ email: 'ada@example.com', permissions: ['invoices:read'], two_factor_code: '123456' })
+    expect((await login(ada)).body).toMatchObject({ requires_2fa: true })
+    expect((await login(ada, { two_factor_code: '000000' })).body.code).toBe('invalid_two_factor_code')
+    const principal = await auth.verify((await login(ada, { two_factor_code: '123456' })).body.access_token)
+    expect([principal.claims.email, principal.has('invoices:read')]).toEqual(['ada@example.com', true])
+    const renewed = await post(gate, '/api/v1/auth/refresh', { refresh_token })
+    expect(renewed.body.user).toMatchObject({ id: user.id, email: user.email })
+    const me = await fetch(`${gate.env.SERVICE_AUTH_URL}/api/v1/auth/me`, {
+      headers: { authorization: `Bearer ${renewed.body.access_token}` },
+    })
+    expect(await me.json()).toMatchObject({ user: { id: user.id } })
+  })
+
+  test('a refresh token is good once, within the leeway twice, and not for a user who was revoked', async () => {
+    const gate = buildTestAuth()
+    const refresh = (refresh_token: string) => post(gate, '/api/v1/auth/refresh', { refresh_token })
+    const { refresh_token } = (await post(gate, '/api/v1/auth/login', gate.user)).body
+    const [first, second] = [await refresh(refresh_token), await refresh(refresh_token)]
+    expect(first.body.refresh_token).toBe(second.body.refresh_token)
+    gate.advance(11)
+    expect((await refresh(refresh_token)).body.code).toBe('refresh_token_reused')
+    expect((await refresh(first.body.refresh_token)).status).toBe(401)
+    const other = (await post(gate, '/api/v1/auth/login', gate.user)).body
+    await gate.revoke(gate.userId)
+    expect((await refresh(other.refresh_token)).body.code).toBe('invalid_refresh_token')
+  })
+
+  test('a page signs in with its form and on the sign-in page, without another service', async () => {
+    const gate = buildTestAuth({ appCode: 'notes' })
+    const page = createBrowserAuth({ authUrl: gate.env.SERVICE_AUTH_URL, appCode: 'notes', storage: 'memory' })
+    expect(await page.login(gate.user)).toMatchObject({ status: 'signed_in', user: { id: gate.userId } })
+    await page.logout()
+    expect(page.state.status).toBe('signed_out')
+    page.dispose()
+  })
+
+  test('a code is good for one app, one redirect URL and one verifier, once', async () => {
+    const gate = buildTestAuth({ appCode: 'notes' })
+    const verifier = 'a verifier of forty-three characters or more'
+    const challenge = createHash('sha256').update(verifier).digest('base64url')
+    const redirect_uri = 'https://notes.example/callback'
+    const ask = async () => {
+      const query = new URLSearchParams({ client_id: 'notes', redirect_uri, code_challenge: challenge, state: 's' })
+      const answer = await fetch(`${gate.env.SERVICE_AUTH_URL}/oauth/authorize?${query}`, { redirect: 'manual' })
+      return new URL(answer.headers.get('location')!).searchParams.get('code')!
+    }
+    const exchange = async (code: string, changes: object = {}) => {
+      const given = {
+        grant_type: 'authorization_code',
+        client_id: 'notes',
+        redirect_uri,
+        code_verifier: verifier,
+        code,
+        ...changes,
+      }
+      return (await fetch(`${gate.env.SERVICE_AUTH_URL}/oauth/token`, { method: 'POST', body: new URLSearchParams(given) }))
+        .status
+    }
+    for (const changes of [{ client_id: 'shop' }, { redirect_uri: 'https://evil.example/' }, { code_verifier: 'another' }])
+      expect(await exchange(await ask(), changes)).toBe(400)
+    const code = await ask()
+    expect([await exchange(code), await exchange(code)]).toEqual([200, 400])
+  })
+})
+
+test('changes of users reach onUserChange', async () => {
+  const { auth, service, userId } = buildTestAuth()
+  service.changeUser({ type: 'names_changed', user_id: userId, email: 'ada@example.com', first_name: 'Ada' })
+  service.changeUser({ type: 'user_deleted' })
+  const seen: unknown[] = []
+  const cursors: number[] = []
+  auth.onUserChange((change) => void seen.push(change), { onCursor: (cursor) => cursors.push(cursor) })
+  await until(() => cursors.length === 1)
+  expect(seen).toMatchObject([
+    { type: 'names_changed', user_id: userId, first_name: 'Ada' },
+    { type: 'user_deleted', email: null },
   ])
 })

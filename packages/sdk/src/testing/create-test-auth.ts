@@ -4,7 +4,7 @@ import type { Claims } from '../claims.ts'
 import type { PermissionManifest } from '../define-permissions.ts'
 import { configInvalid } from '../errors.ts'
 import { type BadToken, createBadTokens } from './bad-tokens.ts'
-import { startFakeService } from './fake-service.ts'
+import { startFakeService, type TestUserChange } from './fake-service.ts'
 import type { TestUser } from './fake-sign-in.ts'
 import { encode, headerFor, signParts } from './sign-token.ts'
 
@@ -65,6 +65,11 @@ export interface TestAuth<Name extends string = string> {
     down(): Promise<void>
     /** Makes the service reachable again. Resolves when `auth` has received everything that was revoked meanwhile. */
     up(): Promise<void>
+    /**
+     * Adds a change to those that `auth.onUserChange` reads: at once when it is called, and then every 30 to 60 s. So add what a test
+     * needs before that.
+     */
+    changeUser(change: TestUserChange): void
     /** Sets whom the sign-in page of the service signs in. With `null` they cancel, and the app gets `access_denied`. */
     signInAs(user: TestUser | null): void
   }
@@ -204,6 +209,7 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
         service.up()
         await learn()
       },
+      changeUser: service.change,
       signInAs(user) {
         service.signIn.atPage = user
       },

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Revocation } from '../known-revocations.ts'
 import { COMMON_REFUSALS } from '../protocol.ts'
+import type { UserChange } from '../user-changes.ts'
 import { FakeSignIn, type FakeSignInOptions, readText } from './fake-sign-in.ts'
 import { headerFor, isAssertion } from './sign-token.ts'
 
@@ -16,6 +17,8 @@ export interface FakeService {
   readonly signIn: FakeSignIn
   /** Sends an event to the consumers, at once or as soon as the service is up again. */
   revoke(event: Omit<Revocation, 'cursor'>): void
+  /** Adds a change to the list that the consumers read. */
+  change(change: TestUserChange): void
   /** Cuts all connections and answers nothing more: requests for revocations wait, all others are cut off. */
   down(): void
   up(): void
@@ -33,6 +36,9 @@ export interface FakeServiceOptions {
   readonly introspect: (token: string) => Promise<object>
   readonly signIn: Omit<FakeSignInOptions, 'app' | 'url' | 'onEnd'>
 }
+
+/** A change of a user, for `auth.onUserChange`. What you leave out is made up. */
+export type TestUserChange = Partial<Omit<Exclude<UserChange, { type: 'reset' }>, 'type'>> & { readonly type: UserChange['type'] }
 
 interface Declaration {
   readonly service: string
@@ -59,6 +65,9 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
   const since = (cursor: unknown) => events.filter((event) => event.cursor > Number(cursor ?? 0))
   const frame = (event: Revocation) => `id: ${event.cursor}\ndata: ${JSON.stringify(event)}\n\n`
 
+  const changes: (TestUserChange & { readonly cursor: number })[] = []
+  let isReset = false
+
   const answer: Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => unknown> = {
     'GET /health': (_, response) => send(response, 200, { status: 'ok', version: 'test' }),
 
@@ -78,6 +87,13 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
       response.write(`: open\n\n${since(request.headers['last-event-id']).map(frame).join('')}`)
       streams.add(response)
       response.on('close', () => streams.delete(response))
+    },
+
+    'GET /consumer/changes'(_, response, { searchParams }) {
+      const items = changes.filter(({ cursor }) => cursor > Number(searchParams.get('since') ?? 0))
+      const page = { items, cursor: changes.length, app_id: app.id, has_more: false, reset: isReset }
+      isReset = false
+      send(response, 200, page)
     },
 
     async 'POST /admin/permissions/register'(request, response) {
@@ -144,6 +160,10 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
     url: address(),
     signIn,
     revoke,
+    change(given) {
+      if (given.type === 'reset') isReset = true
+      else changes.push({ ...nobodyAt(now()), ...given, cursor: changes.length + 1 })
+    },
     down() {
       held ??= new Set()
       server.closeAllConnections()
@@ -159,6 +179,10 @@ export function startFakeService({ secret, serviceToken, app, now, introspect, s
       server.closeAllConnections()
     },
   }
+}
+
+function nobodyAt(ms: number) {
+  return { user_id: randomUUID(), email: null, first_name: null, last_name: null, at: new Date(ms).toISOString() }
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

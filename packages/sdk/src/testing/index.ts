@@ -6,4 +6,5 @@ export {
   type TestEnvironment,
   type TokenOverrides,
 } from './create-test-auth.ts'
+export type { TestUserChange } from './fake-service.ts'
 export type { TestUser } from './fake-sign-in.ts'

@@ -1,8 +1,8 @@
-import { text } from '../../command-line/options.ts'
+import { flag, text } from '../../command-line/options.ts'
 import { commonFormats } from '../../command-line/settings.ts'
 import { record } from '../../output/output.ts'
 import { writeFile } from '../../terminal/write-file.ts'
-import { makeSecret } from '../../tokens/make-secret.ts'
+import { makeSecret, makeWebhookSecret } from '../../tokens/make-secret.ts'
 import { command } from '../../tools/command.ts'
 
 /** A short form of docs/rotating-the-secret.md. */
@@ -19,24 +19,27 @@ const rotation = [
 
 export const newSecret = command({
   path: 'secret new',
-  options: { out: text('FILE', 'New file for the secret, instead of the terminal') },
+  options: {
+    webhook: flag('A secret for a webhook instead: whsec_…'),
+    out: text('FILE', 'New file for the secret, instead of the terminal'),
+  },
   summary: 'Print a new random signing secret',
   description:
     'The secret is 48 random bytes in base64, printed without anything else unless -o json is given. The steps of a rotation go to ' +
-    'stderr. With --out the secret goes only to that file, which only you can read and which must not exist yet. Nothing is sent.',
-  examples: ['secret new --out secret.txt', 'secret new', 'secret new --json'],
+    'stderr. With --out the secret goes only to that file, which only you can read and which must not exist yet. Nothing is sent. ' +
+    'With --webhook it is whsec_ and 32 random bytes: set it in the webhooks of the app, and in the receiver.',
+  examples: ['secret new --out secret.txt', 'secret new --json', 'secret new --webhook'],
   // Bare in a pipe too: users redirect the output to a file.
   formats: { all: commonFormats, terminal: 'table', pipe: 'table' },
-  async run({ io, settings }, { out }) {
-    const { secret, kid } = await makeSecret()
-    for (const line of rotation) io.note(line)
-    io.note(`its key id is ${kid}`)
+  async run({ io, settings }, { webhook, out }) {
+    const { secret, ...more } = webhook ? { secret: await makeWebhookSecret() } : await makeSecret()
+    if ('kid' in more) for (const line of [...rotation, `its key id is ${more.kid}`]) io.note(line)
     if (out !== undefined) {
       if (settings.dryRun) return record({ file: out })
       // Never replaces a file: it may hold the secret that signs right now.
       writeFile(out, `${secret}\n`, { isPrivate: true, replaces: false })
-      return record({ file: out, kid }, 'written')
+      return record({ file: out, ...more }, 'written')
     }
-    return { kind: 'report', value: { secret, kid }, parts: [secret] }
+    return { kind: 'report', value: { secret, ...more }, parts: [secret] }
   },
 })
