@@ -122,15 +122,15 @@ export async function checkAtStart(config: Config): Promise<() => void> {
 }
 
 /** Whether a hint has the words of `adviceOn`. */
-const advised = /: (nothing listens|no such host|the address has the path)/
+const advised = /: (nothing|no|the address) /
 
 /** Says what to change in the address, as far as the failure shows it. */
 function adviceOn(hint: string, { authUrl }: Config): string {
   if (/^ECONNREFUSED/.test(hint)) return ': nothing listens on this port: start the service, or correct the port'
-  if (/^(ENOTFOUND|EAI_AGAIN)/.test(hint)) return ': no such host: correct the host'
+  if (/^(ENOTF|EAI_A)/.test(hint)) return ': no such host'
   const path = authUrl === undefined ? '' : new URL(authUrl).pathname.slice(0, -'/api/v1'.length)
   // A service may be below a path, so only a failure makes it a suspect.
-  return path && /^HTTP 40/.test(hint) ? `: the address has the path ${show(path)}, which may be one too many` : ''
+  return path && /^HTTP 40/.test(hint) ? `: the address has the path ${show(path)}, maybe one too many` : ''
 }
 
 function skewOf(time: string, localMs: number): number {
