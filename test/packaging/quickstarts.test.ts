@@ -25,6 +25,8 @@ const programs = [...page.matchAll(/^## (\w+)\n\n```js\n(.*?)```/gms)].map(([, f
   source: source!,
 }))
 const python = /^## Python\n\n```python\n(.*?)```.*?```sh\n(.*?)```/ms.exec(page)!
+const rendered = /^## A server-rendered app\n.*?```sh\n(.*?)```.*?```js\n(.*?)```/ms.exec(page)!
+const tarball = /^## Without the clone.*?```sh\n(.*?)```/ms.exec(page)!
 const hasPython = spawnSync('python3', ['--version']).status === 0
 const testing = /```js\n(.*?)```/s.exec(readFileSync(join(root, 'docs', 'testing.md'), 'utf8'))![1]!
 
@@ -64,9 +66,11 @@ test('there is one for each framework, of four steps, and of seven lines where s
     })
 })
 
-test('the page shows no command but those of the four steps and of Python, all of which are typed', () => {
+test('the page shows no command but those of the four steps and of Python, of a server-rendered app and of a tarball, all of which are typed', () => {
   const blocks = [...page.matchAll(/^```sh\n(.*?)```/gms)].map(([, block]) => block!)
-  expect(blocks.length).toBe(5)
+  expect(blocks.length).toBe(7)
+  expect(blocks[5]).toBe(rendered[1])
+  expect(blocks[6]).toBe(tarball[1])
   expect(blocks[0]).toBe('npm start\n')
   expect(blocks[4]).toBe(python[2])
 })
@@ -103,6 +107,70 @@ test.skipIf(!hasPython)('Python: it starts, answers its users, and refuses every
   for (const [, path = ''] of copy.matchAll(/[.][.]\/gatehouse\/(\S+)/g))
     cpSync(join(root, path), join(folder, path.split('/').at(-1)!))
   await expectGuarded('sh', ['-c', start.replace('&& python3', '&& exec python3')])
+})
+
+test('A server-rendered app: it leads a browser to sign in, shows who that is, and signs out', async () => {
+  const [, commands = '', source = ''] = rendered
+  const home = join(folder, 'rendered')
+  mkdirSync(join(home, 'clone'), { recursive: true })
+  mkdirSync(join(home, 'hello'))
+  cpSync(join(folder, '.env'), join(home, 'hello', '.env'))
+  writeFileSync(join(home, 'hello', 'server.mjs'), source)
+  const port = await freePort()
+  const [register, ...settings] = commands.replaceAll('localhost:3000', `localhost:${port}`).trim().split('\n')
+  // The service of the tests takes any redirect URL. `npm-start.test.ts` and others type `app update`.
+  expect(register).toMatch(/^npm run -s authctl -- app update hello --redirect \S+$/)
+  execFileSync('sh', ['-ec', settings.join('\n')], { cwd: join(home, 'clone'), env: { PATH: process.env.PATH } })
+  const program = spawn(process.execPath, ['--env-file=.env', 'server.mjs'], {
+    cwd: join(home, 'hello'),
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  const origin = `http://localhost:${port}`
+  const cookies = new Map<string, string>()
+  const ask = async (url: string | URL, init: RequestInit = {}) => {
+    const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
+    const answer = await fetch(url, { ...init, redirect: 'manual', headers: { ...init.headers, cookie } })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]*)=([^;]*)/.exec(line) ?? []
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return answer
+  }
+  await expect
+    .poll(
+      () =>
+        ask(origin).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { interval: 20 },
+    )
+    .toBe(401)
+  let page = await ask(`${origin}/login`)
+  for (let url = `${origin}/login`; page.headers.has('location'); ) {
+    url = new URL(page.headers.get('location')!, url).href
+    page = await ask(url)
+  }
+  expect(await page.text()).toContain('Hello, test.user@example.com <form method="post" action="/logout">')
+  expect((await ask(`${origin}/logout`, { method: 'POST', headers: { origin } })).status).toBe(303)
+  expect((await ask(origin)).status).toBe(401)
+})
+
+test('the SDK is packed as one file, whose name the page knows', () => {
+  const [, commands = ''] = tarball
+  const home = join(folder, 'packed')
+  const clone = join(home, 'gatehouse')
+  mkdirSync(join(home, 'hello'), { recursive: true })
+  mkdirSync(join(clone, 'packages'), { recursive: true })
+  cpSync(join(folder, 'node_modules', '@gatehouse', 'sdk'), join(clone, 'packages', 'sdk'), { recursive: true })
+  // What was packed holds no sources to build from.
+  const typed = commands.replace('npm pack', 'npm pack --ignore-scripts')
+  execFileSync('sh', ['-ec', typed], { cwd: clone, env: { PATH: process.env.PATH, HOME: home }, stdio: 'pipe' })
+  const [file = ''] = readdirSync(join(home, 'hello'))
+  expect(page.split(file).length).toBeGreaterThan(3)
 })
 
 test('the tests that docs/testing.md shows pass in node:test, without a framework beside them', () => {
