@@ -155,6 +155,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'DELETE /admin/users/{userId}/sessions/{sessionId}',
       'DELETE /admin/users/{userId}/2fa',
       'GET /admin/users/{userId}/identities',
+      'GET /admin/users/{userId}/passkeys',
+      'DELETE /admin/users/{userId}/passkeys/{passkeyId}',
       'DELETE /admin/users/{userId}/identities/{identityId}',
       'GET /admin/users/{userId}/apps',
       'POST /admin/users/{userId}/apps/{appId}',

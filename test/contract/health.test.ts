@@ -100,11 +100,13 @@ test('/admin/settings tells a system_admin what others may do, and nothing else'
     production: false,
     public_url: 'http://localhost:4000',
     client_overrides: 'open',
+    passkeys_elsewhere: 0,
     admin_app_codes: ['*'],
   })
   const strict = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared', AUTH_ADMIN_APP_CODES: 'console,authctl' })
   expect((await strict.admin('GET', '/admin/settings')).body).toMatchObject({
     client_overrides: 'declared',
+    passkeys_elsewhere: 0,
     admin_app_codes: ['console', 'authctl'],
   })
 })

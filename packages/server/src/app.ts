@@ -35,6 +35,7 @@ import { invitationRoutes } from './resources/invitations/routes.ts'
 import { lockoutRoutes } from './resources/lockouts/routes.ts'
 import { mailRoutes } from './resources/mail/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
+import { passkeyRoutes } from './resources/passkeys/routes.ts'
 import { permissionRoutes } from './resources/permissions/routes.ts'
 import { poolRoutes } from './resources/pools/routes.ts'
 import { findAppOfToken } from './resources/rate-limits/find-app-of-token.ts'
@@ -89,6 +90,7 @@ export function listRoutes(): Route[] {
     ...lockoutRoutes,
     ...poolRoutes,
     ...secondFactorRoutes,
+    ...passkeyRoutes,
     ...organizationRoutes,
     ...invitationRoutes,
     ...roleRoutes,

@@ -93,6 +93,8 @@ import { unlinkIdentity } from './user/identity/unlink.ts'
 import { importUsers } from './user/import.ts'
 import { logoutUser } from './user/logout.ts'
 import { offboardUser } from './user/offboard.ts'
+import { listPasskeys } from './user/passkey/list.ts'
+import { removePasskey } from './user/passkey/remove.ts'
 import { resetTwoFactor } from './user/reset-two-factor.ts'
 import { setUserRole } from './user/role.ts'
 import { endSession } from './user/session/end.ts'
@@ -171,6 +173,8 @@ export const commands: readonly Command[] = [
   endSession,
   listIdentities,
   unlinkIdentity,
+  listPasskeys,
+  removePasskey,
   offboardUser,
   deleteUser,
   importUsers,
@@ -247,6 +251,7 @@ export const nouns: Record<string, string> = {
 export const nestedNouns: Record<string, string> = {
   'user session': 'Active sessions of a user',
   'user identity': 'Third-party logins of a user',
+  'user passkey': 'Passkeys of a user',
   'org invitation': 'Invitations that are still open',
   'grant request': 'Requests of users for access to apps',
 }

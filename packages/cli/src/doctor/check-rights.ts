@@ -1,8 +1,9 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf } from '../api/api-client.ts'
 import { userRefOf } from '../nouns/user-ref.ts'
+import { counted } from '../text/counted.ts'
 import type { Tools } from '../tools/create-tools.ts'
-import { type Finding, fault, faultOf, fine } from './finding.ts'
+import { type Finding, fault, faultOf, fine, warning } from './finding.ts'
 
 export type ServiceSettings = components['schemas']['Settings']
 
@@ -20,4 +21,12 @@ export async function checkRights({ api }: Tools): Promise<{ findings: Finding[]
   } catch (thrown) {
     return { findings: [faultOf('rights', thrown)] }
   }
+}
+
+/** A browser offers a passkey only at the host that it was made for. */
+export function checkPasskeys({ public_url: url, passkeys_elsewhere: lost = 0 }: ServiceSettings): Finding[] {
+  const check = 'passkeys'
+  if (lost === 0) return [fine({ check }, 'all passkeys belong to the host of the service')]
+  const message = `${counted(lost, 'passkey')} belong to another host than that of ${url}, and do not work`
+  return [warning({ check }, message, 'set PUBLIC_URL back to the earlier host, or ask these people to add another passkey')]
 }

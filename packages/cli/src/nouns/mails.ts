@@ -25,6 +25,8 @@ export const mails = [
   'identity_linked',
   'identity_unlinked',
   'identity_removed',
+  'passkey_added',
+  'passkey_removed',
   'account_deleted',
   'test',
 ] as const

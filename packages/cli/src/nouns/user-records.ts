@@ -7,6 +7,7 @@ import { findUserId } from './user-ref.ts'
 export type UserDetail = components['schemas']['UserDetail']
 export type Session = components['schemas']['Session']
 export type Identity = components['schemas']['Identity']
+export type Passkey = components['schemas']['Passkey']
 
 /** The named user, with everything that an admin sees. */
 export async function getUserDetail(api: Api, typed: string): Promise<UserDetail> {
@@ -22,6 +23,11 @@ export function sessionsOf(api: Api, userId: string, limit?: number): Pages<Sess
 export function identitiesOf(api: Api, userId: string, limit?: number): Pages<Identity> {
   const params = (query: { limit: number; cursor?: string }) => ({ params: { path: { userId }, query } })
   return pages((page) => bodyOf(api.GET('/api/v1/admin/users/{userId}/identities', params(page))), limit)
+}
+
+export function passkeysOf(api: Api, userId: string, limit?: number): Pages<Passkey> {
+  const params = (query: { limit: number; cursor?: string }) => ({ params: { path: { userId }, query } })
+  return pages((page) => bodyOf(api.GET('/api/v1/admin/users/{userId}/passkeys', params(page))), limit)
 }
 
 export const sessionColumns: Column<Session>[] = [

@@ -16,6 +16,7 @@ import * as pageMailsAndProviders from './migrations/0010-page-mails-and-provide
 import * as revocationsByTransaction from './migrations/0011-revocations-by-transaction.ts'
 import * as userChanges from './migrations/0012-user-changes.ts'
 import * as brands from './migrations/0013-brands.ts'
+import * as passkeys from './migrations/0014-passkeys.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -44,6 +45,7 @@ export const migrations: Migrations = {
     '0011-revocations-by-transaction': revocationsByTransaction,
     '0012-user-changes': userChanges,
     '0013-brands': brands,
+    '0014-passkeys': passkeys,
   },
   checksums,
 }

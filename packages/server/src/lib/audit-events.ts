@@ -49,6 +49,10 @@ export const auditEvents = {
   'organization.updated': 'An organization was renamed',
   'override.applied': 'The role or linked apps that a login or registration asked for were applied',
   'override.refused': 'The role or linked apps that a login or registration asked for were refused',
+  'passkey.added': 'A user added a passkey to the ways to sign in',
+  'passkey.counter_mismatch':
+    'A passkey was used whose counter had not grown: it may have been copied, so the sign-in was refused',
+  'passkey.removed': 'A passkey of a user was removed',
   'password.changed': 'A user changed their password',
   'password.reset': 'A password was set through the link in a mail',
   'permissions.registered': 'A service changed the permissions that it declares',

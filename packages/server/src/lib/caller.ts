@@ -26,6 +26,16 @@ export interface UserCaller {
   claims: AccessTokenClaims
 }
 
+/** A person on our own pages, where a browser session stands for them (`callerOfBrowser`). */
+export interface PersonCaller {
+  kind: 'user'
+  userId: string
+  /** There is no session of an app. */
+  sessionId: null
+  browserSessionId: string
+  authority: UserAuthority
+}
+
 export interface ServiceCaller {
   kind: 'service_account'
   id: string
@@ -65,7 +75,7 @@ export type Caller = UserCaller | ServiceCaller
 
 /** Who did something and from where: what an audit event needs besides the event. */
 export interface Actor {
-  caller: Caller | undefined
+  caller: Caller | PersonCaller | undefined
   origin: RequestOrigin
 }
 

@@ -51,6 +51,8 @@ export interface PageView {
   body: Html
   /** The URLs outside this service that the answer to its form may redirect to. */
   leadsTo?: readonly string[]
+  /** The URL of a script of this service that the page loads. */
+  script?: string | undefined
   /** Seconds; sent as `Retry-After`. */
   retryAfter?: number | undefined
 }

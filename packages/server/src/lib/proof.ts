@@ -8,8 +8,12 @@ export interface SignInFacts {
   amr: readonly string[]
 }
 
-/** A provider, a code from a mail and a magic link add nothing: what was shown there is not known. */
+/**
+ * A provider, a code from a mail and a magic link add nothing: what was shown there is not known. A passkey is both factors, since
+ * the device has verified the person.
+ */
 export function factsOf({ method, firstProvenAt, second }: Pick<Proof, 'method' | 'firstProvenAt' | 'second'>): SignInFacts {
+  if (method === 'passkey') return { firstProvenAt, amr: ['swk', 'mfa'] }
   return { firstProvenAt, amr: [...(method === 'password' ? ['pwd'] : []), ...(second ? ['otp', 'mfa'] : [])] }
 }
 
@@ -48,8 +52,8 @@ export interface Proof {
 /** A second factor that was shown. Times are in milliseconds. */
 export interface ShownFactor {
   readonly provenAt: number
-  /** When the factor was activated. */
-  readonly activatedAt: number
+  /** When the factor was activated. Null if a passkey stood in for it, and the user had none besides. */
+  readonly activatedAt: number | null
 }
 
 /** A user has shown the first factor. It opens nothing: only `passSecondFactor` makes a `Proof` of it. */

@@ -77,8 +77,10 @@ const invariants: readonly Invariant[] = [
       or exists (select 1 from organization_memberships where user_id = u.id)
       or exists (select 1 from user_identities where user_id = u.id)
       or exists (select 1 from second_factors where user_id = u.id)
+      or exists (select 1 from passkeys where user_id = u.id)
       or exists (select 1 from mail_tokens where user_id = u.id and spent_at is null))`,
-    fault: 'a deleted user still has a grant, a role, a pool, a membership, an identity, a second factor, a link or a password',
+    fault:
+      'a deleted user still has a grant, a role, a pool, a membership, an identity, a second factor, a passkey, a link or a password',
     cure: "update users set status = 'suspended', deleted_at = null where id = ID, then authctl user delete",
   },
   {

@@ -64,15 +64,14 @@ export class UserIdentity extends BaseModel {
     return (await rowsOf(UserIdentity, db).where({ provider_id: providerId }).first('id')) !== undefined
   }
 
-  /** Whether the user has another identity, of a provider that is enabled and serves some app. */
-  static async hasOther(db: Db, { id, user_id }: Pick<UserIdentity, 'id' | 'user_id'>): Promise<boolean> {
-    const other = await db('user_identities as i')
+  /** Whether the user has an identity, besides this one, of a provider that is enabled and serves some app. */
+  static async hasUsable(db: Db, userId: string, exceptId?: string): Promise<boolean> {
+    const usable = db('user_identities as i')
       .join('sso_providers as p', 'p.id', 'i.provider_id')
-      .where({ 'i.user_id': user_id, 'p.enabled': 1 })
-      .whereNot({ 'i.id': id })
+      .where({ 'i.user_id': userId, 'p.enabled': 1 })
       .whereNot({ 'p.app_codes': '[]' })
-      .first('i.id')
-    return other !== undefined
+    if (exceptId !== undefined) usable.whereNot({ 'i.id': exceptId })
+    return (await usable.first('i.id')) !== undefined
   }
 
   static async delete(db: Tx, id: string): Promise<void> {

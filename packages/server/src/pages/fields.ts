@@ -9,6 +9,8 @@ export interface PageToken {
 }
 
 interface Field {
+  /** Default: the name. For a page with several fields of a name. */
+  id?: string
   name: string
   label: string
   type: 'text' | 'email' | 'password'
@@ -67,13 +69,14 @@ export function choice(name: string, legend: string, options: readonly { value: 
 
 /** A field with its label, hint and fault. Screen readers read all of them with the field. */
 export function field(
-  { name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
+  { id, name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
   refusal?: FormRefusal,
 ): Html {
+  const key = id ?? name
   const fault = refusal?.faults[name]
-  const notes = [...(hint ? [`${name}-hint`] : []), ...(fault ? [`${name}-fault`] : [])]
+  const notes = [...(hint ? [`${key}-hint`] : []), ...(fault ? [`${key}-fault`] : [])]
   const input = attributes({
-    id: name,
+    id: key,
     name,
     type,
     value,
@@ -86,8 +89,8 @@ export function field(
     autofocus: refusal?.focus === name,
   })
   return html`<div class="field">
-<label for="${name}">${label}${isOptional && html` <span class="optional">(optional)</span>`}</label>
-${hint && html`<p class="hint" id="${name}-hint">${hint}</p>\n`}${fault && html`<p class="fault" id="${name}-fault" role="alert">${label} ${fault}</p>\n`}<input${input}>
+<label for="${key}">${label}${isOptional && html` <span class="optional">(optional)</span>`}</label>
+${hint && html`<p class="hint" id="${key}-hint">${hint}</p>\n`}${fault && html`<p class="fault" id="${key}-fault" role="alert">${label} ${fault}</p>\n`}<input${input}>
 </div>
 `
 }

@@ -7,7 +7,7 @@ import { command } from '../../tools/command.ts'
 export const showUser = command({
   path: 'user show',
   options: { user: userSubject },
-  summary: 'Show a user: pools, apps, roles, organizations, lock, second factor, identities and sessions',
+  summary: 'Show a user: pools, apps, roles, organizations, lock, second factor, number of passkeys, identities and sessions',
   description: 'last_login_at is the start of the newest session that the service has kept.',
   examples: [
     'user show bob@example.com',

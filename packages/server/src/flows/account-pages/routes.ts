@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { type Route, route } from '../../http/route.ts'
+import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
 import { type FormRefusal, type PageToken, refusalOf } from '../../pages/fields.ts'
+import { script, scriptPath } from '../../pages/passkeys.ts'
+import type { PageAnswer } from '../oauth/pages.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
 import {
   choosePassword,
@@ -31,7 +33,16 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
+import { changePasskeys, showPasskeys } from './passkeys.ts'
+import {
+  confirmForm,
+  invitationAnswers,
+  invitationForm,
+  newPasswordForm,
+  passkeyForm,
+  passkeysQuery,
+  tokenForm,
+} from './schema.ts'
 
 type Deps = Parameters<Route['handle']>[0]
 type Origin = Parameters<Route['handle']>[1]['origin']
@@ -89,8 +100,56 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
   ]
 }
 
+const passkeyCookies = { reads: ['browser', 'session'], sets: ['browser'] } as const
+const passkeyPage = { path: '/account/passkeys', tag: 'Pages', speaks: 'page', auth: 'public', noStore: true } as const
+
+function reply({ location, view, cookies, errorCode }: PageAnswer) {
+  return { ...(location === undefined ? showPage(view) : leadTo(location)), cookies, errorCode }
+}
+
+/** The account page of passkeys, and the one script of the pages. */
+const passkeyPages: Route[] = [
+  route({
+    ...passkeyPage,
+    method: 'GET',
+    summary: 'Show the passkeys of the person who is signed in',
+    cookies: passkeyCookies,
+    query: passkeysQuery,
+    responses: { 200: z.string(), 303: null, 400: z.string() },
+    errors: ['not_found'],
+    handle: async (deps, { query, cookies }) => reply(await showPasskeys(deps, query, cookies)),
+  }),
+  route({
+    ...passkeyPage,
+    method: 'POST',
+    summary: 'Add, rename or remove a passkey',
+    description: 'For forms of the page itself.',
+    cookies: passkeyCookies,
+    body: passkeyForm,
+    responses: { 303: null, 400: z.string() },
+    errors: ['foreign_form', 'not_found'],
+    handle: async (deps, { body, cookies, origin }) => reply(await changePasskeys(deps, body, cookies, { origin })),
+  }),
+  route({
+    method: 'GET',
+    path: scriptPath,
+    tag: 'Pages',
+    summary: 'The script of the pages, which asks the browser for a passkey',
+    auth: 'public',
+    offline: true,
+    // The query changes with the script.
+    query: z.object({ v: z.string().optional() }),
+    responses: { 200: z.string() },
+    errors: [],
+    handle: async () => ({ ...ok(script), headers: scriptHeaders }),
+  }),
+]
+
+const scriptHeaders = { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=86400' }
+
 /** The pages that mail links lead to if an app has no frontend (docs/account-mail.md#pages-of-the-service). */
 export const accountPages: Route[] = [
+  ...passkeyPages,
   ...linkPage({
     path: '/verify-email',
     advice:

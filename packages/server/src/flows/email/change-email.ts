@@ -5,6 +5,7 @@ import { ApiError, fieldError } from '../../errors.ts'
 import { hasProvenAddress, isUnproven, verifiedByLink } from '../../lib/account-record.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
@@ -149,7 +150,7 @@ async function removeSquatters(deps: Deps<Tx>, { id, namespace, tags }: PooledUs
   }
 }
 
-/** Removes the password, since the change needed it, and the second factor and the identities that are newer than the change. */
+/** Removes the password, since the change needed it, and the second factor, passkeys and identities that are newer than the change. */
 async function removeNewCredentials(
   deps: Deps<Tx>,
   { id: userId, password_hash: hash }: PooledUser,
@@ -159,10 +160,11 @@ async function removeNewCredentials(
   const lost = {
     password: hash !== null,
     two_factor: await clearSecondFactorSince(deps, userId, since),
+    passkeys: await Passkey.deleteOfUser(deps.db, userId, since),
     identities: await removeIdentities(deps, userId, since),
   }
   if (lost.password) await User.update(deps.db, userId, { password_hash: null })
-  if (lost.password || lost.two_factor || lost.identities > 0)
+  if (lost.password || lost.two_factor || lost.passkeys > 0 || lost.identities > 0)
     await recordEvent(deps, { event: 'credentials.removed', actor, userId, appId, details: lost })
 }
 

@@ -34,7 +34,9 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
         detail: `Neither locked nor suspended${app?.require_verified_email ? ', and the address is verified' : ''}${describeMailCodes(loginCase)}`,
       }
     case 'password':
-      return { detail: 'Assumed to be right' }
+      return {
+        detail: `Assumed to be right${loginCase.passkeys > 0 ? '. On the sign-in page, a passkey of the user stands in for it and for the code' : ''}`,
+      }
     case 'two_factor':
       return { detail: loginCase.hasTwoFactor ? 'On: a login must also send two_factor_code' : 'Off' }
     case 'roles':

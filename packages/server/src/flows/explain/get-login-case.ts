@@ -5,6 +5,7 @@ import type { Membership } from '../../lib/records.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { secondsOfLock } from '../../resources/lockouts/lockouts.ts'
@@ -33,6 +34,8 @@ export interface LoginCase {
   /** All users with the address, in any pool. */
   namesakes: PooledUser[]
   hasTwoFactor: boolean
+  /** The number of passkeys of the user. */
+  passkeys: number
   /** For how many seconds codes from mails are still refused for the address. */
   mailCodesLockedSeconds: number
 }
@@ -67,6 +70,7 @@ export async function getLoginCase(deps: Deps, input: ExplainInput): Promise<Log
     found,
     namesakes: (await listUsers(deps, { email, limit: 200 })).items,
     hasTwoFactor: factor !== undefined,
+    passkeys: user ? (await Passkey.listOf(deps.db, user.id)).length : 0,
     mailCodesLockedSeconds: await secondsOfLock(deps, [mailCodeKey(deps.config.encryptionKeys[0], email, false)]),
   }
 }

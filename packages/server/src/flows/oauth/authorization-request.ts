@@ -27,6 +27,7 @@ export const parameterNames = [
   'invite',
   'request',
   'request_uri',
+  'account',
 ] as const
 type ParameterName = (typeof parameterNames)[number]
 
@@ -48,6 +49,8 @@ export interface AuthorizationRequest {
   provider: string | undefined
   method: string | undefined
   invite: string | undefined
+  /** Whether it is for the account page, which stands in for an app: nobody gets a code. `app` is whose pools and look count. */
+  isForAccount: boolean
   /** The same request as a query, in one order, for carrying it. */
   query: string
   /** When it began, in milliseconds. A proof that it demands must be newer. */
@@ -85,6 +88,7 @@ export async function readAuthorizationRequest(deps: Deps, sent: SentParameters,
   const app = typeof clientId === 'string' ? await (await readCatalog(deps)).findApp({ code: clientId }) : undefined
   if (!app) return { fault: 'unknown_app', app: undefined }
   if (app.status !== 'active') return { fault: 'inactive_app', app }
+  if (sent.account !== undefined) return readAccountRequest(deps, app, sent, begunAt)
   if (typeof redirectUri !== 'string' || redirectUri === '') return { fault: 'redirect_missing', app }
   if (app.allowed_redirect_urls.length > 0 && app.allowed_redirect_urls.every((rule) => rule.endsWith('*')))
     return { fault: 'redirect_prefixes_only', app }
@@ -136,8 +140,24 @@ export async function readAuthorizationRequest(deps: Deps, sent: SentParameters,
       provider: given.provider,
       method: given.method,
       invite: given.invite,
+      isForAccount: false,
       query: queryOf(given),
       begunAt,
+    },
+  }
+}
+
+/** A request of our own pages: to sign in, or again, and to come back to the account page. */
+function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, begunAt: number): ReadRequest {
+  if (sent.account !== 'passkeys') return { fault: 'redirect_unknown', app }
+  const prompt = sent.prompt === 'login' ? sent.prompt : undefined
+  const none = { state: undefined, nonce: undefined, maxAgeSeconds: undefined, loginHint: undefined, organizationId: undefined }
+  const query = queryOf({ client_id: app.code, account: sent.account, ...(prompt && { prompt }) })
+  const path = `/account/passkeys?app=${encodeURIComponent(app.code)}`
+  return {
+    request: {
+      ...{ app, prompt, query, begunAt, ...none, isForAccount: true, redirectUri: `${config.publicUrl}${path}` },
+      ...{ codeChallenge: '', scope: '', provider: undefined, method: undefined, invite: undefined },
     },
   }
 }

@@ -18,7 +18,7 @@ import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { foreseeEntry } from '../sign-in/enter.ts'
 import type { Resume } from '../sign-in/sealed-fields.ts'
 import { type AuthorizationRequest, errorLocation } from './authorization-request.ts'
-import { isOwnedRedirect, type NextStep, nextStep, type Situation } from './next-step.ts'
+import { isOwnedRedirect, type NextStep, nextStep, type SignedIn, type Situation } from './next-step.ts'
 
 const codeLifeMs = 60_000
 
@@ -48,6 +48,7 @@ export async function authorize(
   if (person && halfWay && isOfAnother(halfWay, person.user)) return { step: { ask: 'sign_in' }, person }
   if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
   if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
+  if (request.isForAccount) return { location: request.redirectUri.slice(deps.config.publicUrl.length) }
   return { location: await giveCode(deps, request, person, request.organizationId) }
 }
 
@@ -124,18 +125,22 @@ async function look(
   const live = await findBrowserSession(deps, secret)
   if (!live) return { person: undefined, situation }
   const user = userOf(live)
+  const shown = shownIn(live)
+  if (request.isForAccount) {
+    // It is no app: whoever is signed in may enter, once they have shown what they have.
+    const signedIn = { ...shown, isNamedHere: true, hasEntered: true, refusal: undefined, organizations: 0 }
+    const own = { ...situation.request, isRedirectOwned: true }
+    const page = { singleSignOn: true, maxSignInAgeSeconds: null, isAdminApp: false }
+    return { person: { live, user, organizations: [] }, situation: { ...situation, request: own, app: page, signedIn } }
+  }
   const [named, { appFloor, ...foreseen }, organizations, canJoin] = await Promise.all([
     live.has_namesake ? findUserInPools(deps, user.email, poolSet(app)) : isInPools(user, poolSet(app)) ? user : undefined,
     foreseeEntry(deps, { user, app, organizationId: request.organizationId }, actor),
     live.is_member ? listMemberships(deps, user.id) : [],
     request.invite === undefined ? false : canAccept(deps, request.invite, user),
   ])
-  const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
   const signedIn = {
-    firstProvenAt: live.first_proven_at,
-    lastSeenAt: live.last_seen_at,
-    secondProvenAt: activatedAt !== null && shownOf === activatedAt ? shownAt : null,
-    hasSecondFactor: activatedAt !== null,
+    ...shown,
     isNamedHere: named?.id === user.id,
     ...foreseen,
     // An admin works on the service itself, not for an organization.
@@ -146,6 +151,19 @@ async function look(
   return {
     person: { live, user, organizations },
     situation: { ...situation, request: { ...situation.request, canJoin }, signedIn: isCutOff ? undefined : signedIn },
+  }
+}
+
+/** What was shown in a browser session, by the factors that the user has now. */
+function shownIn(
+  live: LiveBrowserSession,
+): Pick<SignedIn, 'firstProvenAt' | 'lastSeenAt' | 'secondProvenAt' | 'hasSecondFactor'> {
+  const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
+  return {
+    firstProvenAt: live.first_proven_at,
+    lastSeenAt: live.last_seen_at,
+    secondProvenAt: activatedAt !== null && shownOf === activatedAt ? shownAt : null,
+    hasSecondFactor: activatedAt !== null,
   }
 }
 

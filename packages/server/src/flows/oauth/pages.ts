@@ -11,6 +11,7 @@ import { findOpenInvitation } from '../../resources/invitations/list-invitations
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
+import { askForPasskey } from '../sign-in/passkey.ts'
 import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import {
   type AuthorizationRequest,
@@ -82,10 +83,11 @@ export async function answerAuthorize(
     request: sealField(deps, 'request', browser, sealed),
     ...(carriedOn && typeof resumed === 'string' ? { resume: resumed } : {}),
   }
+  const passkey = asksWho ? askForPasskey(deps, browser) : undefined
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
   const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })
-  const view = { ...carriedOn, request, place: placeOf(deps.config, request.app), carried, said, providers, inviting }
+  const view = { ...carriedOn, request, place: placeOf(deps.config, request.app), carried, said, providers, inviting, passkey }
   return { view: stepView(step, person, view), ...known }
 }
 
@@ -199,7 +201,7 @@ function typedIn(form: StepForm): Typed {
 }
 
 /** What a form is shown again with. Rethrows all errors that are not the person's. */
-function refusalOf(error: unknown, typed: Typed = {}): SaidRefusal {
+export function refusalOf(error: unknown, typed: Typed = {}): SaidRefusal {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   const { code, errors, retryAfter } = error
   const faults: Record<string, string> = {}

@@ -31,6 +31,7 @@ export const authorizeQuery = z.object({
   invite: described('Token of an invitation'),
   request: parameter,
   request_uri: parameter,
+  account: parameter.meta({ description: 'Set by our own pages: the account page to go to, in place of an app' }),
   resume: parameter.meta({ description: 'Set by our own pages' }),
 })
 
@@ -55,6 +56,9 @@ export const stepForm = z.object({
   email: sent,
   password: sent,
   keep: sent,
+  /** The answer of `navigator.credentials.get`, as JSON, and the challenge that it signs. */
+  passkey: sent,
+  passkey_challenge: sent,
   two_factor_code: sent,
   organization_id: sent,
   /** The provider whose button was pressed in place of the form's own. */

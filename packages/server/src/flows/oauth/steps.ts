@@ -13,9 +13,10 @@ import { openRequest } from '../../resources/grants/requests.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
+import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
+import { findPasskey, provePasskey, type TriedPasskey } from '../sign-in/passkey.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
 import { type FirstFactorTicket, ticketLifeMs } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
@@ -66,6 +67,28 @@ export async function signInByPassword(
     if (ticket && error instanceof ApiError && error.code === 'two_factor_required') return { ticket }
     throw error
   }
+}
+
+/**
+ * Signs in with a passkey, which is both factors. Whom it belongs to is known only from the answer of the browser, so that counts the
+ * attempt. Throws `invalid_passkey`, and what a login throws before the gate.
+ */
+export async function signInByPasskey(
+  deps: Deps<Pool>,
+  journey: Journey,
+  { sent, field, isKept }: { sent: string; field: string; isKept: boolean },
+  actor: Actor,
+): Promise<SignInOutcome> {
+  const { request, browser } = journey
+  const attempt = {
+    named: { email: '', app: request.app },
+    target: () => findPasskey(deps, { sent, field, browser, app: request.app }),
+    way: (target: TriedPasskey | undefined) => byToken(deps, target?.email ?? '', 'passkey'),
+  }
+  return withAttempt(deps, attempt, actor, async (found, counted) => {
+    const proof = await provePasskey(deps, found, actor)
+    return { signedIn: await complete(deps, journey, { proof, user: found.user, counted, isKept }, actor) }
+  })
 }
 
 /** The ticket for the second step. */

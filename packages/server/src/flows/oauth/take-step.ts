@@ -12,7 +12,15 @@ import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './
 import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
 import { goToProvider, signInByProvider } from './provider-steps.ts'
 import type { StepForm } from './schema.ts'
-import { askForAccess, type Journey, type SignInOutcome, signInByPassword, signInBySecondFactor, signOut } from './steps.ts'
+import {
+  askForAccess,
+  type Journey,
+  type SignInOutcome,
+  signInByPasskey,
+  signInByPassword,
+  signInBySecondFactor,
+  signOut,
+} from './steps.ts'
 
 /** What the redirect after a step carries. */
 export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'refusal'>>
@@ -30,6 +38,8 @@ export async function takeStep(
   const { journey, userId, shown } = at
   if (choosesProvider(form))
     return { location: await goToProvider(deps, journey, { code: form.provider, isKept: isKeptIn(form) }, actor) }
+  if (form.passkey !== '')
+    return signInByPasskey(deps, journey, { sent: form.passkey, field: form.passkey_challenge, isKept: isKeptIn(form) }, actor)
   switch (form.step) {
     case 'sign_in':
       return signInByPassword(deps, journey, credentialsIn(form), actor)

@@ -3,7 +3,9 @@ import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
+import { passkeyFields, scriptUrl } from '../../pages/passkeys.ts'
 import { takesSignUps } from '../../resources/apps/check-policy.ts'
+import type { PasskeyRequest } from '../sign-in/passkey.ts'
 import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import type { Authorized, Person } from './authorize.ts'
@@ -25,10 +27,15 @@ export interface Shown {
   /** The organization that the invitation of the request is for. */
   inviting: string | undefined
   /** The providers that the app can be entered by. */
+  /** What the browser is asked to sign with a passkey. */
+  passkey: PasskeyRequest | undefined
   providers: readonly { code: string; issuer: string }[]
 }
 
 type Step = Extract<Authorized, { step: unknown }>['step']
+
+/** What a step shows, apart from what all pages have. */
+type Part = Pick<PageView, 'title' | 'body' | 'script'>
 
 export function stepView(step: Step, person: Person | undefined, view: Shown): PageView {
   const page = viewOf(step, person, view)
@@ -36,7 +43,7 @@ export function stepView(step: Step, person: Person | undefined, view: Shown): P
   return { status: 200, place: view.place, leadsTo, ...page }
 }
 
-function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function viewOf(step: Step, person: Person | undefined, view: Shown): Part {
   if (view.named) return namedView(view.named, person, view)
   if ('refuse' in step) return refusedView(step.refuse, person, view)
   switch (step.ask) {
@@ -58,20 +65,43 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Pick<PageV
 
 const keepBox = ({ said }: Shown) => checkbox('keep', 'Keep me signed in', said?.isKept === true)
 
-function signInView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function signInView(person: Person | undefined, view: Shown): Part {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
   const email = said?.email || person?.user.email || request.loginHint || ''
   return {
     title: 'Sign in',
+    script: view.passkey && scriptUrl,
     body: html`${invitedTo(view)}${stepForm(
-      { action, hidden: { ...carried, step: 'sign_in' }, button: 'Sign in', after: providerButtons(view) },
+      {
+        action,
+        hidden: { ...carried, step: 'sign_in' },
+        button: 'Sign in',
+        after: html`${passkeyButton(view)}${providerButtons(view)}`,
+      },
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
-      field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: email }, refusal),
+      field(
+        {
+          name: 'email',
+          label: 'E-mail address',
+          type: 'email',
+          autocomplete: view.passkey ? 'username webauthn' : 'username',
+          value: email,
+        },
+        refusal,
+      ),
       field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
       keepBox(view),
     )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}`,
   }
+}
+
+/** The script of the page shows the button, and fills in the fields. */
+function passkeyButton({ passkey }: Shown): Html | undefined {
+  return (
+    passkey &&
+    html`${passkeyFields('get', passkey)}<p><button type="button" class="quiet" data-passkey-button hidden>Use a passkey</button></p>\n`
+  )
 }
 
 /** Buttons of the form, and not links, so that "Keep me signed in" is sent with them. They need none of its other fields. */
@@ -108,7 +138,7 @@ function faultOfProvider(said: SaidRefusal | undefined): string | undefined {
 }
 
 /** A provider has named somebody: an account that is not there yet, or not the one that is signed in. */
-function namedView({ email, isNew }: NamedByProvider, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function namedView({ email, isNew }: NamedByProvider, person: Person | undefined, view: Shown): Part {
   const app = nameOf(view.request.app)
   const now = person && html`<p>You are signed in as ${shown(person.user.email)}. That ends in this browser.</p>\n`
   const agree = (button: string) => stepForm({ action, hidden: { ...view.carried, step: 'agree' }, button })
@@ -125,7 +155,7 @@ ${now}${agree('Create your account')}${instead}`,
       }
 }
 
-function secondFactorView({ request, carried, said, ticket }: Shown): Pick<PageView, 'title' | 'body'> {
+function secondFactorView({ request, carried, said, ticket }: Shown): Part {
   const refusal = refusalOf(said)
   const hint = 'From your authenticator app, or one of your recovery codes.'
   return {
@@ -147,7 +177,7 @@ function invitedTo({ inviting }: Shown): Html | undefined {
   return inviting === undefined ? undefined : html`<p>You are invited to ${shown(inviting)}.</p>\n`
 }
 
-function createView(view: Shown): Pick<PageView, 'title' | 'body'> {
+function createView(view: Shown): Part {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
   const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
@@ -169,7 +199,7 @@ function createView(view: Shown): Pick<PageView, 'title' | 'body'> {
 }
 
 /** Nobody joins an organization without having read its name. */
-function joinView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function joinView(person: Person | undefined, view: Shown): Part {
   const app = nameOf(view.request.app)
   return {
     title: `Join ${view.inviting ?? 'the organization'}`,
@@ -179,7 +209,7 @@ ${alert(view.said && generalFaultOf(refusalOf(view.said), view.request))}${stepF
 }
 
 /** Asks where to mail a code to. */
-function askMailView(instead: 'forgot' | 'magic_link', view: Shown): Pick<PageView, 'title' | 'body'> {
+function askMailView(instead: 'forgot' | 'magic_link', view: Shown): Part {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
   const isReset = instead === 'forgot'
@@ -203,7 +233,7 @@ ${stepForm(
  * After a mail was asked for, and after its link was opened in this browser. It says the same whether or not there is an account,
  * unless the person is signed in to it and verifies its address.
  */
-function mailView(mail: AskedMail, view: Shown): Pick<PageView, 'title' | 'body'> {
+function mailView(mail: AskedMail, view: Shown): Part {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
   const { purpose, email, token } = mail
@@ -240,7 +270,7 @@ ${form}${quietForm(view, 'ask_mail', 'Send it again', { purpose, email })}${purp
   }
 }
 
-function organizationView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function organizationView(person: Person | undefined, view: Shown): Part {
   const options = (person?.organizations ?? []).map(({ id, name, slug }) => ({ value: id, label: nameOf({ name, code: slug }) }))
   return {
     title: 'Choose an organization',
@@ -252,7 +282,7 @@ function organizationView(person: Person | undefined, view: Shown): Pick<PageVie
   }
 }
 
-function continueView(person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function continueView(person: Person | undefined, view: Shown): Part {
   const app = nameOf(view.request.app)
   return {
     title: `Continue to ${app}`,
@@ -280,11 +310,7 @@ function anotherAccount({ carried }: Shown): Html {
 }
 
 /** Why somebody may not enter, and what they can do. */
-function refusedView(
-  code: ErrorCode | 'unknown_here',
-  person: Person | undefined,
-  view: Shown,
-): Pick<PageView, 'title' | 'body'> {
+function refusedView(code: ErrorCode | 'unknown_here', person: Person | undefined, view: Shown): Part {
   const app = shown(nameOf(view.request.app))
   const { said } = view
   const notes: Partial<Record<typeof code, [title: string, text: Html]>> = {
@@ -316,7 +342,7 @@ ${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_
 }
 
 /** Asks for the code of a mail, or offers to send one. `why` says what a verified address is for. */
-function unverifiedView(why: Html, person: Person | undefined, view: Shown): Pick<PageView, 'title' | 'body'> {
+function unverifiedView(why: Html, person: Person | undefined, view: Shown): Part {
   const email = person?.user.email ?? ''
   if (view.mail?.purpose === 'verify_email' && view.mail.email === email) {
     const page = mailView(view.mail, view)
@@ -346,6 +372,8 @@ function generalFaultOf(refusal: FormRefusal | undefined, { app }: Authorization
   switch (refusal?.code) {
     case 'invalid_credentials':
       return 'The e-mail address or the password is wrong.'
+    case 'invalid_passkey':
+      return 'This passkey does not work here. Sign in another way.'
     case 'user_exists':
       return 'There is already an account with this e-mail address. Sign in instead, or set a new password.'
     case 'invalid_invitation':

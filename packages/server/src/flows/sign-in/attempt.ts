@@ -156,7 +156,7 @@ export function bySession(deps: Deps, { id, email }: PooledUser, sessionId: stri
 }
 
 /** The way in with something that cannot be guessed. Only a second-factor code can be wrong. */
-export function byToken(deps: Deps, email: string, kind: 'magic_link' | 'email_code' | 'provider'): WayIn {
+export function byToken(deps: Deps, email: string, kind: 'magic_link' | 'email_code' | 'provider' | 'passkey'): WayIn {
   return { limitKey: limitKey(deps, email, kind), lockKeys: [], clearedKeys: [] }
 }
 
@@ -200,7 +200,11 @@ export async function countLoginRefusal(deps: Deps, error: ApiError, target: Nam
 function failureOf(error: ApiError, { email, user, app, appCode }: NamedTarget, actor: Actor): NewAuditEvent {
   const reason = error.code !== 'invalid_credentials' ? error.code : user ? 'wrong_password' : 'unknown_user'
   const about = user ? { userId: user.id } : { email }
-  const details = { email, ...(app || appCode === undefined ? {} : { app_code: cutCode(appCode) }) }
+  const details = {
+    email,
+    ...(app || appCode === undefined ? {} : { app_code: cutCode(appCode) }),
+    ...(error.code === 'invalid_passkey' ? { fault: error.detail } : {}),
+  }
   return { event: 'login.failed', actor, reason, appId: app?.id ?? null, ...about, details }
 }
 

@@ -81,9 +81,9 @@ export async function signInBrowser(
 }
 
 /** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */
-function failuresAt({ userId, second }: Proof, { lockKeys, clearedKeys }: WayIn) {
+function failuresAt({ userId, method, second }: Proof, { lockKeys, clearedKeys }: WayIn) {
   const codes = secondFactorKey(userId)
-  return { barring: second ? [...lockKeys, codes] : lockKeys, clear: [...clearedKeys, codes] }
+  return { barring: second && method !== 'passkey' ? [...lockKeys, codes] : lockKeys, clear: [...clearedKeys, codes] }
 }
 
 /**

@@ -50,10 +50,20 @@ export function proofOfClaimed(deps: Deps, { user }: ClaimedAccount, method: str
   return proof({ userId: user.id, method, firstProvenAt: deps.clock(), second: null, version: user.token_version })
 }
 
+/**
+ * For a user whose passkey has just signed, after the device had verified the person. It stands in for the second factor that is
+ * active now; one that is activated later has to be shown.
+ */
+export function proofOfPasskey(deps: Deps, user: ProvenUser, factorActivatedAt: number | null): Proof {
+  const now = deps.clock()
+  const second = { provenAt: now, activatedAt: factorActivatedAt }
+  return proof({ userId: user.id, method: 'passkey', firstProvenAt: now, second, version: user.token_version })
+}
+
 /** For a proof that a code has kept. Only the model that has just spent the code hands one out. */
 export function proofOfCode(code: SpentCode): Proof {
   const { second_proven_at: provenAt, second_activated_at: activatedAt } = code
-  const second = provenAt === null ? null : { provenAt, activatedAt: activatedAt ?? 0 }
+  const second = provenAt === null ? null : { provenAt, activatedAt }
   return proof({
     userId: code.user_id,
     method: code.first_factor,

@@ -6,6 +6,8 @@ import type { Deps } from '../../deps.ts'
 export const requestLifeMs = 60 * 60_000
 /** How long a person has for the second factor. */
 export const ticketLifeMs = 5 * 60_000
+/** How long a person has for their passkey. */
+export const challengeLifeMs = 5 * 60_000
 
 /** Somebody has shown the first factor. It opens nothing; `passSecondFactor` makes a proof of it. */
 const ticket = z.object({
@@ -64,6 +66,12 @@ const kinds = {
     isKept: z.boolean().optional(),
   }),
   email_code: codeRequest,
+  /** What a passkey is asked to sign. */
+  passkey: z.object({ challenge: z.string(), sealedAt: z.number() }),
+  /** What a new passkey is made with, and for whom. */
+  new_passkey: z.object({ challenge: z.string(), sealedAt: z.number(), userId: z.string(), userHandle: z.string() }),
+  /** A form of the account page, and what came of the last one. */
+  account: z.object({ userId: z.string(), sealedAt: z.number(), refusal: refusal.optional(), done: z.string().optional() }),
   logout: z.object({ query: z.string(), sealedAt: z.number() }),
   /** What the redirect after a form carries, in the URL: which request it goes on with, and what to show. */
   resume: z.object({

@@ -26,6 +26,7 @@ main { padding: 1.5rem; border-radius: .75rem; background: var(--card); overflow
 footer { display: flex; flex-wrap: wrap; justify-content: center; gap: .25rem 1.25rem; padding: 1rem; font-size: .9375rem; }
 a { color: inherit; }
 h1 { margin: .25rem 0 1rem; font-size: 1.5rem; line-height: 1.25; }
+h2 { margin: 1.5rem 0 .25rem; font-size: 1.125rem; line-height: 1.25; }
 p { margin: 0 0 1rem; }
 form, main > :last-child, form > :last-child { margin-bottom: 0; }
 .field { margin: 0 0 1rem; }
@@ -64,7 +65,7 @@ function hashOf(text: string): string {
 
 /** A page as the answer to a request. */
 export function showPage(view: PageView): Reply {
-  const headers = { ...pageHeaders(view.leadsTo, view.place), 'Content-Type': 'text/html; charset=utf-8' }
+  const headers = { ...pageHeaders(view.leadsTo, view), 'Content-Type': 'text/html; charset=utf-8' }
   return { status: view.status, headers, body: renderPage(view), retryAfter: view.retryAfter }
 }
 
@@ -79,8 +80,8 @@ function accentStyle(place: PagePlace | undefined): string | undefined {
   return color ? `:root { --accent: ${color}; --on-accent: ${textOn(color)}; }` : undefined
 }
 
-/** Renders the whole document of a page: one column, no scripts, nothing loaded from elsewhere. */
-function renderPage({ title, place, body }: PageView): string {
+/** Renders the whole document of a page: one column, at most one script of ours, nothing loaded from elsewhere. */
+function renderPage({ title, place, body, script }: PageView): string {
   const name = place && (shownName(place.name) || place.code)
   const accent = accentStyle(place)
   const { markup } = html`<!doctype html>
@@ -91,7 +92,7 @@ function renderPage({ title, place, body }: PageView): string {
 <meta name="robots" content="noindex">
 <title>${name ? `${title} - ${name}` : title}</title>
 <style>${new Html(style)}</style>
-${accent && html`<style>${new Html(accent)}</style>\n`}</head>
+${accent && html`<style>${new Html(accent)}</style>\n`}${script && html`<script src="${script}" defer></script>\n`}</head>
 <body>
 <main>
 ${place?.logo && html`<img class="logo" src="${place.logo}" alt="">\n`}${name && html`<p class="place"><bdi>${name}</bdi></p>\n`}<h1>${title}</h1>
@@ -113,16 +114,21 @@ function footerOf(place: PagePlace | undefined): Html | undefined {
  * The headers of a page. Its URL holds a token, so no cache may keep it and no other site may see it. `leadsTo` is where the
  * response to its form redirects: browsers apply `form-action` to that too.
  */
-function pageHeaders(leadsTo: readonly string[] = [], place?: PagePlace): Record<string, string> {
+function pageHeaders(
+  leadsTo: readonly string[] = [],
+  { place, script }: Pick<PageView, 'place' | 'script'> = {},
+): Record<string, string> {
   // An app or provider may lead on to another site by https.
   const others = leadsTo.filter((url) => !url.startsWith('https:')).map(sourceOf)
   const targets = ["'self'", ...(leadsTo.length > 0 ? ['https:'] : []), ...new Set(others)].join(' ')
   const accent = accentStyle(place)
   const styles = [styleHash, ...(accent === undefined ? [] : [hashOf(accent)])].map((hash) => `'sha256-${hash}'`).join(' ')
   const images = place?.logo ? " img-src 'self';" : ''
+  // The script reads a new challenge from its own page.
+  const scripts = script === undefined ? '' : " script-src 'self'; connect-src 'self';"
   return {
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': `default-src 'none'; style-src ${styles};${images} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
+    'Content-Security-Policy': `default-src 'none';${scripts} style-src ${styles};${images} form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
     'Cross-Origin-Opener-Policy': 'same-origin',
     // Other sites get none. Without any, forms would be sent with `Origin: null`.
     'Referrer-Policy': 'same-origin',

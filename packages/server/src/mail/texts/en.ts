@@ -73,7 +73,7 @@ export const en: MailTexts = {
       intro: (app) => `Someone, most likely you, wants to sign in to ${app} with this e-mail address.`,
       button: 'Sign in',
       after: [
-        'The link works once, for 15 minutes. Anyone who has it, or the code, can sign in as you. Do not share them.',
+        'The link works once, for 15 minutes, and the code for 10. Anyone who has one of them can sign in as you. Do not share them.',
         passive,
       ],
     },
@@ -160,6 +160,16 @@ export const en: MailTexts = {
     identity_removed: {
       subject: (app) => `A way to sign in to ${app} was removed`,
       text: (provider) => `An administrator removed the provider ${provider} from the ways to sign in to your account.`,
+    },
+    passkey_added: {
+      subject: (app) => `A passkey was added to your account for ${app}`,
+      text: () =>
+        'A passkey was added to the ways to sign in to your account. Anyone who can unlock the device that has it is signed in as you.',
+      advice: `If this was not you, ${newPassword}, which ends every session. Then remove the passkey on your account page.`,
+    },
+    passkey_removed: {
+      subject: (app) => `A passkey was removed from your account for ${app}`,
+      text: () => 'A passkey was removed from the ways to sign in to your account. It does not sign you in any more.',
     },
     account_deleted: {
       subject: (app) => `Your account for ${app} was deleted`,

@@ -26,6 +26,8 @@ export const noticePurposes = [
   'identity_linked',
   'identity_unlinked',
   'identity_removed',
+  'passkey_added',
+  'passkey_removed',
   'account_deleted',
 ] as const
 export type NoticePurpose = (typeof noticePurposes)[number]

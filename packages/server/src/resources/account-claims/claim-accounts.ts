@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { type AccountRecord, asClaimable, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { removeIdentities } from '../identities/identities.ts'
@@ -35,7 +36,7 @@ export interface ClaimedAccount extends StrippedAccount {
 
 /**
  * Gives unproven accounts to their owners: an attacker may have registered the address first and waited for them. Removes
- * everything that lets that person in or speaks for them: password, second factor, identities at providers, open mail tokens and
+ * everything that lets that person in or speaks for them: password, second factor, passkeys, identities at providers, open mail tokens and
  * provider logins, sessions, the invitations they sent, all memberships, and the names. Grants, pool tags and global roles stay.
  * Needs the locks of the users' rows.
  */
@@ -92,6 +93,7 @@ async function strip(
   const lost = {
     password: account.password_hash !== null,
     two_factor: twoFactor,
+    passkeys: await Passkey.deleteOfUser(deps.db, id),
     identities: await removeIdentities(deps, id),
     memberships: await removeMemberships(deps, id, actor),
     invitations: await removeSentInvitations(deps, id, actor),

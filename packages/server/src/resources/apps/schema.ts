@@ -124,8 +124,8 @@ const settings = {
   allowed_email_domains: clearableList(emailDomainRule),
   allowed_auth_methods: clearableList(authMethodCode).meta({
     description:
-      'Ways to register, or to link a login, through this app: `password`, `magic_link`, `email_code`, `google`, or the code of a provider. ' +
-      'At least one must be able to register a user, which `magic_link` and `email_code` are not. Existing users can log in by any method',
+      'Ways to register, or to link a login, through this app: `password`, `magic_link`, `email_code`, `passkey`, `google`, or the code of a provider. ' +
+      'At least one must be able to register a user, which `magic_link`, `email_code` and `passkey` are not. Existing users can log in by any method',
   }),
   webhooks: clearable(webhooksInput),
   permission_scope: clearable(permissionScope),

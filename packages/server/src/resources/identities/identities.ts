@@ -5,7 +5,9 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
+import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { newId } from '../../lib/uuid.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -79,20 +81,24 @@ export async function insertIdentity(
 
 /**
  * Unlinks one of the caller's own identities. Sessions go on. Callers cannot remove their last way in: without a password,
- * another identity must be left whose provider is enabled and serves an app. This also holds for concurrent removals. Throws
+ * a passkey must be left, or another identity whose provider is enabled and serves an app. This also holds for concurrent removals. Throws
  * `not_found`, `last_login_method`, `token_revoked` if the session ended in the meantime.
  */
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockSelf(deps, caller)
     const removal = await getRemoval(deps, caller.userId, identityId)
-    if (
-      removal.user.password_hash === null &&
-      !(await UserIdentity.hasOther(deps.db, { id: identityId, user_id: caller.userId }))
-    )
+    const isLast = !(await UserIdentity.hasUsable(deps.db, caller.userId, identityId))
+    if (removal.user.password_hash === null && isLast && !(await hasPasskey(deps, caller.userId)))
       throw new ApiError('last_login_method', { detail: 'Set a password first, or link another provider' })
     await remove(deps, removal, 'identity_unlinked', actor)
   })
+}
+
+/** Whether the user can sign in with a passkey: one of another host works nowhere. */
+async function hasPasskey(deps: Deps, userId: string): Promise<boolean> {
+  const party = relyingPartyOf(deps.config.publicUrl)
+  return party !== undefined && Passkey.hasAny(deps.db, { user_id: userId, rp_id: party.id })
 }
 
 /** Unlinks any identity of a user, for an admin. Throws `not_found`. */

@@ -33,7 +33,8 @@ export async function createInvitation(
   actor: Actor,
 ): Promise<z.output<typeof createdInvitation>> {
   const { organizationId, by } = input
-  if (by === SYSTEM_ADMIN || actor.caller?.kind !== 'user') return insertInvitation(deps, input, actor)
+  if (by === SYSTEM_ADMIN || actor.caller?.kind !== 'user' || actor.caller.sessionId === null)
+    return insertInvitation(deps, input, actor)
   await getGovernedOrganization(deps, { organizationId, by }, actor)
   const attempts = await takeInvitation(deps, { organizationId, caller: actor.caller, isMailed: input.email != null })
   try {

@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import type { Actor } from '../../lib/caller.ts'
+import { authorityOfUser } from '../../lib/authority.ts'
+import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { Proof } from '../../lib/proof.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -22,6 +23,17 @@ export async function findBrowserSession(deps: Deps, secret: string | undefined)
 }
 
 /**
+ * The caller of our own pages: the person of a live browser session, without an app and without any right of administration. Both
+ * factors count for changes of credentials, and the older one decides.
+ */
+export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCaller {
+  const isWhole = live.factor_activated_at === null || live.second_activated_at === live.factor_activated_at
+  const provenAt = isWhole ? Math.min(live.first_proven_at, live.second_proven_at ?? live.first_proven_at) : null
+  const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt }, deps.config)
+  return { kind: 'user', userId: live.user_id, sessionId: null, browserSessionId: live.browser_session_id, authority }
+}
+
+/**
  * Keeps a proof in the browser that showed it, and returns the secret for its cookie. A session of the same user goes on under the
  * new secret; one of somebody else ends, but the app sessions that it opened live on.
  */
@@ -40,7 +52,7 @@ export async function keepInBrowser(
     version: proof.version,
     first_factor: proof.method,
     first_proven_at: proof.firstProvenAt,
-    second_factor: proof.second ? 'otp' : null,
+    second_factor: proof.second ? (proof.method === 'passkey' ? 'passkey' : 'otp') : null,
     second_proven_at: proof.second?.provenAt ?? null,
     second_activated_at: proof.second?.activatedAt ?? null,
     is_kept: isKept ? 1 : 0,

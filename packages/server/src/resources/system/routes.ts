@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
+import { countPasskeysElsewhere } from '../passkeys/passkeys.ts'
 import { checkHealth, checkReadiness } from './check-readiness.ts'
 import { assertMetricsToken, collectMetrics } from './collect-metrics.ts'
 import { presentSettings } from './present.ts'
@@ -58,6 +59,6 @@ export const systemRoutes: Route[] = [
     auth: 'system_admin',
     responses: { 200: settingsRecord },
     errors: [],
-    handle: async (deps) => ok(presentSettings(deps.config)),
+    handle: async (deps) => ok(presentSettings(deps.config, await countPasskeysElsewhere(deps))),
   }),
 ]

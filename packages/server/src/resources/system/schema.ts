@@ -18,6 +18,9 @@ export const settingsRecord = z
     production: z.boolean().meta({ description: 'Production mode' }),
     public_url: z.string().meta({ description: 'PUBLIC_URL' }),
     client_overrides: z.enum(['open', 'declared']).meta({ description: 'AUTH_CLIENT_OVERRIDES' }),
+    passkeys_elsewhere: z
+      .int()
+      .meta({ description: 'How many passkeys belong to another host than that of PUBLIC_URL. They do not work' }),
     admin_app_codes: z.array(z.string()).meta({ description: 'AUTH_ADMIN_APP_CODES; `*` means every app' }),
   })
   .meta({ id: 'Settings' })

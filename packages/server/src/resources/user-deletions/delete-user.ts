@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { OrganizationMembership } from '../../models/organization-membership.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
@@ -58,7 +59,16 @@ export async function closeAccount(
   // Lock the organizations: a change to one of them checks whether an admin is left.
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
   const now = deps.clock()
-  for (const model of [OrganizationMembership, UserRole, UserNamespace, MailToken, RecoveryCode, SecondFactor, UserIdentity])
+  for (const model of [
+    OrganizationMembership,
+    UserRole,
+    UserNamespace,
+    MailToken,
+    RecoveryCode,
+    SecondFactor,
+    Passkey,
+    UserIdentity,
+  ])
     await model.deleteOfUser(deps.db, userId)
   await UserApp.revokeAllOf(deps.db, userId, now)
   await denyRequestsOf(deps, userId, actor)

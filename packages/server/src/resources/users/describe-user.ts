@@ -4,6 +4,7 @@ import { grantStateAt } from '../../lib/grant-state.ts'
 import { addressKeys, secondFactorKey } from '../../lib/lock-keys.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { Lockout } from '../../models/lockout.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
 import { UserApp } from '../../models/user-app.ts'
@@ -25,6 +26,7 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
     roles: await listGlobalRoles(deps, id),
     organizations: await listMemberships(deps, id),
     two_factor: (await SecondFactor.findActive(deps.db, id)) !== undefined,
+    passkeys: (await Passkey.listOf(deps.db, id)).length,
     identities: await listIdentitiesOf(deps, id),
     locked_until: isoOrNull(await lockedUntil(deps, user, now)),
     last_login_at: isoOrNull(await Session.findLastLogin(deps.db, id)),

@@ -34,7 +34,7 @@ export async function lockUser(deps: Deps<Tx>, id: string): Promise<Pick<User, '
  * Lock nothing before. Throws `token_revoked`.
  */
 export async function keepCaller(deps: Deps<Tx>, { caller }: Actor): Promise<void> {
-  if (caller?.kind !== 'user') return
+  if (caller?.kind !== 'user' || caller.sessionId === null) return
   await User.keep(deps.db, caller.userId)
   const session = await Session.findLive(deps.db, caller.sessionId)
   if (session?.status !== 'active' || session.ended_at !== null) throw new ApiError('token_revoked')

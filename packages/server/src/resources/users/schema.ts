@@ -34,6 +34,7 @@ export const userDetail = userRecord
     roles: z.array(z.string()),
     organizations: z.array(organizationRecord),
     two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
+    passkeys: z.int().meta({ description: 'The number of passkeys' }),
     identities: z.array(identityRecord).meta({ description: 'Accounts at providers that the user can log in with' }),
     locked_until: timestamp.nullable().meta({
       description: 'When the lock after wrong passwords or codes ends. Null if not locked. A known device may have its own lock',

@@ -1,0 +1,96 @@
+import type { Db, Tx } from '../db/handle.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
+
+/** A passkey of a user: a key pair whose private half never leaves the user's devices. */
+export class Passkey extends BaseModel {
+  static override tableName = 'passkeys'
+
+  declare id: string
+  declare user_id: string
+  /** Chosen by the authenticator, in base64url. */
+  declare credential_id: string
+  /** COSE, in base64url. */
+  declare public_key: string
+  /** Grows with each use, or stays 0. */
+  declare sign_count: number
+  /** How a browser can reach it, as a JSON list. */
+  declare transports: string
+  declare name: string
+  /** The host that it belongs to. */
+  declare rp_id: string
+  /** What authenticators call the user. */
+  declare user_handle: string
+  declare backup_eligible: number
+  declare backed_up: number
+  declare created_at: number
+  declare last_used_at: number | null
+
+  /** False if the credential is known already. */
+  static async insert(db: Tx, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> {
+    return (await rowsOf(Passkey, db).insert(row).onConflict('credential_id').ignore().returning('id')).length > 0
+  }
+
+  static async findByCredential(db: Db, of: Pick<Passkey, 'credential_id' | 'rp_id'>): Promise<PasskeyRow | undefined> {
+    return rowsOf(Passkey, db).where(of).first()
+  }
+
+  static async find(db: Db, of: Pick<Passkey, 'id' | 'user_id'>): Promise<PasskeyRow | undefined> {
+    return rowsOf(Passkey, db).where(of).first()
+  }
+
+  /** All passkeys of a user, oldest first. */
+  static async listOf(db: Db, userId: string): Promise<PasskeyRow[]> {
+    return rowsOf(Passkey, db).where({ user_id: userId }).orderBy('id')
+  }
+
+  /** Newest first. */
+  static async listPage(db: Db, userId: string, request: PageRequest): Promise<Page<Passkey>> {
+    return withPage(Passkey.query(db).where({ user_id: userId }), request, 'passkeys.id')
+  }
+
+  /**
+   * Notes a use. False if the counter does not exceed the one of the last use, unless both are 0: of two uses with the same counter,
+   * one succeeds.
+   */
+  static async noteUse(
+    db: Tx,
+    id: string,
+    { sign_count, backed_up, last_used_at }: Pick<Passkey, 'sign_count' | 'backed_up' | 'last_used_at'>,
+  ): Promise<boolean> {
+    const isAhead = rowsOf(Passkey, db)
+      .where({ id })
+      .where((row) => (sign_count === 0 ? row.where('sign_count', 0) : row.where('sign_count', '<', sign_count)))
+    return (await isAhead.update({ sign_count, backed_up, last_used_at })) > 0
+  }
+
+  static async rename(db: Tx, of: Pick<Passkey, 'id' | 'user_id'>, name: string): Promise<boolean> {
+    return (await rowsOf(Passkey, db).where(of).update({ name })) > 0
+  }
+
+  static async delete(db: Tx, of: Pick<Passkey, 'id' | 'user_id'>): Promise<boolean> {
+    return (await rowsOf(Passkey, db).where(of).delete()) > 0
+  }
+
+  /** Deletes those that were added since then. Returns how many it deleted. */
+  static async deleteOfUser(db: Tx, userId: string, since = 0): Promise<number> {
+    return rowsOf(Passkey, db).where({ user_id: userId }).where('created_at', '>=', since).delete()
+  }
+
+  /** Whether the user has a passkey of this host. */
+  static async hasAny(db: Db, of: Pick<Passkey, 'user_id' | 'rp_id'>): Promise<boolean> {
+    return (await rowsOf(Passkey, db).where(of).first('id')) !== undefined
+  }
+
+  /** How many passkeys belong to each host. */
+  static async countByParty(db: Db): Promise<{ rp_id: string; count: number }[]> {
+    const counted: { rp_id: string; count: number }[] = await db(Passkey.tableName)
+      .select('rp_id')
+      .count({ count: '*' })
+      .groupBy('rp_id')
+    return counted.map(({ rp_id, count }) => ({ rp_id, count: Number(count) }))
+  }
+}
+
+export type PasskeyRow = Pick<Passkey, Exclude<keyof Passkey, keyof BaseModel>>

@@ -1,0 +1,134 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { Page, PageRequest } from '../../lib/keyset.ts'
+import { relyingPartyOf } from '../../lib/relying-party.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { NewPasskey } from '../../lib/web-authn.ts'
+import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
+import { UserIdentity } from '../../models/user-identity.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { addNotice } from '../mail/add-notice.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
+import type { PooledUser } from '../users/present.ts'
+
+export const mostPasskeys = 10
+
+/** The passkeys of a user, newest first. Throws `not_found`. */
+export async function listPasskeys(deps: Deps, userId: string, request: PageRequest): Promise<Page<Passkey>> {
+  const { id } = await getUser(deps, userId)
+  return Passkey.listPage(deps.db, id, request)
+}
+
+/** The passkeys of a person on the account page, oldest first. */
+export async function listOwnPasskeys(deps: Deps, userId: string): Promise<PasskeyRow[]> {
+  return Passkey.listOf(deps.db, userId)
+}
+
+/** A passkey that was verified, with its owner. */
+interface VerifiedPasskey {
+  made: NewPasskey
+  name: string
+  rpId: string
+  userHandle: string
+}
+
+/**
+ * Adds a passkey. Throws `passkey_limit`, `passkey_exists` for a credential that is known, whoever has it, and `invalid_token` if the
+ * account has changed so that the page no longer speaks for its owner, or if the person has begun twice at once.
+ */
+export async function addPasskey(
+  deps: Deps<Pool>,
+  live: LiveBrowserSession,
+  { made, name, rpId, userHandle }: VerifiedPasskey,
+  actor: Actor,
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const user = await lockPerson(deps, live)
+    const others = await Passkey.listOf(deps.db, user.id)
+    if (others.length >= mostPasskeys) throw new ApiError('passkey_limit')
+    // An authenticator keeps one passkey for each handle, so all of a user must have the same.
+    if (others.some(({ user_handle }) => user_handle !== userHandle)) throw new ApiError('invalid_token')
+    const now = deps.clock()
+    const id = newId(now)
+    const isNew = await Passkey.insert(deps.db, {
+      ...{ id, user_id: user.id, name, rp_id: rpId, user_handle: userHandle, created_at: now },
+      credential_id: made.credentialId,
+      public_key: made.publicKey,
+      sign_count: made.signCount,
+      transports: JSON.stringify(made.transports),
+      backup_eligible: made.isBackupEligible ? 1 : 0,
+      backed_up: made.isBackedUp ? 1 : 0,
+    })
+    if (!isNew) throw new ApiError('passkey_exists')
+    await addNotice(deps, 'passkey_added', { user }, actor)
+    await recordEvent(deps, { event: 'passkey.added', actor, userId: user.id, details: { id } })
+  })
+}
+
+/** Throws `not_found`, and `invalid_token` as `addPasskey` does. */
+export async function renamePasskey(
+  deps: Deps<Pool>,
+  live: LiveBrowserSession,
+  { id, name }: { id: string; name: string },
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const user = await lockPerson(deps, live)
+    if (!(await Passkey.rename(deps.db, { id, user_id: user.id }, name))) throw noSuchPasskey()
+  })
+}
+
+/**
+ * Removes a passkey of the person themselves. Sessions go on. Nobody removes their last way in, also by removing two at once. Throws
+ * `not_found`, `last_sign_in_method`, and `invalid_token` as `addPasskey` does.
+ */
+export async function removeOwnPasskey(deps: Deps<Pool>, live: LiveBrowserSession, id: string, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    const user = await lockPerson(deps, live)
+    const rpId = relyingPartyOf(deps.config.publicUrl)?.id
+    const others = (await Passkey.listOf(deps.db, user.id)).filter((other) => other.id !== id && other.rp_id === rpId)
+    const isLast = user.password_hash === null && others.length === 0 && !(await UserIdentity.hasUsable(deps.db, user.id))
+    if (isLast) throw new ApiError('last_sign_in_method')
+    await remove(deps, user, id, actor)
+  })
+}
+
+/** Removes any passkey of a user, for an admin. Throws `not_found`. */
+export async function removePasskey(
+  deps: Deps<Pool>,
+  { userId, passkeyId }: { userId: string; passkeyId: string },
+  actor: Actor,
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    await lockUserRow(deps, userId)
+    await remove(deps, await getUser(deps, userId), passkeyId, actor)
+  })
+}
+
+async function remove(deps: Deps<Tx>, user: PooledUser, id: string, actor: Actor): Promise<void> {
+  if (!(await Passkey.delete(deps.db, { id, user_id: user.id }))) throw noSuchPasskey()
+  await addNotice(deps, 'passkey_removed', { user }, actor)
+  await recordEvent(deps, { event: 'passkey.removed', actor, userId: user.id, details: { id } })
+}
+
+function noSuchPasskey(): ApiError {
+  return new ApiError('not_found', { detail: 'The user has no such passkey' })
+}
+
+/** Locks the row of the person of a browser session, and reads the account again: it may have been claimed or closed meanwhile. */
+async function lockPerson(deps: Deps<Tx>, live: LiveBrowserSession): Promise<PooledUser> {
+  await lockUserRow(deps, live.user_id)
+  const user = await getUser(deps, live.user_id)
+  if (user.status !== 'active' || user.min_token_version > live.version) throw new ApiError('invalid_token')
+  return user
+}
+
+/** How many passkeys belong to another host than ours: `PUBLIC_URL` has changed, so they work nowhere. */
+export async function countPasskeysElsewhere(deps: Deps): Promise<number> {
+  const host = relyingPartyOf(deps.config.publicUrl)?.id
+  const counts = await Passkey.countByParty(deps.db)
+  return counts.reduce((sum, { rp_id, count }) => (rp_id === host ? sum : sum + count), 0)
+}

@@ -1,0 +1,43 @@
+import type { z } from 'zod'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { iso, isoOrNull } from '../../lib/timestamps.ts'
+import type { Passkey } from '../../models/passkey.ts'
+import { listPasskeys, removePasskey } from './passkeys.ts'
+import { listPasskeysQuery, passkeyPage, type passkeyRecord, userParams, userPasskeyParams } from './schema.ts'
+
+function presentPasskey({ id, name, rp_id, backed_up, created_at, last_used_at }: Passkey): z.output<typeof passkeyRecord> {
+  return { id, name, rp_id, backed_up: backed_up === 1, created_at: iso(created_at), last_used_at: isoOrNull(last_used_at) }
+}
+
+export const passkeyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/users/{userId}/passkeys',
+    tag: 'Users',
+    summary: 'List the passkeys of a user, newest first',
+    auth: 'system_admin',
+    params: userParams,
+    query: listPasskeysQuery,
+    responses: { 200: passkeyPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listPasskeys(deps, params.userId, query)
+      return ok({ items: items.map(presentPasskey), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/users/{userId}/passkeys/{passkeyId}',
+    tag: 'Users',
+    summary: 'Remove a passkey of a user',
+    description: 'Also removes the last way to sign in: the user can then set a password by a reset. Sessions continue.',
+    auth: 'system_admin',
+    params: userPasskeyParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => {
+      await removePasskey(deps, params, actor)
+      return noContent()
+    },
+  }),
+]

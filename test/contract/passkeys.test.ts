@@ -1,0 +1,440 @@
+// Passkeys: on the sign-in page, and on the account page where people add them. The authenticator is one in software.
+import { describe, expect, test } from 'vitest'
+import { Authenticator, askedIn, type Ways } from '../support/authenticator.ts'
+import { atOnce } from '../support/chance.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { auditEvents, countRows, markVerified } from '../support/rows.ts'
+import { buildApp, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
+import { type Arrival, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+const origin = 'https://login.example.com'
+const { service, mailbox } = mailingFixture({ PUBLIC_URL: origin }, { frozen: true })
+const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
+const forum = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://forum.example/cb'] })
+
+async function build(app = shop, extra: Json = {}): Promise<Json> {
+  const built = await buildUser(service, app, extra)
+  await markVerified(service, built.user.id)
+  return built
+}
+
+const pagePath = () => `/account/passkeys?app=${shop.code}`
+
+/** Signs in for the account page, and returns the page. */
+async function open(visitor: Visitor, email: string, app = shop): Promise<Arrival> {
+  const first = await visitor.get(`/account/passkeys?app=${app.code}`)
+  return visitor.send(first, 'Sign in', { email, password: PASSWORD })
+}
+
+const postOf = (page: Arrival, step: string) => page.forms.find(({ values }) => values.step === step)!.values
+
+async function add(visitor: Visitor, page: Arrival, device: Authenticator, ways: Partial<Ways> = {}): Promise<Arrival> {
+  const passkey = device.create(askedIn(page)!, ways)
+  return visitor.send(page, 'Add a passkey', { passkey, name: 'Laptop' })
+}
+
+/** A user with a passkey. */
+async function buildWithPasskey({ app = shop, isSynced = false, count = 0 } = {}) {
+  const built = await build(app)
+  const device = new Authenticator(origin, { isSynced })
+  device.count = count
+  const visitor = visit(service)
+  const page = await add(visitor, await open(visitor, built.user.email, app), device)
+  expect(page.html).toContain('Laptop')
+  return { ...built, device, visitor, page }
+}
+
+/** Answers the page of an authorization request with a passkey. */
+async function signInBy(device: Authenticator, visitor: Visitor, asked = askFor(shop), ways: Partial<Ways> = {}) {
+  const page = await visitor.get(asked.path)
+  return visitor.send(page, 'Sign in', { passkey: device.get(askedIn(page)!, ways) })
+}
+
+const isSignedIn = ({ cookies }: Visitor) => cookies.has('__Host-gatehouse_session')
+const passkeysOf = async (userId: string, of: TestService = service) =>
+  (await of.admin('GET', `/admin/users/${userId}/passkeys`)).body.items as Json[]
+
+describe('a passkey', () => {
+  test('is added on the account page, told by mail and audited, and signs in to two apps without a password', async () => {
+    const { user, device } = await buildWithPasskey()
+    expect((await mailbox.take(user.email, /passkey was added/)).text).toContain('a passkey was added')
+    const [added] = await auditEvents(service, { user_id: user.id, event: 'passkey.added' })
+    expect(added).toMatchObject({ actor_id: user.id, details: { id: expect.any(String) } })
+    const visitor = visit(service)
+    const asked = askFor(shop)
+    const arrival = await signInBy(device, visitor, asked)
+    const { body } = await exchange(service, shop, asked, arrival.app)
+    expect(body.user.id).toBe(user.id)
+    expect(claimsOf(body.access_token)).toMatchObject({ amr: ['swk', 'mfa'] })
+    const other = askFor(forum)
+    const agreed = await visitor.send(await visitor.get(other.path), 'Continue')
+    const entered = await exchange(service, forum, other, agreed.app)
+    expect(claimsOf(entered.body.access_token)).toMatchObject({ uid: user.id, amr: ['swk', 'mfa'] })
+    const [passkey] = await passkeysOf(user.id)
+    expect(passkey).toMatchObject({ name: 'Laptop', rp_id: 'login.example.com', backed_up: false })
+    expect(passkey?.last_used_at).not.toBeNull()
+    expect((await service.admin('GET', `/admin/users/${user.id}`)).body.passkeys).toBe(1)
+    const events = await auditEvents(service, { user_id: user.id, event: 'login.success' })
+    expect(events.map(({ details }) => details?.auth_method)).toContain('passkey')
+  })
+
+  test('stands in for an active second factor, and a factor that is activated later is asked for', async () => {
+    const { user, device, access_token } = await buildWithPasskey()
+    const before = visit(service)
+    await signInBy(device, before)
+    const authenticator = await enableTwoFactor(service, access_token)
+    expect((await before.get(askFor(shop).path)).title).toBe('Sign in')
+    const visitor = visit(service)
+    const asked = askFor(shop)
+    const { body } = await exchange(service, shop, asked, (await signInBy(device, visitor, asked)).app)
+    expect(body.user.id).toBe(user.id)
+    expect((await visitor.get(pagePath())).html).toContain('Add a passkey')
+    service.advance(1)
+    // The other way still works, with the device token that the passkey has brought.
+    const asksCode = await signInOnPage(visitor, askFor(shop, { prompt: 'login' }), user.email)
+    expect((await visitor.send(asksCode, 'Continue', { two_factor_code: authenticator.code() })).app).toBeDefined()
+  })
+
+  test('signs in while a thief who knows the password has locked the codes, and clears their count', async () => {
+    const { user, device, access_token } = await buildWithPasskey()
+    const authenticator = await enableTwoFactor(service, access_token)
+    for (let count = 0; count < 10; count += 1)
+      await service.login(user.email, shop.code, { two_factor_code: authenticator.wrongCode() })
+    expectError(await service.login(user.email, shop.code, { two_factor_code: authenticator.code() }), 'account_locked')
+    expect((await signInBy(device, visit(service))).app).toBeDefined()
+    service.advance(30)
+    expect((await service.login(user.email, shop.code, { two_factor_code: authenticator.code() })).status).toBe(200)
+  })
+
+  test('is offered in the list of the e-mail field, and the page loads one script of ours for it', async () => {
+    const page = await visit(service).get(askFor(shop).path)
+    expect(page.html).toContain('autocomplete="username webauthn"')
+    const policy = page.headers.get('content-security-policy')
+    expect(policy).toContain("script-src 'self'; connect-src 'self'")
+    expect(policy).not.toContain('unsafe')
+    const [, src = ''] = /<script src="([^"]+)" defer>/.exec(page.html) ?? []
+    const script = await fetch(new URL(src.replace('&#61;', '='), service.url))
+    expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
+    const elsewhere = await visit(service)
+      .send(page, 'E-mail me a code')
+      .catch(() => undefined)
+    expect(elsewhere?.headers.get('content-security-policy') ?? '').not.toContain('script-src')
+  })
+
+  test('enters an app only for the user whom its address names there', async () => {
+    const pool = `pool-${Date.now()}`
+    const other = await buildApp(service, {
+      ...{ auto_grant_on_signup: true, registration_namespace: pool, read_namespaces: [pool] },
+      allowed_redirect_urls: ['https://other.example/cb'],
+    })
+    const { user, device } = await buildWithPasskey()
+    await service.register(user.email, other.code)
+    const asked = askFor(other)
+    const arrival = await signInBy(device, visit(service), asked)
+    expect([arrival.title, arrival.app]).toEqual(['This account is not known here', undefined])
+  })
+
+  test('of a suspended or deleted user opens nothing, and a deleted account leaves none', async () => {
+    const { user, device } = await buildWithPasskey()
+    await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
+    const visitor = visit(service)
+    expect((await signInBy(device, visitor)).html).toContain('suspended')
+    expect(isSignedIn(visitor)).toBe(false)
+    await service.admin('DELETE', `/admin/users/${user.id}`)
+    expect(await countRows(service, 'passkeys', { user_id: user.id })).toBe(0)
+    expect((await signInBy(device, visitor)).html).toContain('does not work here')
+  })
+})
+
+describe('an answer that is not right signs nobody in, and is audited with what is wrong', () => {
+  test.each<[string, Partial<Ways>, string]>([
+    ['of another origin', { origin: 'https://evil.example' }, 'origin'],
+    ['of a subdomain', { origin: 'https://a.login.example.com' }, 'origin'],
+    ['of our host by http', { origin: 'http://login.example.com' }, 'origin'],
+    ['of a frame on another site', { crossOrigin: true }, 'cross_origin'],
+    ['of a frame whose top is another site', { topOrigin: 'https://evil.example' }, 'cross_origin'],
+    ['for another relying party', { rpId: 'evil.example' }, 'signature'],
+    ['to another challenge', { challenge: 'a'.repeat(43) }, 'challenge'],
+    ['made as a registration', { type: 'webauthn.create' }, 'malformed'],
+    ['of a device that did not verify the person', { isVerified: false }, 'signature'],
+    ['of a device at which nobody was', { isPresent: false }, 'signature'],
+    ['that has turned into one that can be synchronized', { isEligible: true, isBackedUp: true }, 'backup_eligibility'],
+    ['that names another user', { userHandle: 'b'.repeat(43) }, 'user_handle'],
+    ['of an unknown credential', { credentialId: 'c'.repeat(22) }, 'unknown'],
+  ])('%s', async (_, ways, fault) => {
+    const { device, user } = await buildWithPasskey()
+    const visitor = visit(service)
+    const page = await signInBy(device, visitor, askFor(shop), ways)
+    expect([page.title, page.app, isSignedIn(visitor)]).toEqual(['Sign in', undefined, false])
+    expect(page.html).toContain('This passkey does not work here')
+    const failed = (await service.admin('GET', '/admin/audit?event=login.failed&limit=5')).body.items
+    if (fault !== 'unknown' && fault !== 'user_handle')
+      expect(failed[0]).toMatchObject({ reason: 'invalid_passkey', user_id: user.id, details: { fault } })
+    expect((await signInBy(device, visitor)).app).toBeDefined()
+  })
+
+  test.each(['', '{}', 'null', '[]', '{"id":1}', 'x'.repeat(20_000), '"__proto__"'])('a made-up one: %j', async (passkey) => {
+    const visitor = visit(service)
+    const page = await visitor.get(askFor(shop).path)
+    const after = await visitor.send(page, 'Sign in', { passkey: passkey || ' ' })
+    expect([after.status, isSignedIn(visitor)]).toEqual([200, false])
+  })
+
+  test('a challenge is good once, for one browser and for five minutes', async () => {
+    const { device } = await buildWithPasskey()
+    const visitor = visit(service)
+    const page = await visitor.get(askFor(shop).path)
+    const passkey = device.get(askedIn(page)!)
+    const values: Record<string, string> = { ...postOf(page, 'sign_in'), passkey }
+    const thief = visit(service)
+    const own = await thief.get(askFor(shop).path)
+    await thief.send(own, 'Sign in', { passkey, passkey_challenge: values.passkey_challenge ?? '' })
+    expect(isSignedIn(thief)).toBe(false)
+    await atOnce(20, () => visitor.post(`${service.url}/oauth/authorize`, values))
+    const { user_id } = await service.deps.db('passkeys').where({ credential_id: device.credentialId }).first()
+    // The one that added it, and one of the twenty.
+    expect(await countRows(service, 'browser_sessions', { user_id })).toBe(2)
+    visitor.cookies.delete('__Host-gatehouse_session')
+    expect((await visitor.send(page, 'Sign in', { passkey })).html).toContain('That took too long')
+    const late = await visitor.get(askFor(shop).path)
+    service.advance(5 * 60 + 1)
+    expect((await visitor.send(late, 'Sign in', { passkey: device.get(askedIn(late)!) })).html).toContain('That took too long')
+    expect(isSignedIn(visitor)).toBe(false)
+  })
+
+  test('a counter that does not grow is refused and audited: one of two copies signs in', async () => {
+    const { device, user } = await buildWithPasskey({ count: 5 })
+    expect((await signInBy(device, visit(service), askFor(shop), { count: 9 })).app).toBeDefined()
+    for (const count of [9, 8, 0]) {
+      const visitor = visit(service)
+      expect((await signInBy(device, visitor, askFor(shop), { count })).html).toContain('does not work here')
+      expect(isSignedIn(visitor)).toBe(false)
+    }
+    expect(await auditEvents(service, { user_id: user.id, event: 'passkey.counter_mismatch' })).toHaveLength(3)
+    const copies = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const visitor = visit(service)
+        await visitor.get(askFor(shop).path)
+        return visitor
+      }),
+    )
+    const arrivals = await atOnce(4, (index) => signInBy(device, copies[index]!, askFor(shop), { count: 20 }))
+    expect(arrivals.filter(({ app }) => app !== undefined)).toHaveLength(1)
+  })
+
+  test('is counted for nobody: strangers with its id do not bar the owner', async () => {
+    const { device } = await buildWithPasskey()
+    for (let count = 0; count < 30; count += 1) await signInBy(device, visit(service), askFor(shop), { challenge: 'x' })
+    expect((await signInBy(device, visit(service))).app).toBeDefined()
+  })
+})
+
+describe('the account page', () => {
+  test('asks to sign in, comes back, and names nothing to a stranger', async () => {
+    const { user } = await build()
+    const visitor = visit(service)
+    const first = await visitor.get(pagePath())
+    expect(first.title).toBe('Sign in')
+    expect((await visitor.get('/account/passkeys')).title).toBe('Open this page from one of your apps')
+    const page = await visitor.send(first, 'Sign in', { email: user.email, password: PASSWORD })
+    expect([page.title, page.url]).toEqual(['Your passkeys', expect.stringContaining('/account/passkeys')])
+    expect(page.html).toContain('You have no passkey yet')
+  })
+
+  test('renames and removes, and tells of the removal', async () => {
+    const { user, visitor, page } = await buildWithPasskey()
+    const renamed = await visitor.send(page, 'Rename', { name: 'Work laptop' })
+    expect(renamed.html).toContain('Remove Work laptop')
+    expect((await visitor.send(renamed, 'Rename', { name: ' ' })).html).toContain('The name is required.')
+    const removed = await visitor.send(renamed, 'Remove Work laptop')
+    expect(removed.html).toContain('You have no passkey yet')
+    expect((await mailbox.take(user.email, /passkey was removed/)).text).toContain('was removed')
+    expect(await auditEvents(service, { user_id: user.id, event: 'passkey.removed' })).toHaveLength(1)
+  })
+
+  test('takes a change only within ten minutes of a proof, of both factors where one is active', async () => {
+    const { user, visitor, page, access_token } = await buildWithPasskey()
+    const values = postOf(page, 'remove')
+    const remove = () => visitor.post(`${service.url}/account/passkeys`, values)
+    service.advance(10 * 60)
+    await remove()
+    const stale = await visitor.get(pagePath())
+    expect([stale.html.includes('Add a passkey'), stale.html.includes('Sign in again to change')]).toEqual([false, true])
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+    const link = /href="([^"]+)">Sign in again/.exec(stale.html)?.[1]?.replaceAll('&#38;', '&').replaceAll('&amp;', '&') ?? ''
+    const fresh = await visitor.send(await visitor.get(link), 'Sign in', { email: user.email, password: PASSWORD })
+    expect(fresh.title).toBe('Your passkeys')
+    await enableTwoFactor(service, (await service.login(user.email, shop.code)).body.access_token ?? access_token)
+    await visitor.post(`${service.url}/account/passkeys`, postOf(fresh, 'remove'))
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
+  test('takes no form of another site, of another browser, or of somebody who was signed in before', async () => {
+    const { user, visitor, page } = await buildWithPasskey()
+    const values = postOf(page, 'remove')
+    const url = `${service.url}/account/passkeys`
+    expect((await visitor.post(url, values, { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect((await visitor.post(url, { ...values, field: '' })).status).toBe(400)
+    const second = await buildWithPasskey()
+    expect((await second.visitor.post(url, values)).status).toBe(400)
+    await second.visitor.post(url, { ...postOf(second.page, 'remove'), id: values.id ?? '' })
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+    // Another person signs in in the same browser.
+    const other = await build()
+    service.advance(1)
+    await signInOnPage(visitor, askFor(shop, { prompt: 'login' }), other.user.email)
+    await visitor.post(url, values)
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
+  test.each<[string, Partial<Ways>]>([
+    ['of another origin', { origin: 'https://evil.example' }],
+    ['of a frame on another site', { crossOrigin: true }],
+    ['for another relying party', { rpId: 'evil.example' }],
+    ['to another challenge', { challenge: 'a'.repeat(43) }],
+    ['made as a sign-in', { type: 'webauthn.get' }],
+    ['of a device that did not verify the person', { isVerified: false }],
+    ['that cannot be found without an address', { isResident: false }],
+    ['with a statement that nobody asked for', { format: 'fido-u2f' }],
+  ])('adds no passkey %s', async (_, ways) => {
+    const { user } = await build()
+    const visitor = visit(service)
+    const page = await add(visitor, await open(visitor, user.email), new Authenticator(origin), ways)
+    expect(page.html).toContain('This passkey cannot be used here')
+    expect(await passkeysOf(user.id)).toEqual([])
+  })
+
+  test('adds a challenge’s passkey once, no credential that somebody has, and ten at most', async () => {
+    const { device } = await buildWithPasskey()
+    const { user } = await build()
+    const visitor = visit(service)
+    let page = await open(visitor, user.email)
+    page = await add(visitor, page, new Authenticator(origin), { credentialId: device.credentialId })
+    expect(page.html).toContain('in use here already')
+    const own = new Authenticator(origin)
+    const values = { ...postOf(page, 'add'), passkey: own.create(askedIn(page)!), name: 'Twice' }
+    await atOnce(10, () => visitor.post(`${service.url}/account/passkeys`, values))
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+    for (let count = 1; count < 10; count += 1) {
+      page = await visitor.get(pagePath())
+      page = await add(visitor, page, new Authenticator(origin))
+    }
+    expect(await passkeysOf(user.id)).toHaveLength(10)
+    expect(page.html).not.toContain('Add a passkey')
+    expect(new Set(await service.deps.db('passkeys').where({ user_id: user.id }).pluck('user_handle')).size).toBe(1)
+  })
+
+  test('a first passkey in two tabs at once leaves one name for the user at their devices', async () => {
+    const { user } = await build()
+    const visitor = visit(service)
+    const [one, two] = [await open(visitor, user.email), await visitor.get(pagePath())]
+    const sent = [one, two].map((page) => ({
+      ...postOf(page, 'add'),
+      passkey: new Authenticator(origin).create(askedIn(page)!),
+      name: 'x',
+    }))
+    await Promise.all(sent.map((values) => visitor.post(`${service.url}/account/passkeys`, values)))
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
+  test('keeps the last way in, also when two are removed at once', async () => {
+    const { user, visitor } = await buildWithPasskey()
+    const page = await add(visitor, await visitor.get(pagePath()), new Authenticator(origin))
+    await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
+    const removals = page.forms.filter(({ values }) => values.step === 'remove')
+    expect(removals).toHaveLength(2)
+    await Promise.all(removals.map(({ values }) => visitor.post(`${service.url}/account/passkeys`, values)))
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+    const last = await visitor.get(pagePath())
+    expect((await visitor.send(last, 'Remove Laptop')).html).toContain('your only way to sign in')
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
+  test('gives its person no right of administration, and asks no app’s methods', async () => {
+    const own = await buildApp(service, {
+      ...{ auto_grant_on_signup: true, allowed_auth_methods: ['password'] },
+      allowed_redirect_urls: ['https://own.example/cb'],
+    })
+    const { user } = await build(own)
+    const visitor = visit(service)
+    await add(visitor, await open(visitor, user.email, own), new Authenticator(origin))
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+})
+
+describe('an account', () => {
+  test('that is claimed loses its passkeys, and a reset keeps those of a proven one', async () => {
+    const { user } = await buildUser(service, shop)
+    const visitor = visit(service)
+    const device = new Authenticator(origin)
+    await add(visitor, await open(visitor, user.email), device)
+    await service.call('POST', '/auth/magic-link', { body: { email: user.email, app_code: shop.code } })
+    const { token } = await mailbox.take(user.email, /^Sign in to/)
+    expect((await service.call('POST', '/auth/magic-link/consume', { body: { token } })).status).toBe(200)
+    expect(await passkeysOf(user.id)).toEqual([])
+    const [removed] = await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })
+    expect(removed?.details).toMatchObject({ passkeys: 1 })
+
+    const proven = await buildWithPasskey()
+    await service.call('POST', '/auth/password/forgot', { body: { email: proven.user.email, app_code: shop.code } })
+    const reset = await mailbox.take(proven.user.email, /^Set a new password/)
+    const body = { token: reset.token, password: 'another long passphrase' }
+    expect((await service.call('POST', '/auth/password/reset', { body })).status).toBe(204)
+    expect(await passkeysOf(proven.user.id)).toHaveLength(1)
+    await service.admin('DELETE', `/admin/users/${proven.user.id}/2fa`)
+    expect((await signInBy(proven.device, visit(service))).app).toBeDefined()
+  })
+
+  test('whose change of address is undone loses the passkeys that are newer than the change', async () => {
+    const { user, visitor, device } = await buildWithPasskey()
+    service.advance(60)
+    const changed = `new-${user.email}`
+    const token = (await service.login(user.email, shop.code)).body.access_token
+    await service.call('POST', '/auth/email/change', { token, body: { email: changed, password: PASSWORD } })
+    const link = await mailbox.take(changed, /./)
+    await service.call('POST', '/auth/email/change/confirm', { token, body: { token: link.token } })
+    service.advance(1)
+    const thief = visit(service)
+    await add(thief, await open(thief, changed), new Authenticator(origin))
+    expect(await passkeysOf(user.id)).toHaveLength(2)
+    const undo = await mailbox.take(user.email, /changed|undo/i)
+    expect((await service.call('POST', '/auth/email/change/undo', { body: { token: undo.token } })).status).toBe(200)
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+    expect(isSignedIn(visitor)).toBe(true)
+    expect((await signInBy(device, visit(service))).app).toBeDefined()
+  })
+})
+
+describe('an admin', () => {
+  test('lists and removes the passkeys of a user, also the last one, and a restore keeps them', async () => {
+    const { user, device } = await buildWithPasskey({ isSynced: true })
+    const [passkey] = await passkeysOf(user.id)
+    expect(Object.keys(passkey ?? {}).sort()).toEqual(['backed_up', 'created_at', 'id', 'last_used_at', 'name', 'rp_id'])
+    expect(passkey).toMatchObject({ backed_up: true })
+    const path = `/admin/users/${user.id}/passkeys/${passkey?.id}`
+    const other = await build()
+    expectError(await service.admin('DELETE', `/admin/users/${other.user.id}/passkeys/${passkey?.id}`), 'not_found')
+    expect((await service.admin('DELETE', `${path}?dry_run=true`)).status).toBe(204)
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+    expect((await service.admin('DELETE', path)).status).toBe(204)
+    expectError(await service.admin('DELETE', path), 'not_found')
+    expect((await mailbox.take(user.email, /passkey was removed/)).text).not.toContain('Address:')
+    expect((await signInBy(device, visit(service))).html).toContain('does not work here')
+  })
+
+  test('learns how many passkeys belong to an earlier host, where they are of no use', async () => {
+    const { user, device, page, visitor } = await buildWithPasskey()
+    await service.deps.db('passkeys').where({ user_id: user.id }).update({ rp_id: 'old.example.com' })
+    expect((await service.admin('GET', '/admin/settings')).body.passkeys_elsewhere).toBe(1)
+    expect((await signInBy(device, visit(service))).html).toContain('does not work here')
+    expect((await visitor.get(pagePath())).html).toContain('belongs to')
+    await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
+    const added = await add(visitor, await visitor.get(pagePath()), new Authenticator(origin))
+    const ids = added.forms.flatMap(({ values }) => (values.step === 'remove' ? [values.id] : []))
+    const last = ids.find((id) => id !== postOf(page, 'remove').id)
+    await visitor.post(`${service.url}/account/passkeys`, { ...postOf(added, 'remove'), id: last ?? '' })
+    expect(await passkeysOf(user.id)).toHaveLength(2)
+  })
+})
