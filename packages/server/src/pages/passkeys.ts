@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Html, html } from '../lib/html.ts'
 
 /** Where pages load the script from. The address changes with its content. */
-export const scriptPath = '/oauth/passkeys.js'
+export const scriptPath = '/account/passkeys.js'
 
 /**
  * What the script of a page reads and fills in, inside a form: the options for the browser, the answer, and the sealed challenge.

@@ -24,6 +24,8 @@ import { challengeLifeMs, openField, requestLifeMs, sealField } from '../sign-in
 import { noAppView, passkeysView } from './passkey-views.ts'
 import type { PasskeyForm } from './schema.ts'
 
+export type { PageAnswer }
+
 const path = '/account/passkeys'
 
 /** The page where a person sees and changes their passkeys. Somebody who is not signed in is asked to, and comes back. */

@@ -4,7 +4,6 @@ import { leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
 import { type FormRefusal, type PageToken, refusalOf } from '../../pages/fields.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
-import type { PageAnswer } from '../oauth/pages.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
 import {
   choosePassword,
@@ -33,7 +32,7 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { changePasskeys, showPasskeys } from './passkeys.ts'
+import { changePasskeys, type PageAnswer, showPasskeys } from './passkeys.ts'
 import {
   confirmForm,
   invitationAnswers,

@@ -127,7 +127,7 @@ async function look(
   const user = userOf(live)
   const shown = shownIn(live)
   if (request.isForAccount) {
-    // It is no app: whoever is signed in may enter, once they have shown what they have.
+    // There is no gate: the page is open to the person who is signed in, once they have shown all their factors.
     const signedIn = { ...shown, isNamedHere: true, hasEntered: true, refusal: undefined, organizations: 0 }
     const own = { ...situation.request, isRedirectOwned: true }
     const page = { singleSignOn: true, maxSignInAgeSeconds: null, isAdminApp: false }

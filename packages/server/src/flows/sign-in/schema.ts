@@ -9,7 +9,6 @@ import {
 } from '../../lib/entry-fields.ts'
 import { email, id, text } from '../../lib/fields.ts'
 import { mailToken } from '../../mail/fields.ts'
-import { mailRequestBody } from '../../resources/mail/schema.ts'
 
 export { tokenAnswer } from '../../lib/records.ts'
 
@@ -37,8 +36,13 @@ export type ConsumeMagicLinkInput = z.output<typeof consumeMagicLinkBody>
 
 const requestId = text.min(1).meta({ description: '`request_id` of the answer to the request for the code' })
 
-export const emailCodeBody = mailRequestBody
-  .extend({
+export const emailCodeBody = z
+  .object({
+    email,
+    app_code: optionalAppCode,
+    redirect_url: optionalField(text).meta({
+      description: 'Passed on in the link. One of the `allowed_redirect_urls` of the app',
+    }),
     request_id: optionalField(text).meta({
       description:
         '`request_id` of an earlier answer. It is answered again if no further mail is sent, so that its code stays usable',

@@ -37,7 +37,7 @@ interface VerifiedPasskey {
 }
 
 /**
- * Adds a passkey. Throws `passkey_limit`, `passkey_exists` for a credential that is known, whoever has it, and `invalid_token` if the
+ * Adds a passkey. Throws `passkey_limit`, `passkey_exists` for a credential that this or another user has, and `invalid_token` if the
  * account has changed so that the page no longer speaks for its owner, or if the person has begun twice at once.
  */
 export async function addPasskey(

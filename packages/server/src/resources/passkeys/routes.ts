@@ -1,13 +1,7 @@
-import type { z } from 'zod'
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { iso, isoOrNull } from '../../lib/timestamps.ts'
-import type { Passkey } from '../../models/passkey.ts'
 import { listPasskeys, removePasskey } from './passkeys.ts'
-import { listPasskeysQuery, passkeyPage, type passkeyRecord, userParams, userPasskeyParams } from './schema.ts'
-
-function presentPasskey({ id, name, rp_id, backed_up, created_at, last_used_at }: Passkey): z.output<typeof passkeyRecord> {
-  return { id, name, rp_id, backed_up: backed_up === 1, created_at: iso(created_at), last_used_at: isoOrNull(last_used_at) }
-}
+import { presentPasskey } from './present.ts'
+import { listPasskeysQuery, passkeyPage, userParams, userPasskeyParams } from './schema.ts'
 
 export const passkeyRoutes: Route[] = [
   route({

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
-import { countPasskeysElsewhere } from '../passkeys/passkeys.ts'
 import { checkHealth, checkReadiness } from './check-readiness.ts'
 import { assertMetricsToken, collectMetrics } from './collect-metrics.ts'
-import { presentSettings } from './present.ts'
+import { getSettings } from './get-settings.ts'
 import { healthRecord, readyRecord, settingsRecord } from './schema.ts'
 
 const tag = 'System'
@@ -59,6 +58,6 @@ export const systemRoutes: Route[] = [
     auth: 'system_admin',
     responses: { 200: settingsRecord },
     errors: [],
-    handle: async (deps) => ok(presentSettings(deps.config, await countPasskeysElsewhere(deps))),
+    handle: async (deps) => ok(await getSettings(deps)),
   }),
 ]

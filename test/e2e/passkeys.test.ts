@@ -1,0 +1,202 @@
+// A person and their passkeys in a real Chromium, whose virtual authenticators stand for devices.
+import axe, { type AxeResults } from 'axe-core'
+import type { CDPSession, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { openBrowser } from '../support/browser.ts'
+import { PASSWORD } from '../support/client.ts'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { markVerified } from '../support/rows.ts'
+import { buildUser, claimsOf, type Json } from '../support/service.ts'
+import { askFor, exchange } from '../support/sign-in-page.ts'
+
+const browser = openBrowser()
+const unnamed = serviceFixture()
+/** A service that browsers know as `localhost`, since passkeys refuse an IP address. */
+const service = fixture(async () => {
+  unnamed.deps.config.publicUrl = unnamed.url.replace('127.0.0.1', 'localhost')
+  return unnamed
+})
+const urlOfService = () => service.deps.config.publicUrl
+const open = { auto_grant_on_signup: true }
+const shop = appFixture(service, { ...open, name: 'The Shop', allowed_redirect_urls: ['http://shop.example/callback'] })
+const forum = appFixture(service, { ...open, name: 'The Forum', allowed_redirect_urls: ['http://forum.example/callback'] })
+
+interface Device {
+  page: Page
+  session: CDPSession
+  authenticatorId: string
+}
+
+/** A tab in a new profile, on a device of its own that verifies its person. */
+async function newDevice({ transport = 'internal' as 'internal' | 'usb', verifies = true } = {}): Promise<Device> {
+  const page = await browser.newPage()
+  await page.addInitScript(axe.source)
+  await page.route(/^http:\/\/(shop|forum)\.example\//, (route) => route.fulfill({ body: 'This is the app.' }))
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  const options = { protocol: 'ctap2' as const, transport, hasResidentKey: true, hasUserVerification: true }
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...options, isUserVerified: verifies, automaticPresenceSimulation: true },
+  })
+  return { page, session, authenticatorId }
+}
+
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
+const credentialsOf = async ({ session, authenticatorId }: Device) =>
+  (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials
+
+async function openAccountPage({ page }: Device, email: string): Promise<void> {
+  await page.goto(`${urlOfService()}/account/passkeys?app=${shop.code}`)
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await press(page, 'Sign in')
+  await heading(page, 'Your passkeys')
+}
+
+async function addPasskey({ page }: Device, name: string): Promise<void> {
+  await page.getByLabel('Name of the new passkey').fill(name)
+  await press(page, 'Add a passkey')
+  await page.getByRole('heading', { name, level: 2, exact: true }).waitFor()
+}
+
+async function build(): Promise<Json> {
+  const built = await buildUser(service, shop)
+  await markVerified(service, built.user.id)
+  return built
+}
+
+/** Waits for the app, and exchanges the code that it got. */
+async function arrivedAt(page: Page, app: Json, asked: ReturnType<typeof askFor>) {
+  await page.waitForURL(`${asked.redirectUri}?**`)
+  const { body } = await exchange(service, app, asked, new URL(page.url()))
+  return claimsOf(body.access_token)
+}
+
+const mode = (page: Page, isOn: boolean) =>
+  page.addInitScript(
+    `if (!${isOn} && window.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false`,
+  )
+
+test('a person adds a passkey, signs out, signs in to two apps with it, and loses the device', async () => {
+  const { user } = await build()
+  const laptop = await newDevice()
+  await mode(laptop.page, false)
+  await openAccountPage(laptop, user.email)
+  await addPasskey(laptop, 'Laptop')
+  expect(await credentialsOf(laptop)).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }])
+  await laptop.page.context().clearCookies()
+  const { page } = laptop
+  for (const app of [shop, forum]) {
+    const asked = askFor(app)
+    await page.goto(urlOfService() + asked.path)
+    await heading(page, 'Sign in')
+    await press(page, 'Use a passkey')
+    // The person enters the second app for the first time.
+    if (app === forum) await press(page, 'Continue')
+    expect(await arrivedAt(page, app, asked)).toMatchObject({ uid: user.id, amr: ['swk', 'mfa'] })
+    await page.context().clearCookies()
+  }
+  // The device is lost: an admin removes its passkey.
+  const [passkey] = (await service.admin('GET', `/admin/users/${user.id}/passkeys`)).body.items
+  await service.admin('DELETE', `/admin/users/${user.id}/passkeys/${passkey.id}`)
+  await page.goto(urlOfService() + askFor(shop).path)
+  await press(page, 'Use a passkey')
+  await page.getByText('This passkey does not work here').waitFor()
+})
+
+test('the list of the e-mail field signs in without a click on the page', async () => {
+  const { user } = await build()
+  const phone = await newDevice()
+  await openAccountPage(phone, user.email)
+  await addPasskey(phone, 'Phone')
+  await phone.page.context().clearCookies()
+  const asked = askFor(shop)
+  const back = phone.page.waitForRequest((request) => request.url().startsWith(`${asked.redirectUri}?`))
+  // The virtual authenticator answers as soon as the page waits for the choice of a passkey, so the page may not even finish loading.
+  await phone.page.goto(urlOfService() + asked.path).catch(() => undefined)
+  const { body } = await exchange(service, shop, asked, new URL((await back).url()))
+  expect(claimsOf(body.access_token)).toMatchObject({ uid: user.id, amr: ['swk', 'mfa'] })
+})
+
+test('a second device has a passkey of its own, and each counts its uses', async () => {
+  const { user } = await build()
+  const [laptop, key] = [await newDevice(), await newDevice({ transport: 'usb' })]
+  for (const [device, name] of [
+    [laptop, 'Laptop'],
+    [key, 'Security key'],
+  ] as const) {
+    await mode(device.page, false)
+    await openAccountPage(device, user.email)
+    await addPasskey(device, name)
+    await device.page.context().clearCookies()
+  }
+  for (const device of [key, laptop, key]) {
+    const asked = askFor(shop)
+    await device.page.goto(urlOfService() + asked.path)
+    await press(device.page, 'Use a passkey')
+    expect(await arrivedAt(device.page, shop, asked)).toMatchObject({ uid: user.id })
+    await device.page.context().clearCookies()
+  }
+  const rows: { name: string; sign_count: number }[] = await service.deps.db('passkeys').where({ user_id: user.id })
+  expect(rows.map(({ name }) => name).sort()).toEqual(['Laptop', 'Security key'])
+  for (const device of [laptop, key]) {
+    const [credential] = await credentialsOf(device)
+    expect(rows.map(({ sign_count }) => sign_count)).toContain(credential?.signCount)
+  }
+})
+
+test('a copied key is noticed: the counter of the copy is behind', async () => {
+  const { user } = await build()
+  const original = await newDevice({ transport: 'usb' })
+  await mode(original.page, false)
+  await openAccountPage(original, user.email)
+  await addPasskey(original, 'Key')
+  const [credential] = await credentialsOf(original)
+  await original.page.context().clearCookies()
+  const asked = askFor(shop)
+  await original.page.goto(urlOfService() + asked.path)
+  await press(original.page, 'Use a passkey')
+  await arrivedAt(original.page, shop, asked)
+  const copy = await newDevice({ transport: 'usb' })
+  await mode(copy.page, false)
+  await copy.session.send('WebAuthn.addCredential', {
+    authenticatorId: copy.authenticatorId,
+    credential: { ...credential!, signCount: 0 },
+  })
+  await copy.page.goto(urlOfService() + askFor(shop).path)
+  await press(copy.page, 'Use a passkey')
+  await copy.page.getByText('This passkey does not work here').waitFor()
+  const { items } = (await service.admin('GET', `/admin/audit?event=passkey.counter_mismatch&user_id=${user.id}`)).body
+  expect(items).toHaveLength(1)
+})
+
+test('a device that does not verify its person makes no passkey, and one is made once for each device', async () => {
+  const { user } = await build()
+  const careless = await newDevice({ verifies: false })
+  await openAccountPage(careless, user.email)
+  await press(careless.page, 'Add a passkey')
+  await careless.page.getByText('No passkey was made').waitFor()
+  const laptop = await newDevice()
+  await openAccountPage(laptop, user.email)
+  await addPasskey(laptop, 'Laptop')
+  await press(laptop.page, 'Add a passkey')
+  await laptop.page.getByText('This device may have one for you already').waitFor()
+  expect(await credentialsOf(laptop)).toHaveLength(1)
+})
+
+test.each(['light', 'dark'] as const)('axe finds nothing on the page of passkeys, %s, from 320 px', async (colorScheme) => {
+  const { user } = await build()
+  const laptop = await newDevice()
+  await laptop.page.setViewportSize({ width: 320, height: 900 })
+  await laptop.page.emulateMedia({ colorScheme })
+  await openAccountPage(laptop, user.email)
+  const check = async () => {
+    const { violations } = (await laptop.page.evaluate('axe.run(document)')) as AxeResults
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+    expect(await laptop.page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
+  }
+  await check()
+  await addPasskey(laptop, 'A laptop with a name that is longer than the page is wide, or almost')
+  await check()
+})
