@@ -59,7 +59,7 @@ const passkeysOf = async (userId: string, of: TestService = service) =>
 describe('a passkey', () => {
   test('is added on the account page, told by mail and audited, and signs in to two apps without a password', async () => {
     const { user, device } = await buildWithPasskey()
-    expect((await mailbox.take(user.email, /passkey was added/)).text).toContain('a passkey was added')
+    expect((await mailbox.take(user.email, /passkey was added/)).text).toContain('A passkey was added')
     const [added] = await auditEvents(service, { user_id: user.id, event: 'passkey.added' })
     expect(added).toMatchObject({ actor_id: user.id, details: { id: expect.any(String) } })
     const visitor = visit(service)

@@ -32,6 +32,7 @@ export interface PersonCaller {
   userId: string
   /** There is no session of an app. */
   sessionId: null
+  appId: null
   browserSessionId: string
   authority: UserAuthority
 }

@@ -30,7 +30,14 @@ export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCal
   const isWhole = live.factor_activated_at === null || live.second_activated_at === live.factor_activated_at
   const provenAt = isWhole ? Math.min(live.first_proven_at, live.second_proven_at ?? live.first_proven_at) : null
   const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt }, deps.config)
-  return { kind: 'user', userId: live.user_id, sessionId: null, browserSessionId: live.browser_session_id, authority }
+  return {
+    kind: 'user',
+    userId: live.user_id,
+    sessionId: null,
+    appId: null,
+    browserSessionId: live.browser_session_id,
+    authority,
+  }
 }
 
 /**
