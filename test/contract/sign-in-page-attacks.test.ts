@@ -306,6 +306,25 @@ describe('redirects to elsewhere', () => {
     }
   })
 
+  test('a sign-out takes the form of its own browser alone, and ends nothing that was entered from another one', async () => {
+    const { visitor, user } = await buildVisitor()
+    const there = visit(service)
+    await signInOnPage(there, askFor(shop), user.email)
+    const enter = async (at: Visitor) => {
+      const asked = askFor(shop)
+      return (await exchange(service, shop, asked, (await at.get(asked.path)).app)).body.access_token as string
+    }
+    const tokens = [await enter(visitor), await enter(there)]
+    const alive = async (token: string) => (await service.call('GET', '/auth/me', { token })).status === 200
+    const page = await visitor.get('/oauth/logout')
+    const foreign = await there.post(`${service.url}/oauth/logout`, page.forms[0]!.values)
+    expect(foreign.status).toBe(400)
+    expect([await alive(tokens[0]!), await alive(tokens[1]!)]).toEqual([true, true])
+    await visitor.send(page, 'Sign out')
+    expect([await alive(tokens[0]!), await alive(tokens[1]!)]).toEqual([false, true])
+    expect([await isSignedIn(visitor), await isSignedIn(there)]).toEqual([false, true])
+  })
+
   test('a sign-out returns to a URL of the app that it names, and of no other app', async () => {
     const leave = async (query: Record<string, string>): Promise<Arrival> => {
       const visitor = visit(service)
