@@ -463,7 +463,7 @@ describe('the link to the old address', () => {
     expect(await show(user.id)).toMatchObject({ email: user.email, two_factor: false, identities: [] })
     expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(0)
     const [event] = await auditEvents(service, { event: 'credentials.removed', user_id: user.id })
-    expect(event.details).toEqual({ password: true, two_factor: true, identities: 1 })
+    expect(event.details).toEqual({ password: true, two_factor: true, passkeys: 0, identities: 1 })
     expectError(await refresh(tokens.refresh_token), 'invalid_refresh_token')
 
     const reset = await mailbox.take(user.email, /^Set a new password/)
@@ -483,7 +483,7 @@ describe('the link to the old address', () => {
     await undo((await mailbox.take(user.email, /was changed/)).token)
     service.advance(30)
     const lost = await auditEvents(service, { event: 'credentials.removed', user_id: user.id })
-    expect(lost.map(({ details }) => details)).toEqual([{ password: true, two_factor: false, identities: 0 }])
+    expect(lost.map(({ details }) => details)).toEqual([{ password: true, two_factor: false, passkeys: 0, identities: 0 }])
     const password = 'a password that no thief knows'
     const { token: reset } = await mailbox.take(user.email, /^Set a new password/)
     await service.call('POST', '/auth/password/reset', { body: { token: reset, password } })

@@ -71,6 +71,7 @@ describe('create', () => {
       roles: ['base_user', role],
       organizations: [],
       two_factor: false,
+      passkeys: 0,
       identities: [],
       locked_until: null,
       last_login_at: null,

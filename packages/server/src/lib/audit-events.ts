@@ -86,7 +86,7 @@ export const auditEvents = {
   'user.deleted': 'A user was deleted',
   'user.erased': 'The e-mail and the names of a deleted user were erased',
   'user.imported': 'An import created or changed a user',
-  'user.locked': 'Too many wrong passwords locked an account',
+  'user.locked': 'Too many wrong passwords or codes locked an account, or codes by e-mail for an address',
   'user.namespace_changed': 'A user was moved to another home pool',
   'user.namespaces_changed': 'Pool tags of a user were added or removed',
   'user.offboarded': 'An admin closed an account and all of its access',
