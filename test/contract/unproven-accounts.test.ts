@@ -421,7 +421,9 @@ test('whoever registers an address cannot have its owner mailed again and again'
     expect((await service.call('DELETE', '/auth/me', { token, body: { password: PASSWORD } })).status).toBe(204)
   }
   await allSent(service)
-  expect(notices(email).map(({ subject }) => subject)).toEqual(Array(3).fill(expect.stringMatching(/^Your account for .* was deleted$/)))
+  expect(notices(email).map(({ subject }) => subject)).toEqual(
+    Array(3).fill(expect.stringMatching(/^Your account for .* was deleted$/)),
+  )
 
   // Nor by changes of one account, until the account is proven.
   const { user, access_token } = await buildUser(service, app)
