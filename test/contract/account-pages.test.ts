@@ -50,7 +50,7 @@ function read({ body }: Reply) {
     alerts: all(/<p[^>]*role="alert"[^>]*>(.*?)<\/p>/g),
     fields: all(/<input[^>]* name="([^"]*)"/g),
     links: all(/<a [^>]*href="([^"]*)"/g),
-    code: all(/<input class="code"[^>]* value="([^"]*)"/g).join(),
+    code: all(/<textarea class="code"[^>]*>([^<]*)</g).join(),
   }
 }
 

@@ -20,7 +20,7 @@ import { ssoRoutes } from './flows/sso/routes.ts'
 import { tokenTraceRoutes } from './flows/token-trace/routes.ts'
 import { twoFactorRoutes } from './flows/two-factor/routes.ts'
 import { errorHandler, type ReplyObserver } from './http/answer.ts'
-import { apiReferenceRoutes, leadToReference } from './http/api-reference.ts'
+import { apiReferenceRoutes, showWelcome } from './http/api-reference.ts'
 import { countReplies, requestLog } from './http/observe.ts'
 import { buildOpenApi, openApiRoute } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
@@ -137,7 +137,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   app.use(requestLog(deps))
   app.use(countReplies(deps))
   app.use(errorHandler(deps))
-  app.use(leadToReference)
+  app.use(showWelcome)
   app.use(createRouting(deps, mounts, { ...callers, ...limits, rehearse: rehearsal, onReply: options.onReply }))
   // These errors were thrown outside the error handler, for example by a broken socket. No client could read an answer.
   app.on('error', (error: unknown, ctx?: Koa.Context) =>

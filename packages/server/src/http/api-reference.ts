@@ -5,8 +5,11 @@ import { Readable } from 'node:stream'
 import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
+import { html, type PageView } from '../lib/html.ts'
 import { prefersHtml } from './read-request.ts'
 import { ok, type Route, route } from './route.ts'
+import { say } from './speak/json.ts'
+import { showPage } from './speak/page.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -77,13 +80,20 @@ function packaged(file: string, type: string): Asset {
   }
 }
 
-/** Redirects browsers that open `/` to the API reference. Other clients find nothing there. */
-export const leadToReference: Middleware = async (ctx, next) => {
+const welcome: PageView = {
+  status: 200,
+  title: 'You sign in here, for your apps',
+  body: html`<p>This service keeps your account and signs you in to the apps of your organization. There is nothing to do on this page.</p>
+<p>To sign in, open the app that you want to use. It brings you here, and you come back to it signed in. If a mail from this service brought you here, open the link in that mail.</p>
+<p class="hint">For developers: <a href="docs">the API reference</a></p>`,
+}
+
+/** Tells people who open `/` what this is. Other clients find nothing there. */
+export const showWelcome: Middleware = async (ctx, next) => {
   if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
   ctx.vary('Accept')
   if (!prefersHtml(ctx)) return next()
-  ctx.status = 303
-  ctx.set('Location', '/docs')
+  say(ctx, showPage(welcome))
 }
 
 /** `/docs`: the OpenAPI document as a web page. Swagger UI is served from here too. */

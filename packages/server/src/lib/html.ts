@@ -38,6 +38,8 @@ export interface PagePlace {
   logo?: string | null
   /** Where people get help, and what they agree to. */
   links?: readonly { label: string; url: string }[]
+  /** Where the app itself is. */
+  home?: string | null
 }
 
 /** A page to show to a person. */

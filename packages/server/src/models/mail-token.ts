@@ -81,6 +81,15 @@ export class MailToken extends BaseModel {
     return appByHash.first(db, { hash })
   }
 
+  /** The app that a token for one of the purposes was made for, also if it is spent or expired. */
+  static async findAppId(db: Db, hash: string, purposes: readonly MailToken['purpose'][]): Promise<string | undefined> {
+    const row = await rowsOf(MailToken, db)
+      .where({ token_hash: hash })
+      .whereIn('purpose', [...purposes])
+      .first('app_id')
+    return row?.app_id
+  }
+
   /** Spends the token. Of concurrent uses one succeeds; the others get false. */
   static async spend(db: Tx, hash: string, now: number): Promise<boolean> {
     return (await MailToken.#spendable(db, hash, now).update({ spent_at: now })) > 0

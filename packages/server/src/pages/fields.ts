@@ -1,5 +1,5 @@
 import { ApiError, type ErrorCode, errorCodes } from '../errors.ts'
-import { type Html, html, type PageView } from '../lib/html.ts'
+import { type Html, html, type PagePlace, type PageView } from '../lib/html.ts'
 import { shownName } from '../lib/shown-name.ts'
 
 /** A token, and the path of the page that takes it. */
@@ -26,13 +26,13 @@ interface Field {
  * button.
  */
 export function form(
-  { path, token, after }: PageToken & { after?: Html | undefined },
+  { path, token, after, isHarmful = false }: PageToken & { after?: Html | undefined; isHarmful?: boolean },
   button: string,
   ...parts: readonly (Html | undefined)[]
 ): Html {
   return html`<form method="post" action="${path.slice(1)}">
 <input type="hidden" name="token" value="${token}">
-${parts}<button type="submit">${button}</button>
+${parts}<button type="submit"${isHarmful && html` class="harmful"`}>${button}</button>
 ${after}</form>`
 }
 
@@ -115,11 +115,11 @@ export function alert(text: string | undefined): Html | undefined {
   return text === undefined ? undefined : html`<p class="alert" role="alert">${text}</p>\n`
 }
 
-/** Text to copy. It is a field so that it can be reached and selected with the keyboard. */
+/** Text to copy. It is a field so that it can be reached and selected with the keyboard, and has lines so that none of it is hidden. */
 export function codeField(label: string, value: string): Html {
   return html`<div class="field">
 <label for="code">${label}</label>
-<input class="code" id="code" type="text" value="${value}" autocomplete="off" spellcheck="false" readonly>
+<textarea class="code" id="code" rows="3" autocomplete="off" spellcheck="false" readonly>${value}</textarea>
 </div>
 `
 }
@@ -132,6 +132,11 @@ export function headOf(refusal: FormRefusal | undefined, title: string): Pick<Pa
 /** The name as a page may show it, or the code if nothing of the name is visible. */
 export function nameOf({ name, code }: { name: string; code: string }): string {
   return shownName(name) || code
+}
+
+/** What a page that ends somewhere offers: the app, if it is known where that is. */
+export function wayOn(place: PagePlace | undefined): Html | undefined {
+  return place?.home ? html`<p><a class="button" href="${place.home}">Go to ${shown(nameOf(place))}</a></p>\n` : undefined
 }
 
 /** Text that others chose, isolated so that it cannot reverse the direction of the sentence around it. */

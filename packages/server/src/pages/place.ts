@@ -6,7 +6,7 @@ import type { App } from '../models/app.ts'
 /** What the pages for an app show of it. */
 export function placeOf(
   { publicUrl }: Pick<Config, 'publicUrl'>,
-  { name, code, brand, logo }: Pick<App, 'name' | 'code' | 'brand' | 'logo'>,
+  { name, code, brand, logo, frontend_url: home }: Pick<App, 'name' | 'code' | 'brand' | 'logo' | 'frontend_url'>,
 ): PagePlace {
   const links = [
     { label: 'Help', url: brand.support_url ?? (brand.support_email ? `mailto:${brand.support_email}` : null) },
@@ -18,6 +18,7 @@ export function placeOf(
     code,
     accentColor: brand.accent_color ?? null,
     logo: logo === null ? null : new URL(publicUrl).pathname.replace(/\/$/, '') + logoPath(logo),
+    home,
     links: links.flatMap(({ label, url }) => (url ? [{ label, url }] : [])),
   }
 }

@@ -79,6 +79,7 @@ export function deletionView(place: PageToken, link: MailLink, refusal?: FormRef
     title: 'Delete your account?',
     text: html`<p>This deletes the account of ${shown(link.email)}, in every app that it can enter. It cannot be undone.</p>`,
     button: 'Delete the account',
+    isHarmful: true,
   })
 }
 
@@ -96,6 +97,7 @@ export function disownView(place: PageToken, link: MailLink, refusal?: FormRefus
     title: 'Was this not you?',
     text: html`<p>Someone gave ${shown(link.email)} to ${shown(nameOf(link.app))}. If that was not you, delete the account that was created with it.</p>`,
     button: 'It was not me: delete the account',
+    isHarmful: true,
   })
 }
 
@@ -169,13 +171,20 @@ interface Question {
   title: string
   text: Html
   button: string
+  /** Whether the button destroys something. */
+  isHarmful?: boolean
   parts?: readonly (Html | undefined)[]
   after?: Html | undefined
 }
 
 function asking(place: PageToken, { app }: MailLink, refusal: FormRefusal | undefined, question: Question): PageView {
-  const { title, text, button, parts = [], after } = question
-  const asked = form({ ...place, after }, button, alert(generalFault(refusal, nameOf(app))), ...parts)
+  const { title, text, button, isHarmful, parts = [], after } = question
+  const asked = form(
+    { ...place, after, ...(isHarmful && { isHarmful }) },
+    button,
+    alert(generalFault(refusal, nameOf(app))),
+    ...parts,
+  )
   return { ...headOf(refusal, title), place: app, body: html`${text}\n${asked}` }
 }
 

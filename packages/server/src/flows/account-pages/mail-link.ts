@@ -3,7 +3,10 @@ import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { PagePlace } from '../../lib/html.ts'
+import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
+import { App } from '../../models/app.ts'
+import { MailToken } from '../../models/mail-token.ts'
 import { placeOf } from '../../pages/place.ts'
 import { getApp } from '../../resources/apps/get-app.ts'
 import { requestMail } from '../../resources/mail/request-mail.ts'
@@ -48,6 +51,17 @@ export async function describeMailLink(deps: Deps, token: string, ...purposes: T
   const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
   const asksPassword = (await getUser(deps, found.user_id)).password_hash !== null
   return { app: placeOf(deps.config, app), asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
+}
+
+/** The app of a link that no longer works, for the page that says so. Undefined for a token that was never one of these. */
+export async function findPlaceOfLink(
+  deps: Deps,
+  token: string,
+  purposes: readonly TokenPurpose[],
+): Promise<PagePlace | undefined> {
+  const appId = await MailToken.findAppId(deps.db, hashOpaqueToken(token), purposes)
+  const app = appId === undefined ? undefined : await App.findById(deps.db, appId)
+  return app && placeOf(deps.config, app)
 }
 
 /**

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { ApiError } from '../../errors.ts'
 import { ok, type Route, route } from '../../http/route.ts'
-import { leadTo, showPage } from '../../http/speak/page.ts'
+import { errorOfPage, leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
-import { type FormRefusal, type PageToken, refusalOf } from '../../pages/fields.ts'
+import { type FormRefusal, type PageToken, refusalOf, wayOn } from '../../pages/fields.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
+import type { TokenPurpose } from '../../resources/mail/token-purpose.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
 import {
   choosePassword,
@@ -12,6 +14,7 @@ import {
   confirmEmail,
   describeMailLink,
   disownEmail,
+  findPlaceOfLink,
   undoEmailChange,
   withLoginToken,
 } from './mail-link.ts'
@@ -54,6 +57,8 @@ type View = Parameters<typeof showPage>[0]
  */
 interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'path' | 'errors'> {
   advice: string
+  /** The purposes of the tokens that it takes, if a mail has them. */
+  purposes: readonly TokenPurpose[]
   /** Reads what the link is about, without spending the token. Throws `invalid_token`, `invalid_invitation`. */
   read(deps: Deps, token: string): Promise<S>
   show(place: PageToken, subject: S, refusal?: FormRefusal, sent?: F): View
@@ -66,7 +71,13 @@ interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'path' | 
 }
 
 function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[] {
-  const { path, advice, errors, read, show, form, leadsOn, submit } = page
+  const { path, advice, purposes, errors, read, show, form, leadsOn, submit } = page
+  /** The page for a link that does not work. */
+  const deadLink = async (deps: Deps, method: string, token: string, origin: Origin, error: unknown) => {
+    if (!(error instanceof ApiError) || error.code !== 'invalid_token') throw error
+    const place = await findPlaceOfLink(deps, token, purposes)
+    return errorOfPage({ method, advice, place, onward: wayOn(place) }, error, origin.requestId)
+  }
   const common = { path, advice, tag: 'Pages', speaks: 'page', auth: 'public' } as const
   return [
     route({
@@ -76,7 +87,13 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
       query: tokenForm,
       responses: { 200: z.string() },
       errors: errors.filter((code) => code === 'invalid_token' || code === 'invalid_invitation'),
-      handle: async (deps, { query: { token } }) => showPage(show({ path, token }, await read(deps, token))),
+      async handle(deps, { query: { token }, origin }) {
+        try {
+          return showPage(show({ path, token }, await read(deps, token)))
+        } catch (error) {
+          return deadLink(deps, 'GET', token, origin, error)
+        }
+      },
     }),
     route({
       ...common,
@@ -86,11 +103,18 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
       responses: leadsOn ? { 200: z.string(), 303: null } : { 200: z.string() },
       errors,
       async handle(deps, { body, origin }) {
-        const subject = await read(deps, body.token)
+        let subject: S
+        try {
+          subject = await read(deps, body.token)
+        } catch (error) {
+          return deadLink(deps, 'POST', body.token, origin, error)
+        }
         try {
           const next = await submit(deps, subject, body, { caller: undefined, origin })
           return typeof next === 'string' ? leadTo(next) : showPage(next)
         } catch (error) {
+          if (error instanceof ApiError && error.code === 'invalid_token')
+            return deadLink(deps, 'POST', body.token, origin, error)
           const refusal = refusalOf(error)
           return { ...showPage(show({ path, token: body.token }, subject, refusal, body)), errorCode: refusal.code }
         }
@@ -153,6 +177,7 @@ export const accountPages: Route[] = [
     path: '/verify-email',
     advice:
       'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.',
+    purposes: ['verify_email'],
     read: (deps, token) => describeMailLink(deps, token, 'verify_email'),
     show: verifyView,
     form: confirmForm,
@@ -163,6 +188,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/disown-email',
     advice: 'If you already answered this mail, or requested a newer one, there is nothing to do here.',
+    purposes: ['verify_email'],
     read: (deps, token) => describeMailLink(deps, token, 'verify_email'),
     show: disownView,
     form: tokenForm,
@@ -177,6 +203,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/confirm-email',
     advice: 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.',
+    purposes: ['change_email', 'allow_email_change'],
     read: (deps, token) => describeMailLink(deps, token, 'change_email', 'allow_email_change'),
     show: changeView,
     form: confirmForm,
@@ -190,6 +217,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/undo-email-change',
     advice: 'If you already took the change back, you are done. If not, contact the people who run the service.',
+    purposes: ['undo_email_change'],
     read: (deps, token) => describeMailLink(deps, token, 'undo_email_change'),
     show: undoView,
     form: tokenForm,
@@ -202,6 +230,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/delete-account',
     advice: 'If you already deleted the account, you are done. If not, ask again where you are signed in.',
+    purposes: ['delete_account'],
     read: (deps, token) => describeMailLink(deps, token, 'delete_account'),
     show: deletionView,
     form: tokenForm,
@@ -214,6 +243,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/reset-password',
     advice: 'If you still need a new password, request another mail with "forgot password", and open its link.',
+    purposes: ['reset_password'],
     read: (deps, token) => describeMailLink(deps, token, 'reset_password'),
     show: resetView,
     form: newPasswordForm,
@@ -226,6 +256,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/magic-link',
     advice: 'To sign in, request another mail where you want to sign in, and open its link within 15 minutes.',
+    purposes: ['magic_link'],
     read: (deps, token) => describeMailLink(deps, token, 'magic_link'),
     show: magicLinkView,
     form: tokenForm,
@@ -237,6 +268,7 @@ export const accountPages: Route[] = [
   ...linkPage({
     path: '/accept-invitation',
     advice: 'If you already accepted the invitation, you are done. If not, ask the person who invited you for another one.',
+    purposes: [],
     read: describeInvitation,
     show: invitationView,
     form: invitationForm,

@@ -1,4 +1,5 @@
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
+import { wayOn } from '../../pages/fields.ts'
 import type { RequestFault } from './authorization-request.ts'
 
 const action = '/oauth/authorize'
@@ -34,16 +35,17 @@ export function faultView(fault: RequestFault, place: PagePlace | undefined): Pa
     status,
     title,
     place,
-    body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>`,
+    body: html`<p>${text}</p>\n<p>Go back to the app, and tell its developers if it happens again.</p>\n${wayOn(place)}`,
   }
 }
 
 /** For a sign-in link that is opened where nobody asked for it. */
-export const codeElsewhereView: PageView = {
+export const codeElsewhereView = (place: PagePlace): PageView => ({
   status: 200,
   title: 'Type the code where you asked for it',
+  place,
   body: html`<p>The mail has a code of six digits. Type it on the page where you asked for the mail. This browser is not signed in.</p>`,
-}
+})
 
 /** For a browser that did not begin what it brings to an end. */
 export const elsewhereView: PageView = {
@@ -53,11 +55,12 @@ export const elsewhereView: PageView = {
 }
 
 /** For a form that was open for too long, or that this browser did not get. */
-export function startAgainView(query: string | undefined): PageView {
+export function startAgainView(query: string | undefined, place?: PagePlace): PageView {
   const start = query === undefined ? undefined : html`<p><a class="button" href="${`${action}?${query}`}">Start again</a></p>`
   return {
     status: 400,
     title: 'This page is too old',
+    place,
     body: html`<p>The page was open for too long, or your browser does not keep cookies.</p>
 ${start ?? html`<p>Go back to the app, and sign in again.</p>`}`,
   }

@@ -7,6 +7,8 @@ import type { PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { nameOf } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
+import { getApp } from '../../resources/apps/get-app.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
@@ -130,7 +132,7 @@ export async function answerMailLink(deps: Deps, token: string, { browser }: Coo
   const isHere = browser !== undefined && found.browser_hash === hashOpaqueToken(browser)
   const carried = isHere ? openField(deps, 'request', browser, found.request_field ?? undefined) : undefined
   if (browser === undefined || !carried) {
-    if (purpose === 'magic_link') return { view: codeElsewhereView }
+    if (purpose === 'magic_link') return { view: codeElsewhereView(placeOf(deps.config, await getApp(deps, found.app_id))) }
     return { location: `${linkPaths[purpose]}?token=${encodeURIComponent(token)}` }
   }
   const mail = { purpose, email: found.email, codeKey: '', token }
@@ -146,9 +148,10 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   if (browser === undefined || !carried) {
     const query = new URLSearchParams(form.query).toString()
     // Of two tabs that begin at the same moment in a new browser, one has the cookie of the other. It begins again.
-    return browser === undefined || query === '' ? { view: startAgainView(query || undefined) } : { location: `${path}?${query}` }
+    const mustStart = browser === undefined || query === ''
+    return mustStart ? { view: await startAgain(deps, query) } : { location: `${path}?${query}` }
   }
-  if (now - carried.sealedAt > requestLifeMs) return { view: startAgainView(carried.query) }
+  if (now - carried.sealedAt > requestLifeMs) return { view: await startAgain(deps, carried.query) }
   const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
   if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
   if ('location' in read) return read
@@ -166,6 +169,13 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
     return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
   }
+}
+
+/** For a form that can no longer be taken, with the app that its request names. */
+async function startAgain(deps: Deps, query: string): Promise<PageView> {
+  const code = new URLSearchParams(query).get('client_id')
+  const app = code === null ? undefined : await (await readCatalog(deps)).findApp({ code })
+  return startAgainView(query || undefined, app && placeOf(deps.config, app))
 }
 
 /** After these the person has to begin again. */

@@ -36,11 +36,12 @@ label { display: block; margin-bottom: .25rem; font-weight: 600; }
 .hint { color: var(--quiet); }
 .fault { color: var(--fault); font-weight: 600; }
 .alert { padding: .75rem 1rem; border-left: .25rem solid var(--fault); background: var(--fault-ground); }
-input { width: 100%; padding: .625rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
+input, textarea { width: 100%; padding: .625rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
   color: inherit; font: inherit; }
-input[readonly] { background: var(--ground); }
+input[readonly], textarea[readonly] { background: var(--ground); }
 input[aria-invalid="true"] { border: 2px solid var(--fault); }
-.code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .875rem; }
+.code { display: block; resize: none; field-sizing: content; overflow-wrap: anywhere;
+  font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .875rem; }
 button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 1px solid transparent; border-radius: .375rem;
   background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-align: center; text-decoration: none;
   cursor: pointer; }
@@ -52,6 +53,7 @@ fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
 legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
 form + form, form + p, p + form { margin-top: 1rem; }
 .or { margin: 1rem 0; color: var(--quiet); text-align: center; }
+button.harmful { border-color: var(--fault); background: transparent; color: var(--fault); }
 button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
 button:hover, .button:hover { text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
@@ -147,9 +149,17 @@ function renderHelp(requestId: string): Html {
   return html`<p class="hint">If it happens again, tell the people who run this service the number of this request: ${requestId}</p>`
 }
 
-/** An error of a page: one page for all links that do not work, and others that say what to do. */
+/**
+ * An error of a page: one page for all links that do not work, and others that say what to do. `place` is the app of the link, where it
+ * is known.
+ */
 export function errorOfPage(
-  { method, advice }: { method: string; advice?: string },
+  {
+    method,
+    advice,
+    place,
+    onward,
+  }: { method: string; advice?: string; place?: PagePlace | undefined; onward?: Html | undefined },
   { code, status, retryAfter }: ApiError,
   requestId: string,
 ): Reply {
@@ -159,8 +169,8 @@ export function errorOfPage(
   const title = isOfLink ? 'This link does not work' : isOfForm ? 'This form cannot be read' : errorCodes[code].title
   const help = isOfForm ? 'Open the link of the mail again.' : 'Wait a little, go back, and try again.'
   const why = 'It may have been used already, be too old, or have been replaced by a newer one.'
-  const body = isOfLink ? html`<p>${why}</p>\n<p>${advice}</p>` : html`<p>${help}</p>\n${renderHelp(requestId)}`
-  return { ...showPage({ status, title, body, retryAfter }), errorCode: code }
+  const body = isOfLink ? html`<p>${why}</p>\n<p>${advice}</p>\n${onward}` : html`<p>${help}</p>\n${renderHelp(requestId)}`
+  return { ...showPage({ status, title, place, body, retryAfter }), errorCode: code }
 }
 
 function foreignForm(status: number): Reply {
