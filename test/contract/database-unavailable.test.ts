@@ -43,6 +43,7 @@ async function askAll(service: TestService, token: string): Promise<{ name: stri
             token: 'x',
             code: 'x',
             code_verifier: 'x',
+            request_id: 'x',
           }
         : undefined
       const reply = await service.call(route.method, path, { token: tokenFor(route, token), body })

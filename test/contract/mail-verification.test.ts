@@ -7,6 +7,7 @@ import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, startSending } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, type Reply } from '../support/service.ts'
+import { traceStatements } from '../support/trace-statements.ts'
 
 const FRONTEND = 'https://shop.example.com/account'
 const { service, mailbox } = mailingFixture()
@@ -179,16 +180,13 @@ describe.each([
     const quiet = await buildService()
     const place = await buildApp(quiet)
     const known = (await buildUser(quiet, place)).user.email
+    const statements = await traceStatements(quiet)
     const statementsOfFive = async (email: string) => {
       const all: string[][] = []
       for (let count = 0; count < 5; count += 1) {
-        const statements: string[] = []
-        const note = ({ sql }: { sql: string }) => void statements.push(sql)
-        quiet.deps.db.on('query', note)
         const { status, body } = await quiet.call('POST', path, { body: { email, app_code: place.code } })
-        quiet.deps.db.removeListener('query', note)
         expect([status, body]).toEqual([202, {}])
-        all.push(statements)
+        all.push(statements.splice(0))
       }
       return all
     }

@@ -1,7 +1,6 @@
 // What a transaction promises, whoever composes its statements.
 import { expect, test } from 'vitest'
-import type { Tx } from '../../packages/server/src/db/handle.ts'
-import { inTransaction } from '../../packages/server/src/db/in-transaction.ts'
+import { asTx, type Tx } from '../../packages/server/src/db/handle.ts'
 import { Statement } from '../../packages/server/src/db/statement.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { testDatabase } from '../support/service.ts'
@@ -25,17 +24,17 @@ test('a transaction that throws leaves nothing, and its connection is free again
   withNotes(async (texts) => {
     const { db } = shared.deps
     for (let round = 0; round < 20; round += 1) {
-      const broken = inTransaction(db, async (db) => {
-        await insert.run(db, { id: 1, text: 'prepared' })
-        await db('notes').insert({ id: 2, text: 'composed' })
+      const broken = db.transaction(async (trx) => {
+        await insert.run(asTx(trx), { id: 1, text: 'prepared' })
+        await trx('notes').insert({ id: 2, text: 'composed' })
         throw new Error('broken')
       })
       await expect(broken).rejects.toThrow('broken')
     }
     expect(await texts()).toEqual([])
-    await inTransaction(db, async (db) => {
-      await insert.run(db, { id: 1, text: 'prepared' })
-      await db('notes').insert({ id: 2, text: 'composed' })
+    await db.transaction(async (trx) => {
+      await insert.run(asTx(trx), { id: 1, text: 'prepared' })
+      await trx('notes').insert({ id: 2, text: 'composed' })
     })
     expect(await texts()).toEqual(['prepared', 'composed'])
   }))
@@ -44,23 +43,23 @@ test('a transaction whose commit fails leaves nothing, and its connection is fre
   withNotes(async (texts) => {
     const { db } = shared.deps
     for (let round = 0; round < 20; round += 1) {
-      const broken = inTransaction(db, async (db) => {
-        await insert.run(db, { id: 1, text: 'lost' })
-        await db('answers').insert({ note: 7 })
+      const broken = db.transaction(async (trx) => {
+        await insert.run(asTx(trx), { id: 1, text: 'lost' })
+        await trx('answers').insert({ note: 7 })
       })
       await expect(broken).rejects.toThrow(/foreign key/i)
     }
     expect(await texts()).toEqual([])
-    await inTransaction(db, (db) => insert.run(db, { id: 1, text: 'kept' }))
+    await db.transaction((trx) => insert.run(asTx(trx), { id: 1, text: 'kept' }))
     expect(await texts()).toEqual(['kept'])
   }))
 
 test('a statement after the end of its transaction is refused', () =>
   withNotes(async (texts) => {
     let ended: Tx | undefined
-    await inTransaction(shared.deps.db, async (db) => {
-      ended = db
-      await db('notes').insert({ id: 1, text: 'inside' })
+    await shared.deps.db.transaction(async (trx) => {
+      ended = asTx(trx)
+      await trx('notes').insert({ id: 1, text: 'inside' })
     })
     await expect(insert.run(ended!, { id: 2, text: 'late' })).rejects.toThrow('the transaction has ended')
     await expect(ended!('notes').insert({ id: 2, text: 'late' })).rejects.toThrow('the transaction has ended')
@@ -69,9 +68,9 @@ test('a statement after the end of its transaction is refused', () =>
 
 test('a transaction in which a statement failed does not seem to be committed', () =>
   withNotes(async (texts) => {
-    const careless = inTransaction(shared.deps.db, async (db) => {
-      await insert.run(db, { id: 1, text: 'lost on Postgres' })
-      await insert.run(db, { id: 1, text: 'the same again' }).catch(() => {})
+    const careless = shared.deps.db.transaction(async (trx) => {
+      await insert.run(asTx(trx), { id: 1, text: 'lost on Postgres' })
+      await insert.run(asTx(trx), { id: 1, text: 'the same again' }).catch(() => {})
     })
     // SQLite undoes the statement alone, Postgres the whole transaction.
     if (testDatabase() === 'sqlite') await careless

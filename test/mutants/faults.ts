@@ -577,7 +577,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'a transaction that fails is committed',
-    file: server('db/in-transaction.ts'),
+    file: server('db/cheap-transactions.ts'),
     search: 'await rollBack(client, connection)',
     replace: 'await commit(client, connection)',
     tests: contract('sealed-audit'),

@@ -3,6 +3,7 @@ import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
 import { atStage, DatabaseUnavailableError } from '../lib/unavailable.ts'
 import { type Cancellable, cancelStatement } from './cancel-statement.ts'
+import { withCheapTransactions } from './cheap-transactions.ts'
 import { classifyPostgresError } from './classify-error.ts'
 import type { Dialect } from './dialect.ts'
 import { asPool, type Pool } from './handle.ts'
@@ -195,7 +196,7 @@ export function createKnex(
     // knex would write to the console, between the lines of the structured log.
     log: { warn, error: warn, deprecate: warn, debug() {} },
   })
-  return asPool(db)
+  return withCheapTransactions(asPool(db))
 }
 
 function postgresSettings(config: DatabaseSettings, primary: Primary): Knex.Config {

@@ -1,7 +1,6 @@
 import { type Deps, rehearsing } from '../deps.ts'
 import { RevocationNotes } from '../lib/revocation-notes.ts'
-import { asPool, type Pool, type Tx } from './handle.ts'
-import { inTransaction } from './in-transaction.ts'
+import { asPool, asTx, type Pool, type Tx } from './handle.ts'
 
 /**
  * Runs `fn` in one transaction. Code inside takes `Deps<Tx>`, so it cannot open another. Do not use the network or hash passwords
@@ -11,7 +10,8 @@ export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => P
   const afterCommit: (() => void)[] = []
   const revocations = new RevocationNotes()
   const { noted } = revocations
-  const result = await inTransaction(deps.db, async (db) => {
+  const result = await deps.db.transaction(async (knex) => {
+    const db = asTx(knex)
     const result = await fn({ ...deps, db, afterCommit, revocations })
     if (noted.length > 0 && !deps.isRehearsal) await deps.writeRevocations(db, noted, deps.clock())
     return result

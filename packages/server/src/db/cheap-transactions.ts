@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Knex } from 'knex'
-import { asTx, type Pool, type Tx } from './handle.ts'
+import type { Pool, Tx } from './handle.ts'
 
 /** The part of knex's client that is used here. */
 interface Client {
@@ -27,14 +27,21 @@ interface Connection {
 const makeKnex: (client: Client) => Knex = createRequire(import.meta.url)('knex/lib/knex-builder/make-knex.js')
 
 /**
- * Runs `fn` in one transaction, which is rolled back if it throws. knex would make a handle with 130 functions for each, which costs
- * more than the statements of a login; here it is made for the first query that knex composes. A statement after the end is
- * refused.
+ * Makes `transaction` of a pool cheaper, where it is called with a function alone. knex makes a handle with 130 functions for each
+ * transaction, which costs more than the statements of a login. Here it is made for the first query that knex composes.
  */
-export async function inTransaction<T>(pool: Pool, fn: (db: Tx) => Promise<T>): Promise<T> {
-  // In a rehearsal the pool is a transaction itself, and this one is a savepoint of it.
-  if (pool.isTransaction) return pool.transaction((db) => fn(asTx(db)))
-  const client: Client = pool.client
+export function withCheapTransactions(pool: Pool): Pool {
+  const ofKnex = pool.transaction
+  const transaction = (...given: unknown[]) => {
+    const [fn] = given
+    const isPlain = typeof fn === 'function' && given.length === 1
+    return isPlain ? inTransaction(pool.client, fn as never) : Reflect.apply(ofKnex, pool, given)
+  }
+  return Object.defineProperty(pool, 'transaction', { value: transaction })
+}
+
+/** Runs `fn` in one transaction, which is rolled back if it throws. A statement after the end is refused. */
+async function inTransaction<T>(client: Client, fn: (db: Tx) => Promise<T>): Promise<T> {
   const connection = await client.acquireConnection()
   let isCompleted = false
   try {
