@@ -172,7 +172,7 @@ test('an app may name the code of any provider among its methods, and nothing th
   })
   expectError(reply, 'validation_failed')
   expect(faultsOf(reply)).toEqual(['allowed_auth_methods.1: invalid_value'])
-  expect(reply.body.errors[0].message).toBe('must be password, magic_link, email_code, google or the code of a provider')
+  expect(reply.body.errors[0].message).toBe('must be password, magic_link, email_code, passkey, google or the code of a provider')
 })
 
 test('in production an issuer is https', async () => {
