@@ -2,8 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { SendMailOptions, Transporter } from 'nodemailer'
-import { logoId } from '../mail/render-mail.ts'
-import type { WrittenMail } from '../mail/templates.ts'
+import { logoId, MailError, type WrittenMail } from '../lib/mail.ts'
 
 /** A message that is ready to send. Its texts have `\n` line endings. */
 export interface OutgoingMail extends WrittenMail {
@@ -12,21 +11,6 @@ export interface OutgoingMail extends WrittenMail {
   to: string
   /** Milliseconds: the header `Date`. */
   at: number
-}
-
-/** Why a message was not accepted. Only the operator sees the text of the other side, with the address removed. */
-export class MailError extends Error {
-  /** The SMTP reply code, if there was one. */
-  readonly status: number | undefined
-  /** Refused for good, so another attempt is useless. */
-  readonly isFinal: boolean
-
-  constructor(message: string, { status, isFinal, cause }: { status: number | undefined; isFinal: boolean; cause: unknown }) {
-    super(message, { cause })
-    this.name = 'MailError'
-    this.status = status
-    this.isFinal = isFinal
-  }
 }
 
 /** Sends one message. Resolves when the other side has accepted it. Throws MailError. */

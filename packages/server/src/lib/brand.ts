@@ -24,6 +24,9 @@ export const blankBrand: Brand = {
   default_language: null,
 }
 
+/** How long a side of a logo may be. */
+export const mostLogoPixels = 1_024
+
 /** Where a logo is served, below the address of the service. Another image has another path. */
 export function logoPath(digest: string): string {
   return `/logos/${digest}`

@@ -1,13 +1,6 @@
 import { cards, textOn } from '../lib/brand.ts'
 import { Html, html } from '../lib/html.ts'
-
-export interface MailLogo {
-  type: string
-  image: Buffer
-  /** In pixels, as shown. */
-  width: number
-  height: number
-}
+import { logoId, type MailLogo, type MailParts } from '../lib/mail.ts'
 
 /** A mail before it is laid out. All texts are plain. */
 export interface MailContent {
@@ -28,17 +21,6 @@ export interface MailContent {
   other?: { text: string; label: string; link: string } | undefined
   footer: readonly string[]
 }
-
-/** The parts of a mail. */
-export interface MailParts {
-  subject: string
-  text: string
-  html: string
-  logo: MailLogo | undefined
-}
-
-/** The Content-ID of the logo: the image travels with the mail, so that reading it tells nobody anything. */
-export const logoId = 'logo@gatehouse'
 
 const columns = 72
 const usualAccent = '#2f6fde'

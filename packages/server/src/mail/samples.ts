@@ -1,3 +1,4 @@
+import type { WrittenMail } from '../lib/mail.ts'
 import {
   accessDecidedMail,
   accessRequestedMail,
@@ -6,7 +7,6 @@ import {
   noticeMail,
   type Sender,
   testMail,
-  type WrittenMail,
 } from './templates.ts'
 import { actionPurposes, noticePurposes } from './texts/mail-texts.ts'
 

@@ -1,8 +1,9 @@
 import type { Brand, Language } from '../lib/brand.ts'
 import { readImage } from '../lib/image.ts'
+import type { MailLogo, WrittenMail } from '../lib/mail.ts'
 import { shownAddress, shownName } from '../lib/shown-name.ts'
 import { describeProgram } from './describe-program.ts'
-import { type MailContent, type MailLogo, type MailParts, renderMail } from './render-mail.ts'
+import { type MailContent, renderMail } from './render-mail.ts'
 import { en } from './texts/en.ts'
 import type { ActionPurpose, MailTexts, NoticePurpose, Reason } from './texts/mail-texts.ts'
 
@@ -18,13 +19,6 @@ export interface Sender {
   /** The host of the service. */
   service: string
   language: Language
-}
-
-/** A mail, its sender's name and where replies go. */
-export interface WrittenMail extends MailParts {
-  /** Undefined for mails that are about no app: MAIL_FROM names the sender. */
-  fromName: string | undefined
-  replyTo: string | undefined
 }
 
 /** When and from where something was done. */

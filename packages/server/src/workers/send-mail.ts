@@ -1,7 +1,7 @@
-import { MailError } from '../adapters/mailer.ts'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { isUnproven } from '../lib/account-record.ts'
+import { MailError } from '../lib/mail.ts'
 import { noticePurposes } from '../mail/texts/mail-texts.ts'
 import { App } from '../models/app.ts'
 import type { OutboxRow } from '../models/outbox-message.ts'

@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { fieldError } from '../../errors.ts'
+import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { PagePlace } from '../../lib/html.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
@@ -53,12 +53,15 @@ export async function describeMailLink(deps: Deps, token: string, ...purposes: T
   return { app: placeOf(deps.config, app), asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
 }
 
+/** What the mails that lead to one page are for. */
+export type MailPurposes = readonly TokenPurpose[]
+
+export function isOfDeadLink(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'invalid_token'
+}
+
 /** The app of a link that no longer works, for the page that says so. Undefined for a token that was never one of these. */
-export async function findPlaceOfLink(
-  deps: Deps,
-  token: string,
-  purposes: readonly TokenPurpose[],
-): Promise<PagePlace | undefined> {
+export async function findPlaceOfLink(deps: Deps, token: string, purposes: MailPurposes): Promise<PagePlace | undefined> {
   const appId = await MailToken.findAppId(deps.db, hashOpaqueToken(token), purposes)
   const app = appId === undefined ? undefined : await App.findById(deps.db, appId)
   return app && placeOf(deps.config, app)

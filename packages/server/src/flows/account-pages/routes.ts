@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.ts'
 import { ok, type Route, route } from '../../http/route.ts'
 import { errorOfPage, leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
 import { type FormRefusal, type PageToken, refusalOf, wayOn } from '../../pages/fields.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
-import type { TokenPurpose } from '../../resources/mail/token-purpose.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
 import {
   choosePassword,
@@ -15,6 +13,8 @@ import {
   describeMailLink,
   disownEmail,
   findPlaceOfLink,
+  isOfDeadLink,
+  type MailPurposes,
   undoEmailChange,
   withLoginToken,
 } from './mail-link.ts'
@@ -58,7 +58,7 @@ type View = Parameters<typeof showPage>[0]
 interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'path' | 'errors'> {
   advice: string
   /** The purposes of the tokens that it takes, if a mail has them. */
-  purposes: readonly TokenPurpose[]
+  purposes: MailPurposes
   /** Reads what the link is about, without spending the token. Throws `invalid_token`, `invalid_invitation`. */
   read(deps: Deps, token: string): Promise<S>
   show(place: PageToken, subject: S, refusal?: FormRefusal, sent?: F): View
@@ -74,7 +74,7 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
   const { path, advice, purposes, errors, read, show, form, leadsOn, submit } = page
   /** The page for a link that does not work. */
   const deadLink = async (deps: Deps, method: string, token: string, origin: Origin, error: unknown) => {
-    if (!(error instanceof ApiError) || error.code !== 'invalid_token') throw error
+    if (!isOfDeadLink(error)) throw error
     const place = await findPlaceOfLink(deps, token, purposes)
     return errorOfPage({ method, advice, place, onward: wayOn(place) }, error, origin.requestId)
   }
@@ -113,8 +113,7 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
           const next = await submit(deps, subject, body, { caller: undefined, origin })
           return typeof next === 'string' ? leadTo(next) : showPage(next)
         } catch (error) {
-          if (error instanceof ApiError && error.code === 'invalid_token')
-            return deadLink(deps, 'POST', body.token, origin, error)
+          if (isOfDeadLink(error)) return deadLink(deps, 'POST', body.token, origin, error)
           const refusal = refusalOf(error)
           return { ...showPage(show({ path, token: body.token }, subject, refusal, body)), errorCode: refusal.code }
         }

@@ -3,7 +3,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import { logoPath } from '../../lib/brand.ts'
+import { logoPath, mostLogoPixels } from '../../lib/brand.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { readImage } from '../../lib/image.ts'
 import { App } from '../../models/app.ts'
@@ -11,7 +11,6 @@ import { AppLogo } from '../../models/app-logo.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getApp, getAppForUpdate } from './get-app.ts'
-import { mostLogoPixels } from './schema.ts'
 
 /** Sets the logo of an app, or removes it if there are no bytes. Throws `not_found`, `validation_failed`. */
 export async function changeLogo(deps: Deps<Pool>, ref: string, image: Buffer | undefined, actor: Actor): Promise<App> {

@@ -1,5 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import type { WrittenMail } from '../../lib/mail.ts'
 import { codeOfMail } from '../../lib/mail-code.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import {
@@ -9,7 +10,6 @@ import {
   invitationMail,
   noticeMail,
   type Sender,
-  type WrittenMail,
 } from '../../mail/templates.ts'
 import { noticePurposes } from '../../mail/texts/mail-texts.ts'
 import { AccessRequest } from '../../models/access-request.ts'

@@ -1,7 +1,15 @@
 import { accepted, ok, type Route, route } from '../../http/route.ts'
-import { appParams } from '../../lib/fields.ts'
 import { requestMail } from './request-mail.ts'
-import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, testMailBody, testMailOutcome } from './schema.ts'
+import {
+  appParams,
+  mailPreview,
+  mailRequestBody,
+  previewParams,
+  previewQuery,
+  queued,
+  testMailBody,
+  testMailOutcome,
+} from './schema.ts'
 import type { TokenPurpose } from './token-purpose.ts'
 import { previewMail, sendTestMail } from './try-mail.ts'
 
