@@ -153,7 +153,7 @@ describe('pages', () => {
     ])
       expect(html.replaceAll('&#38;', '&amp;')).toContain(`<a href="${link}">`)
     expect(headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[\w+/]{43}=' 'sha256-[\w+/]{43}='; img-src 'self'; form-action /,
+      /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'sha256-[\w+/]{43}=' 'sha256-[\w+/]{43}='; img-src 'self'; form-action /,
     )
   })
 

@@ -341,7 +341,7 @@ describe('refused', () => {
     ['allowed_email_domains', [''], 'allowed_email_domains.0: invalid_value'],
     ['allowed_email_domains', [5], 'allowed_email_domains.0: invalid_type'],
     ['allowed_auth_methods', ['password', 'telepathy'], 'allowed_auth_methods.1: invalid_value'],
-    ['allowed_auth_methods', ['password', 'passkey'], 'allowed_auth_methods.1: invalid_value'],
+    ['allowed_auth_methods', ['password', 'otp'], 'allowed_auth_methods.1: invalid_value'],
     ['allowed_auth_methods', ['magic_link'], 'allowed_auth_methods: invalid_value'],
     ['allowed_auth_methods', [5], 'allowed_auth_methods.0: invalid_type'],
     ['permission_scope', 'all', 'permission_scope: invalid_value'],

@@ -84,7 +84,8 @@ describe('a change', () => {
     const app = await buildApp(service, { allowed_auth_methods: ['password', 'magic_link'] })
     for (const [methods, fault] of [
       [['magic_link'], 'allowed_auth_methods: invalid_value'],
-      [['passkey', 'password'], 'allowed_auth_methods.0: invalid_value'],
+      [['passkey'], 'allowed_auth_methods: invalid_value'],
+      [['otp', 'password'], 'allowed_auth_methods.0: invalid_value'],
     ]) {
       const reply = await patch(app, { allowed_auth_methods: methods })
       expectError(reply, 'validation_failed')

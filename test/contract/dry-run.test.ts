@@ -121,6 +121,13 @@ const writes: Record<string, () => Promise<Write>> = {
     await service.deps.db('user_identities').insert({ id, user_id, provider_id, subject: randomUUID(), created_at: 1 })
     return { path: `/admin/users/${user_id}/identities/${id}` }
   },
+  'DELETE /admin/users/{userId}/passkeys/{passkeyId}': async () => {
+    const { id: user_id } = await newUser()
+    const [id, credential_id] = [randomUUID(), randomUUID()]
+    const row = { id, user_id, credential_id, public_key: 'x', sign_count: 0, name: 'Laptop', created_at: 1 }
+    await service.deps.db('passkeys').insert(row)
+    return { path: `/admin/users/${user_id}/passkeys/${id}` }
+  },
   'POST /admin/users/{userId}/apps/{appId}': async () => ({
     path: `/admin/users/${(await newUser()).id}/apps/${(await buildApp(service)).code}`,
     body: { reason: 'why not' },

@@ -261,8 +261,18 @@ describe('collisions', () => {
     await create(two, [], gone.email)
     await service.admin('DELETE', `/admin/users/${gone.id}`)
 
-    const plain = ({ apps, roles, organizations, two_factor, identities, locked_until, last_login_at, made_by, ...user }: Json) =>
-      user
+    const plain = ({
+      apps,
+      roles,
+      organizations,
+      two_factor,
+      identities,
+      passkeys,
+      locked_until,
+      last_login_at,
+      made_by,
+      ...user
+    }: Json) => user
     const expected = [homes, byTag, mixed].map((users) => ({ email: users[0].email, users: users.map(plain) }))
     const reply = await collisions(one, two)
     expect(reply.status).toBe(200)

@@ -189,6 +189,14 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
       },
     },
     {
+      table: 'passkeys',
+      each: 10,
+      columns: {
+        ...{ id: idOf(), user_id: idOf(), credential_id: "'credential-' || u", public_key: "'key'", sign_count: '0' },
+        ...{ name: "'Laptop'", created_at: madeAt() },
+      },
+    },
+    {
       table: 'second_factors',
       each: 20,
       columns: { user_id: idOf(), totp_box: "'box'", activated_at: madeAt(), created_at: madeAt() },
