@@ -1037,9 +1037,9 @@ describe('what a stranger can find out', () => {
 describe('a PUBLIC_URL with a path', () => {
   test('switches the pages off', async () => {
     const own = await buildService({ PUBLIC_URL: 'https://example.com/login' })
-    for (const path of ['/oauth/authorize', '/oauth/logout', '/.well-known/oauth-authorization-server'])
+    for (const path of ['/oauth/authorize', '/oauth/logout', '/account/passkeys', '/.well-known/oauth-authorization-server'])
       expect((await fetch(own.url + path)).status, path).toBe(404)
-    for (const path of ['/oauth/authorize', '/oauth/logout'])
+    for (const path of ['/oauth/authorize', '/oauth/logout', '/account/passkeys'])
       expect((await visit(own).post(own.url + path, {})).status, path).toBe(404)
   })
 })

@@ -32,6 +32,7 @@ const unaudited: ReadonlySet<string> = new Set([
   'POST /auth/email/resend',
   'POST /auth/password/forgot',
   'POST /auth/magic-link',
+  'POST /auth/email-code',
   'POST /magic-link',
 ])
 
