@@ -72,7 +72,7 @@ class ImmediateSqliteClient extends BetterSqlite3Client {
     // A trigger that someone made can drop rows without an error.
     const runFurther = (query: BoundQuery) => {
       const answer = run(query)
-      const isDropped = query.sql.startsWith('insert') && !Array.isArray(answer) && answer.changes === 0
+      const isDropped = /^\s*insert\b/.test(query.sql) && !Array.isArray(answer) && answer.changes === 0
       if (isDropped) throw new Error('the database dropped a row; run gatehouse check --deep, which lists triggers')
     }
     const ownsTransaction = further.length > 0 && !connection.inTransaction

@@ -178,13 +178,13 @@ export class UserApp extends BaseModel {
       .select('a.code as app_code', 'g.status', 'g.granted_via', 'g.granted_at', 'g.expires_at', 'g.revoked_at')
   }
 
-  /** Whether any user may enter the app now. */
   /** The app that a user was given first, of those that they may enter. */
   static async findFirstApp(db: Db, userId: string): Promise<App | undefined> {
     const query = UserApp.query(db).where({ user_id: userId, status: 'active' }).orderBy(['granted_at', 'id'])
     return (await query.first().withGraphFetched('app'))?.app
   }
 
+  /** Whether any user may enter the app now. */
   static async isAppEntered(db: Db, appId: string, now: number): Promise<boolean> {
     return (await UserApp.query(db).modify(whereActive, now).findOne({ app_id: appId })) !== undefined
   }

@@ -26,9 +26,9 @@ export interface Shown {
   instead?: Resume['instead']
   /** The organization that the invitation of the request is for. */
   inviting: string | undefined
-  /** The providers that the app can be entered by. */
   /** What the browser is asked to sign with a passkey. */
   passkey: PasskeyRequest | undefined
+  /** The providers that the app can be entered by. */
   providers: readonly { code: string; issuer: string }[]
 }
 

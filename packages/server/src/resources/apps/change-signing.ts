@@ -10,7 +10,7 @@ import { recordEvent } from '../audit/record-event.ts'
 import { appSecretContext } from '../catalog/read-keyrings.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { findBehind } from '../consumers/find-behind.ts'
-import { reviewStreams } from '../feeds/restart-feeds.ts'
+import { announce } from '../feeds/restart-feeds.ts'
 import { describeSigning, stateOf } from './describe-signing.ts'
 import { getAppForUpdate } from './get-app.ts'
 import type { Signing } from './present.ts'
@@ -55,7 +55,7 @@ export async function changeSigning(
     const { step } = input
     const details = { step, before: summaryOf(before), after: summaryOf(after) }
     await recordEvent(deps, { event: 'app.signing_changed', actor, appId: app.id, details })
-    reviewStreams(deps)
+    announce(deps)
     return after
   })
 }

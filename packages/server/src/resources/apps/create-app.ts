@@ -9,7 +9,7 @@ import { App } from '../../models/app.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { reviewStreams } from '../feeds/restart-feeds.ts'
+import { announce } from '../feeds/restart-feeds.ts'
 import { type AppWarning, listWarnings } from './list-warnings.ts'
 import { presentApp } from './present.ts'
 import { blankApp, resolveAppChanges } from './resolve-app-changes.ts'
@@ -38,7 +38,7 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
       const changes = await resolveAppChanges(deps, blank, settings)
       await renewCatalog(deps)
       // From here on, consumers with this code belong to the new app.
-      if (await DeletedApp.delete(deps.db, code)) reviewStreams(deps)
+      if (await DeletedApp.delete(deps.db, code)) announce(deps)
       const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app

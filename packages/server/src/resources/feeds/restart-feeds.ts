@@ -45,12 +45,10 @@ async function beginLater({ db, clock }: Deps<Tx>, feed: FeedTable, known: numbe
   await Feed.begin(db, feed, laterOrigin(cursors.origin, now))
 }
 
-/** Makes every server look at its streams again after the commit: the keys of an app change. */
-export function reviewStreams(deps: Deps<Tx>): void {
-  announce(deps)
-}
-
-/** Wakes the readers of the feeds of this server and of others, after the commit where there is a transaction. */
+/**
+ * Wakes the readers of the feeds of this server and of others, after the commit where there is a transaction. They also look at their
+ * streams again, which end when the keys of their app have changed.
+ */
 export function announce(deps: Deps): void {
   const wake = () => deps.revocationHub.announce()
   if (deps.afterCommit) deps.afterCommit.push(wake)

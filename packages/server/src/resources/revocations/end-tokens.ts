@@ -13,17 +13,15 @@ import { UserApp } from '../../models/user-app.ts'
 import { eventRow } from '../audit/record-event.ts'
 import { announce } from '../feeds/restart-feeds.ts'
 
-/** Ends one session and audits it as `event`. False if the session has already ended. */
+/** Ends one session and audits it as `event`. Does nothing if the session has already ended. */
 export async function endSession(
   deps: Deps,
   { id, user_id: userId, app_id: appId }: SessionOwner,
   event: 'logout' | 'session.ended' | 'token.reuse_detected',
   actor: Actor,
-): Promise<boolean> {
+): Promise<void> {
   const row = eventRow(deps, { event, actor, userId, appId, details: { session_id: id } })
-  const hasEnded = await Session.end(deps.db, id, row)
-  if (hasEnded) announce(deps)
-  return hasEnded
+  if (await Session.end(deps.db, id, row)) announce(deps)
 }
 
 /**
