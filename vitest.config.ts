@@ -123,7 +123,7 @@ export default defineConfig({
     // Node loads our sources itself, because calls between modules that Vite has loaded are slower. `npm run mutants` needs Vite to
     // plant its faults.
     server: { deps: { external: faultVariable in process.env ? [] : [/\/packages\/(cli|sdk|server)\/src\/(?!.*\.test\.)/] } },
-    reporters: ['default', './test/support/plain-summary.ts'],
+    reporters: ['default', './test/support/plain-summary.ts', './test/support/stuck-files.ts'],
     projects: [
       {
         extends: true,

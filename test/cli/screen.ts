@@ -1,4 +1,4 @@
-import { UnicodeGraphemesAddon } from '@xterm/addon-unicode-graphemes'
+import { Unicode11Addon } from '@xterm/addon-unicode11'
 import xterm from '@xterm/headless'
 
 export interface Screen {
@@ -11,7 +11,8 @@ export interface Screen {
 /** What a terminal with `columns` columns shows after it has received `sent`. */
 export async function drawScreen(sent: string, columns: number): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows: 24, scrollback: 10_000, allowProposedApi: true })
-  terminal.loadAddon(new UnicodeGraphemesAddon())
+  terminal.loadAddon(new Unicode11Addon())
+  terminal.unicode.activeVersion = '11'
   await new Promise<void>((resolve) => terminal.write(sent, resolve))
   const buffer = terminal.buffer.active
   const rows = Array.from({ length: buffer.length }, (_, row) => buffer.getLine(row)!)
