@@ -41,7 +41,9 @@ export default class StuckFiles implements Reporter {
   #look(): void {
     const stuck = [...this.#lastSign].filter(([, sign]) => performance.now() - sign > patienceMs)
     if (stuck.length === 0) return
-    process.stderr.write(`[gatehouse] no sign of life for ten minutes, so the run ends: ${stuck.map(([name]) => name).join(', ')}\n`)
+    process.stderr.write(
+      `[gatehouse] no sign of life for ten minutes, so the run ends: ${stuck.map(([name]) => name).join(', ')}\n`,
+    )
     // Their event loops are blocked, so nothing gentler reaches them.
     for (const pid of treeSeconds(process.pid).keys()) if (pid !== process.pid) process.kill(pid, 'SIGKILL')
     process.exit(1)
