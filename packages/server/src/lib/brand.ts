@@ -1,6 +1,4 @@
-/** The languages of pages and mails. */
-export const languages = ['en', 'de', 'fr', 'es', 'it', 'pt'] as const
-export type Language = (typeof languages)[number]
+import type { Language } from './locale.ts'
 
 /** What the pages and mails of an app show of it, besides its name and its logo. */
 export interface Brand {

@@ -1,5 +1,6 @@
-import type { Brand, Language } from '../lib/brand.ts'
+import type { Brand } from '../lib/brand.ts'
 import { readImage } from '../lib/image.ts'
+import type { Language } from '../lib/locale.ts'
 import type { MailLogo, WrittenMail } from '../lib/mail.ts'
 import { shownAddress, shownName } from '../lib/shown-name.ts'
 import { describeProgram } from './describe-program.ts'

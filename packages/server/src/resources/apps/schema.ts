@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { cards, isVisibleAccent, languages, nearestAccent } from '../../lib/brand.ts'
+import { cards, isVisibleAccent, nearestAccent } from '../../lib/brand.ts'
 import {
   authMethodCode,
   clearable,
@@ -22,6 +22,7 @@ import {
   timestamp,
   webUrl,
 } from '../../lib/fields.ts'
+import { languages } from '../../lib/locale.ts'
 import { tokenSizeWarning } from '../../lib/records.ts'
 import { isWebPort } from '../../lib/web-port.ts'
 import { webhookKey } from '../../lib/webhook-key.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { languages } from '../../lib/brand.ts'
 import { optionalAppCode, optionalField } from '../../lib/entry-fields.ts'
 import { appParams, email, text } from '../../lib/fields.ts'
+import { languages } from '../../lib/locale.ts'
 import { sampleMails } from '../../mail/samples.ts'
 
 /** A request for a mail to an address, through an app. */
