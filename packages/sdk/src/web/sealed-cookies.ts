@@ -123,12 +123,17 @@ function utf8(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>
 }
 
-/** Reads a `Cookie` header. Of two cookies with one name, the first counts, as browsers send the more specific one first. */
+/**
+ * Reads a `Cookie` header. Of two cookies with one name, the first counts, as browsers send the more specific one first. Only what
+ * browsers put between cookies is cut off: with other white space, such as U+00A0, a name is another one, which has no prefix
+ * for the browser, so that any host of the domain can set it. Strangers choose the header, so the work must not grow faster than it.
+ */
 export function readCookies(header: string | null | undefined): Cookies {
   const cookies = new Map<string, string>()
   for (const pair of (header ?? '').split(';')) {
-    const [, name = '', value = ''] = /^\s*([^=]+?)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
-    if (name && !cookies.has(name)) cookies.set(name, value)
+    const end = pair.indexOf('=')
+    const name = pair.slice(0, Math.max(end, 0)).replace(/^[ \t]+/, '')
+    if (name && !cookies.has(name)) cookies.set(name, pair.slice(end + 1))
   }
   return cookies
 }

@@ -339,6 +339,30 @@ describe('attacks', () => {
     }
   })
 
+  test.each(['\u00a0', ' \u00a0', '\u000b', '\u000c'])(
+    'a name after %j is not the one that this app gave: any host of the domain can set such a cookie',
+    async (white) => {
+      const { app, browser } = build()
+      await signIn(browser)
+      const kept = [...browser.jar].map((pair) => pair.join('=')).join('; ')
+      const open = (cookie: string) => app(new Request(`${ORIGIN}/notes`, { headers: { ...navigation, cookie } }))
+      expect((await open(`theme=dark; ${kept}`)).status).toBe(200)
+      expect((await open(`theme=dark;${white}${kept}`)).status).toBe(303)
+    },
+  )
+
+  test.each([
+    ['in front of a name', `theme=dark;${' '.repeat(3_000)}x`],
+    ['within a name', `theme=dark; x${' '.repeat(15_000)}x`],
+    ['within a value', `theme=d${' '.repeat(15_000)}x`],
+    ['between cookies', `theme=dark${'; '.repeat(7_500)}x`],
+  ])('blanks %s make nobody wait, however many', async (_, cookie) => {
+    const { app } = build()
+    const startedAt = performance.now()
+    expect((await app(new Request(`${ORIGIN}/notes`, { headers: { ...navigation, cookie } }))).status).toBe(303)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+
   test('an unsafe request needs a page of this app', async () => {
     const { browser, app } = build()
     await signIn(browser)
