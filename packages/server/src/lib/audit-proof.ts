@@ -1,4 +1,5 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { randomText } from './random.ts'
 
 /** Facts that may identify a person. The proof of a row covers them by a salted digest. Erasing destroys the salt. */
 export interface PersonalFacts {
@@ -174,7 +175,7 @@ export class AuditProofs {
 
   #proof(row: AuditFacts, kind: Kind): AuditProof & { mac: string } {
     const { id, key } = this.#current
-    const salt = randomBytes(16).toString('base64url')
+    const salt = randomText(16)
     const digest = personalDigest(key, salt, row, kind)
     return { salt, personal_digest: digest, mac: macOf(id, key, row, digest, kind) }
   }

@@ -1,5 +1,6 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { keyedDigest } from './keyed-digest.ts'
+import { randomText } from './random.ts'
 
 const lifeMs = 180 * 86_400_000
 const form = /^gdt_((?<time>[0-9a-z]{1,11})\.(?<device>[\w-]{22}))\.(?<mac>[\w-]{43})$/
@@ -23,7 +24,7 @@ type Keys = readonly [Buffer, ...Buffer[]]
  */
 export function newDeviceToken([key]: Keys, owner: DeviceOwner, { now, minIat }: { now: number; minIat: number }): string {
   const time = Math.max(now, minIat * 1_000).toString(36)
-  const device = randomBytes(16).toString('base64url')
+  const device = randomText(16)
   return `gdt_${time}.${device}.${macOf(key, owner, time, device)}`
 }
 

@@ -1,13 +1,14 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { keyedDigest } from './keyed-digest.ts'
 import { TOKEN_PREFIXES } from './opaque-token.ts'
+import { randomText } from './random.ts'
 
 const form = new RegExp(`^${TOKEN_PREFIXES.refresh}(?<secret>[\\w-]{43})(?<session>[0-9a-f]{32})(?<mac>[\\w-]{22})$`)
 
 type Keys = readonly [Buffer, ...Buffer[]]
 
 /** A refresh token of a session, made from 256 secret bits, which are random by default. */
-export function newRefreshToken([key]: Keys, sessionId: string, secret = randomBytes(32).toString('base64url')): string {
+export function newRefreshToken([key]: Keys, sessionId: string, secret = randomText(32)): string {
   const session = sessionId.replaceAll('-', '')
   return `${TOKEN_PREFIXES.refresh}${secret}${session}${macOf(key, session, secret)}`
 }

@@ -1,10 +1,7 @@
-import { randomFillSync } from 'node:crypto'
+import { fillRandom } from './random.ts'
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 const bytes = Buffer.alloc(16)
-/** Random bytes are drawn for many ids at once: a draw costs more than the rest of an id. */
-const pool = Buffer.alloc(16 * 256)
-let used = pool.length
 let lastMs = 0
 let sequence = 0
 
@@ -13,11 +10,7 @@ let sequence = 0
  * bits. Ids made by one process therefore sort by their creation, which keyset pages rely on.
  */
 export function newId(now: number = Date.now()): string {
-  if (used === pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  used += pool.copy(bytes, 0, used, used + bytes.length)
+  fillRandom(bytes)
   if (now > lastMs) {
     lastMs = now
     sequence = bytes.readUInt16BE(6) & 0x07ff

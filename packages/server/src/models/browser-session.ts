@@ -3,6 +3,7 @@ import { Statement } from '../db/statement.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { catalogGeneration } from './generation.ts'
 import { type UserRow, userColumns } from './user.ts'
 
 /** What was proven when a person signed in. Browser sessions and the codes made from them keep it. */
@@ -30,13 +31,15 @@ interface BrowserSessionRow extends StoredProof {
   /** Whether another user has the same e-mail, in whatever pool. */
   has_namesake: number | boolean
   is_member: number | boolean
+  catalog_generation: string
 }
 
 const liveByHash = new Statement<LiveBrowserSession>(`
   select b.id as browser_session_id, b.user_id, b.version, b.first_factor, b.first_proven_at, b.second_factor, b.second_proven_at,
     b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, f.activated_at as factor_activated_at, ${userColumns},
     exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
-    exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member
+    exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member,
+    ${catalogGeneration}
   from browser_sessions b
   join users u on u.id = b.user_id
   left join second_factors f on f.user_id = u.id and f.activated_at is not null

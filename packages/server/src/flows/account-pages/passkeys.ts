@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
@@ -6,6 +5,7 @@ import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { randomText } from '../../lib/random.ts'
 import { type RelyingParty, relyingPartyOf } from '../../lib/relying-party.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { algorithms, PasskeyError, verifyRegistration } from '../../lib/web-authn.ts'
@@ -76,7 +76,7 @@ function askForNewPasskey(
 ): { options: object; field: string } {
   const { id, email } = userOf(live)
   const challenge = newChallenge()
-  const userHandle = passkeys[0]?.user_handle ?? randomBytes(32).toString('base64url')
+  const userHandle = passkeys[0]?.user_handle ?? randomText(32)
   const options = {
     challenge,
     rp: { id: party.id, name: party.id },

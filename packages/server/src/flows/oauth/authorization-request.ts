@@ -83,9 +83,14 @@ const mostNonce = 200
 const scopes = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access']
 
 /** Reads an authorization request. App, redirect URL and policy are read at every step, so a change applies to the next one. */
-export async function readAuthorizationRequest(deps: Deps, sent: SentParameters, begunAt: number): Promise<ReadRequest> {
+export async function readAuthorizationRequest(
+  deps: Deps,
+  sent: SentParameters,
+  begunAt: number,
+  generation?: string,
+): Promise<ReadRequest> {
   const { client_id: clientId, redirect_uri: redirectUri } = sent
-  const app = typeof clientId === 'string' ? await (await readCatalog(deps)).findApp({ code: clientId }) : undefined
+  const app = typeof clientId === 'string' ? await (await readCatalog(deps, generation)).findApp({ code: clientId }) : undefined
   if (!app) return { fault: 'unknown_app', app: undefined }
   if (app.status !== 'active') return { fault: 'inactive_app', app }
   if (sent.account !== undefined) return readAccountRequest(deps, app, sent, begunAt)

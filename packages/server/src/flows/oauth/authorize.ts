@@ -41,10 +41,11 @@ export type Authorized =
 export async function authorize(
   deps: Deps<Pool>,
   request: AuthorizationRequest,
-  { secret, halfWay }: { secret: string | undefined; halfWay: Pick<Resume, 'ticket' | 'named'> | undefined },
+  { live, halfWay }: { live: LiveBrowserSession | undefined; halfWay: Pick<Resume, 'ticket' | 'named'> | undefined },
   actor: Actor,
 ): Promise<Authorized> {
-  const { person, step } = await foreseeStep(deps, request, secret, actor)
+  const { person, situation } = await look(deps, request, live, actor)
+  const step = nextStep(situation)
   if (person && halfWay && isOfAnother(halfWay, person.user)) return { step: { ask: 'sign_in' }, person }
   if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
   if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
@@ -63,7 +64,7 @@ export async function foreseeStep(
   secret: string | undefined,
   actor: Actor,
 ): Promise<{ person: Person | undefined; step: NextStep }> {
-  const { person, situation } = await look(deps, request, secret, actor)
+  const { person, situation } = await look(deps, request, await findBrowserSession(deps, secret), actor)
   return { person, step: nextStep(situation) }
 }
 
@@ -83,7 +84,7 @@ export async function continueAs(
   actor: Actor,
 ): Promise<string | undefined> {
   const chosen = { ...request, organizationId: organizationId ?? request.organizationId }
-  const { person, situation } = await look(deps, chosen, secret, actor)
+  const { person, situation } = await look(deps, chosen, await findBrowserSession(deps, secret), actor)
   // Somebody else may have signed in meanwhile, in another tab.
   if (!person || person.user.id !== userId) return undefined
   const hasChosen = {
@@ -100,7 +101,7 @@ export async function continueAs(
 async function look(
   deps: Deps,
   request: AuthorizationRequest,
-  secret: string | undefined,
+  live: LiveBrowserSession | undefined,
   actor: Actor,
 ): Promise<{ person: Person | undefined; situation: Situation }> {
   const { app, prompt, maxAgeSeconds, begunAt, redirectUri } = request
@@ -122,7 +123,6 @@ async function look(
     },
     signedIn: undefined,
   }
-  const live = await findBrowserSession(deps, secret)
   if (!live) return { person: undefined, situation }
   const user = userOf(live)
   const shown = shownIn(live)

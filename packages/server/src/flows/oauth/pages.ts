@@ -11,7 +11,7 @@ import { getApp } from '../../resources/apps/get-app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
-import { keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
+import { findBrowserSession, keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
 import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
@@ -54,7 +54,8 @@ export async function answerAuthorize(
   const now = deps.clock()
   const resume = openField(deps, 'resume', cookies.browser, typeof resumed === 'string' ? resumed : undefined)
   const isAlive = resume !== undefined && now - resume.sealedAt <= requestLifeMs
-  const read = await readAuthorizationRequest(deps, sent, isAlive ? resume.begunAt : now)
+  const live = await findBrowserSession(deps, cookies.session)
+  const read = await readAuthorizationRequest(deps, sent, isAlive ? resume.begunAt : now, live?.catalog_generation)
   if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
   if ('location' in read) return read
   // What another request has carried does not count for this one.
@@ -62,7 +63,7 @@ export async function answerAuthorize(
   const request = { ...read.request, begunAt: carriedOn?.begunAt ?? now }
   if (request.query.length > mostQueryCharacters) throw fieldError('query', 'too_long', 'is too long for this page')
 
-  const decided = await authorize(deps, request, { secret: cookies.session, halfWay: carriedOn }, actor)
+  const decided = await authorize(deps, request, { live, halfWay: carriedOn }, actor)
   if ('location' in decided) return { location: decided.location }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { randomText } from '../../lib/random.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { takeByAddress } from '../../resources/rate-limits/take-by-address.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
@@ -54,7 +54,7 @@ export async function goToProvider(
       redirect_url: `${deps.config.publicUrl}${returnPath}`,
       // The page finds its row by the state of the provider. Nobody has the verifier, so the API takes no code of a page.
       state: '',
-      code_challenge: randomBytes(32).toString('base64url'),
+      code_challenge: randomText(32),
     },
   )
 }

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,6 +6,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { type SignInFacts, storedFacts } from '../../lib/proof.ts'
+import { randomText } from '../../lib/random.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken, sessionOfRefreshToken } from '../../lib/refresh-token.ts'
 import { isTooSoon } from '../../lib/timestamps.ts'
@@ -94,7 +95,7 @@ async function spend(
 ): Promise<TokenAnswer | undefined> {
   const now = deps.clock()
   const session = sessionOf(presented)
-  const salt = randomBytes(32).toString('base64url')
+  const salt = randomText(32)
   const successor = successorOf(deps, input.refresh_token, salt, session.id)
   const expiresAt = refreshExpiry(deps, session, now)
   const isSpent = await RefreshToken.rotate(deps.db, {

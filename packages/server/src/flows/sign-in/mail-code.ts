@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { mailCodeKey } from '../../lib/lock-keys.ts'
 import { codeOfMail } from '../../lib/mail-code.ts'
+import { randomText } from '../../lib/random.ts'
 import type { LockRule } from '../../models/lockout.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { clearFailures, countFailure } from '../../resources/lockouts/lockouts.ts'
@@ -17,7 +17,7 @@ const longestLockMs = 6 * 60 * 60_000
 
 /** The secret that the code of a mail is made from. Only the one who asked for the mail gets it, sealed. */
 export function newCodeKey(): string {
-  return randomBytes(32).toString('base64url')
+  return randomText(32)
 }
 
 /**

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -6,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Proof } from '../../lib/proof.ts'
+import { randomText } from '../../lib/random.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { type Assertion, PasskeyError, readAssertion, verifyAssertion } from '../../lib/web-authn.ts'
 import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
@@ -19,7 +19,7 @@ import { proofOfPasskey } from './proof.ts'
 import { challengeLifeMs, openField, sealField } from './sealed-fields.ts'
 
 export function newChallenge(): string {
-  return randomBytes(32).toString('base64url')
+  return randomText(32)
 }
 
 /** What a page needs to ask the browser for a passkey. */

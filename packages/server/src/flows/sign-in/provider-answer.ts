@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { OpenIdChallenge } from '../../adapters/open-id-clients.ts'
 import type { Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
@@ -6,6 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { KeptProof } from '../../lib/proof.ts'
+import { randomText } from '../../lib/random.ts'
 import type { App } from '../../models/app.ts'
 import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
@@ -113,7 +114,7 @@ export type PkceState = Pick<OpenIdChallenge, 'nonce' | 'codeVerifier'>
 
 /** Two secrets of 256 random bits. */
 export function newPkceState(): PkceState {
-  const randomWord = () => randomBytes(32).toString('base64url')
+  const randomWord = () => randomText(32)
   return { nonce: randomWord(), codeVerifier: randomWord() }
 }
 

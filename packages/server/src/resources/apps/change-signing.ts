@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { randomText } from '../../lib/random.ts'
 import { App } from '../../models/app.ts'
 import { AppKey } from '../../models/app-key.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -69,8 +69,7 @@ async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: Chang
     const version = Math.max(0, ...keys.map(({ version }) => version)) + 1
     if (key === 'shared' && keys.length === 0)
       throw new ApiError('signing_step_impossible', { detail: 'The app already has the shared secret' })
-    const box =
-      key === 'own' ? deps.secretBox.seal(randomBytes(secretBytes).toString('base64url'), appSecretContext(appId, version)) : null
+    const box = key === 'own' ? deps.secretBox.seal(randomText(secretBytes), appSecretContext(appId, version)) : null
     await AppKey.insert(deps.db, { app_id: appId, version, secret_box: box, stage: 'next', created_at: now })
   } else if (step === 'switch') {
     // The first change replaces the shared secret, which has no row yet.
