@@ -62,7 +62,9 @@ try {
     servers.push(await startGatehouse(children, { ...settings, DATABASE_URL: databaseUrl }))
   }
   const lanes = await openLanes(servers[0]!)
-  console.log(`  ${availableParallelism()} processors, ${IN_FLIGHT} requests in flight, ${SLOW_IN_FLIGHT} at each server while commits are slow`)
+  console.log(
+    `  ${availableParallelism()} processors, ${IN_FLIGHT} requests in flight, ${SLOW_IN_FLIGHT} at each server while commits are slow`,
+  )
   for (const deed of Object.keys(AMOUNT) as Deed[]) {
     if (deed === 'logout, slow commits') await slowCommits()
     await compare(deed, servers, lanes)
