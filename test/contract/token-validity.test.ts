@@ -194,6 +194,7 @@ describe('/auth/me', () => {
       roles: ['base_user'],
       permissions: ['users:read_self', 'users:update_self'],
       organizations: [],
+      locale: null,
       two_factor: false,
     })
     const organization = await buildOrganization(service)

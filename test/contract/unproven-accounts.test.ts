@@ -61,7 +61,12 @@ interface Planted {
  * address has clicked the link of the first mail.
  */
 async function plant({ isClicked = false } = {}): Promise<Planted> {
-  const tokens = await buildUser(service, app, { organization_name: 'Trap', first_name: 'Eve', last_name: 'Stranger' })
+  const tokens = await buildUser(service, app, {
+    organization_name: 'Trap',
+    first_name: 'Eve',
+    last_name: 'Stranger',
+    locale: 'it',
+  })
   const { user, organization } = tokens
   const authenticator = await enableTwoFactor(service, tokens.access_token)
   // Inviting needs a verified address. Earlier versions let others invite, so such invitations may exist.
@@ -194,7 +199,7 @@ describe('a magic link', () => {
     expect([status, body.user]).toEqual([200, { ...user, email_verified: true, first_name: null, last_name: null }])
     await expectStripped(planted)
     const me = await service.call('GET', '/auth/me', { token: body.access_token })
-    expect(me.body).toMatchObject({ organizations: [], two_factor: false, user: { first_name: null } })
+    expect(me.body).toMatchObject({ organizations: [], locale: null, two_factor: false, user: { first_name: null } })
     const [lost] = await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })
     expect(lost.details).toEqual({
       ...{ password: true, two_factor: true, passkeys: 0, identities: 0, memberships: 2, invitations: 1, names: true },

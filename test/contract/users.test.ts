@@ -70,6 +70,7 @@ describe('create', () => {
       apps: [],
       roles: ['base_user', role],
       organizations: [],
+      locale: null,
       two_factor: false,
       passkeys: 0,
       identities: [],

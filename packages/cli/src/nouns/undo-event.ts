@@ -125,7 +125,7 @@ function memberOf(organization: string, user: string): string[] {
 }
 
 function undoOfProfile(user: string, before: Record<string, unknown> | undefined): string[] | undefined {
-  const flags = { email: '--email', first_name: '--first-name', last_name: '--last-name' }
+  const flags = { email: '--email', first_name: '--first-name', last_name: '--last-name', locale: '--locale' }
   const words = Object.entries(flags).flatMap(([name, flag]) =>
     before && name in before ? [flag, textIn(before, name) ?? ''] : [],
   )

@@ -35,6 +35,8 @@ export interface Profile {
   readonly roles: readonly string[]
   readonly permissions: readonly string[]
   readonly organizations: readonly BrowserOrganization[]
+  /** The language that the user reads: a BCP 47 tag. Null if it is not known. */
+  readonly locale: string | null
 }
 
 /** The part of a tab's session that is needed here. */
@@ -77,13 +79,15 @@ export class OwnAccount {
       return answer
     })
 
-  /** Changes the names of the user. `state.user` changes with it. An empty or null name is removed. */
-  readonly updateProfile = (names: {
+  /** Changes the names or the language of the user. `state.user` changes with it. An empty or null value is removed. */
+  readonly updateProfile = (changes: {
     readonly firstName?: string | null
     readonly lastName?: string | null
+    /** A BCP 47 tag such as `de` or `pt-BR`. Mails are written in it. */
+    readonly locale?: string | null
   }): Promise<Outcome<{ readonly user: BrowserUser }>> =>
     outcomeOf(async () => {
-      const body = { first_name: names.firstName, last_name: names.lastName }
+      const body = { first_name: changes.firstName, last_name: changes.lastName, locale: changes.locale }
       const answer = (await this.#asUser('PATCH', '/auth/me', body)) as Profile
       await this.#changes.updateUser(answer)
       return { user: answer.user }

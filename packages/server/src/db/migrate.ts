@@ -17,6 +17,7 @@ import * as revocationsByTransaction from './migrations/0011-revocations-by-tran
 import * as userChanges from './migrations/0012-user-changes.ts'
 import * as brands from './migrations/0013-brands.ts'
 import * as passkeys from './migrations/0014-passkeys.ts'
+import * as userLocale from './migrations/0015-user-locale.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -46,6 +47,7 @@ export const migrations: Migrations = {
     '0012-user-changes': userChanges,
     '0013-brands': brands,
     '0014-passkeys': passkeys,
+    '0015-user-locale': userLocale,
   },
   checksums,
 }

@@ -47,6 +47,7 @@ export function requestLog(deps: Deps): Middleware {
       ip: clientAddress(ctx.req.socket.remoteAddress, ctx.get('X-Forwarded-For'), deps.config.trustedProxies),
       userAgent: ctx.get('User-Agent').slice(0, maxUserAgentLength) || null,
       requestId: requestIdForm.test(incoming) ? incoming : randomUUID(),
+      languages: ctx.get('Accept-Language'),
     }
     ctx.state.origin = origin
     ctx.state.lineFields = lineFields(origin.requestId, ctx.get('traceparent'))

@@ -6,6 +6,8 @@ export interface RequestOrigin {
   ip: string
   userAgent: string | null
   requestId: string
+  /** What languages the person reads, as `Accept-Language` says it. On our own pages, `ui_locales` stands before it. */
+  languages?: string | undefined
   /** The code of the app whose backend sends this, if it is exempt from the limit per address. */
   exemptApp?: string | undefined
   /** The caller's reason, from `X-Audit-Reason` of an admin write. */

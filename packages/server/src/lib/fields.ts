@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { normalizeDomain, normalizeDomainRule, normalizeEmail } from './email.ts'
 import { decodeCursor, isNameKey, nameOfKey } from './keyset.ts'
+import { canonicalLocale } from './locale.ts'
 import { redirectRuleFault } from './redirect-url.ts'
 import { isUuid } from './uuid.ts'
 
@@ -48,6 +49,17 @@ export const moment = z
   .meta({ format: 'date-time' })
 export const name = z.string().trim().min(1).max(MAX_NAME)
 export const text = z.string().max(MAX_TEXT)
+
+/** The language that a user reads, in the form that is stored. */
+export const locale = z
+  .string()
+  .transform((raw, context) => {
+    const tag = canonicalLocale(raw)
+    if (tag !== undefined) return tag
+    context.addIssue({ code: 'custom', message: 'must be a language tag of BCP 47, such as de or pt-BR' })
+    return z.NEVER
+  })
+  .meta({ description: 'The language that the user reads: a BCP 47 tag, such as `de` or `pt-BR`' })
 
 /** The code of a new app: kebab-case, and not a UUID, since `{appId}` takes either. */
 export const newAppCode = z

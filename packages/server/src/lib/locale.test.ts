@@ -19,6 +19,7 @@ test.each([
   'd',
   '*',
   'de,en',
+  'german',
   'deutsch-österreich',
   'de-',
   `de-${'abcdefgh-'.repeat(4)}x`,

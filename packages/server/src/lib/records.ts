@@ -19,6 +19,11 @@ export const userRecord = z
   })
   .meta({ id: 'User' })
 
+/** The language of a user, where answers show it. */
+export const shownLocale = z.string().nullable().meta({
+  description: 'The language that the user reads: a BCP 47 tag. Null if it is not known. Mails are written in it',
+})
+
 /** The permissions that a role or a service account is to hold. */
 export const permissionCodesBody = z
   .strictObject({

@@ -17,7 +17,7 @@ import { UserNamespace } from './user-namespace.ts'
 import { globalRolesColumn, UserRole } from './user-role.ts'
 
 /** The columns of `users u` that an answer shows, for use in a statement. */
-export const shownUserColumns = `u.id, u.email, u.email_verified_at, u.first_name, u.last_name, u.namespace, u.status, u.created_at,
+export const shownUserColumns = `u.id, u.email, u.email_verified_at, u.first_name, u.last_name, u.locale, u.namespace, u.status, u.created_at,
   (select string_agg(namespace, ' ') from user_namespaces where user_id = u.id) as tags`
 /** The columns of `users u` that the rest of the code passes around. */
 export const userColumns = `${shownUserColumns}, u.first_verified_at, u.link_verified_at, u.mailbox_proven_at, u.made_by,
@@ -26,7 +26,7 @@ export const userColumns = `${shownUserColumns}, u.first_verified_at, u.link_ver
 /** What `shownUserColumns` gives. The tags are one text, separated by spaces, which names of pools do not contain. */
 export type ShownUserRow = Pick<
   User,
-  'id' | 'email' | 'email_verified_at' | 'first_name' | 'last_name' | 'namespace' | 'status' | 'created_at'
+  'id' | 'email' | 'email_verified_at' | 'first_name' | 'last_name' | 'locale' | 'namespace' | 'status' | 'created_at'
 > & { tags: string | null }
 
 /** What `userColumns` gives. */
@@ -113,6 +113,8 @@ export class User extends BaseModel {
   declare password_hash: string | null
   declare first_name: string | null
   declare last_name: string | null
+  /** A BCP 47 tag. */
+  declare locale: string | null
   declare namespace: string
   declare status: 'active' | 'suspended' | 'deleted'
   declare token_version: number
@@ -250,6 +252,7 @@ export class User extends BaseModel {
       mailbox_proven_at: null,
       first_name: null,
       last_name: null,
+      locale: null,
       updated_at: now,
     }
     return (await rowsOf(User, db).where({ id }).whereNot({ email: '' }).update(blanked)) > 0

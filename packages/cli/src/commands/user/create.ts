@@ -12,6 +12,7 @@ export const createUser = command({
     pool: text('POOL', 'Home pool. Default: "default"', { completes: 'pools' }),
     firstName: text('NAME', 'First name'),
     lastName: text('NAME', 'Last name'),
+    locale: text('TAG', 'The language that the user reads, such as de or pt-BR'),
     tag: texts('POOL', 'Further pools, as tags', { completes: 'pools' }),
     role: texts('ROLE', 'Global roles', { completes: 'roles' }),
     verified: flag('Mark the e-mail as verified'),
@@ -25,12 +26,13 @@ export const createUser = command({
     'user create --email bob@example.com --password-stdin < password.txt',
   ],
   async run(tools, input) {
-    const { email, pool, firstName, lastName, tag, role, verified, passwordStdin } = input
+    const { email, pool, firstName, lastName, locale, tag, role, verified, passwordStdin } = input
     const password = passwordStdin ? (await readSecrets(tools, true)).password : undefined
     const given = {
       namespace: pool,
       first_name: firstName,
       last_name: lastName,
+      locale,
       tags: tag,
       roles: role,
       email_verified: verified || undefined,

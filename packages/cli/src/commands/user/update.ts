@@ -13,8 +13,9 @@ export const updateUser = command({
     email: text('EMAIL', 'New address. It is unverified, and tokens with the old one stop working'),
     firstName: text('NAME', 'First name; "" clears it'),
     lastName: text('NAME', 'Last name; "" clears it'),
+    locale: text('TAG', 'The language that the user reads, such as de or pt-BR; "" clears it'),
   },
-  summary: 'Change the e-mail or the names of a user',
+  summary: 'Change the e-mail, the names or the language of a user',
   description: 'Values that are not given stay unchanged.',
   examples: [
     'user update bob@example.com --first-name Robert',
@@ -22,15 +23,19 @@ export const updateUser = command({
     'user update bob@example.com --last-name "" --dry-run',
   ],
   async run({ api }, { user, ...input }) {
-    const given = { email: input.email, first_name: input.firstName, last_name: input.lastName }
+    const { email: newEmail, firstName, lastName, locale: newLocale } = input
+    const given = { email: newEmail, first_name: firstName, last_name: lastName, locale: newLocale }
     const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     if (Object.keys(body).length === 0)
-      throw usageFailure('--email, --first-name or --last-name is required', 'nothing was changed')
+      throw usageFailure('--email, --first-name, --last-name or --locale is required', 'nothing was changed')
     const before = await getUserDetail(api, user)
     const path = { userId: before.id }
     const after = await bodyOf(api.PATCH('/api/v1/admin/users/{userId}', { params: { path }, body }))
-    const isSame = (['email', 'first_name', 'last_name'] as const).every((name) => before[name] === after[name])
-    const { id, email, email_verified, first_name, last_name, namespace, status } = after
-    return record({ id, email, email_verified, first_name, last_name, namespace, status }, isSame ? 'unchanged' : 'updated')
+    const isSame = (['email', 'first_name', 'last_name', 'locale'] as const).every((name) => before[name] === after[name])
+    const { id, email, email_verified, first_name, last_name, locale, namespace, status } = after
+    return record(
+      { id, email, email_verified, first_name, last_name, locale, namespace, status },
+      isSame ? 'unchanged' : 'updated',
+    )
   },
 })

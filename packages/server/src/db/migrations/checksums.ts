@@ -14,4 +14,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0012-user-changes': '0fdc9f6952194eab60ac8618c7cdb5c021458c7825aa2cd77aee234314b61020',
   '0013-brands': '7ab0da4a0644f3db2409c3b1d0ee66763f511979839ccf2b9bc90922fa8816a3',
   '0014-passkeys': '3b10309f525c9c48adb98641764475b19e43cfd33837facf48e2bc59c348f4bd',
+  '0015-user-locale': '6938c0001f8622dcb576a00716703371a1eda7ad5f22baaab9cd5e8f484f2192',
 }

@@ -75,6 +75,7 @@ export async function createSystemAdmin(
       passwordHash,
       firstName: null,
       lastName: null,
+      locale: null,
       namespace: DEFAULT_POOL,
       tags: [],
       emailVerified: true,

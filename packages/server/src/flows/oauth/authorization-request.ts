@@ -45,6 +45,7 @@ export interface AuthorizationRequest {
   prompt: 'none' | 'login' | 'create' | undefined
   maxAgeSeconds: number | undefined
   loginHint: string | undefined
+  uiLocales: string | undefined
   organizationId: string | undefined
   provider: string | undefined
   method: string | undefined
@@ -141,6 +142,7 @@ export async function readAuthorizationRequest(
       prompt,
       maxAgeSeconds: given.max_age === undefined ? undefined : Number(given.max_age),
       loginHint: given.login_hint?.slice(0, 254),
+      uiLocales: given.ui_locales,
       organizationId: given.organization_id,
       provider: given.provider,
       method: given.method,
@@ -156,12 +158,17 @@ export async function readAuthorizationRequest(
 function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, begunAt: number): ReadRequest {
   if (sent.account !== 'passkeys') return { fault: 'redirect_unknown', app }
   const prompt = sent.prompt === 'login' ? sent.prompt : undefined
+  const uiLocales = typeof sent.ui_locales === 'string' ? sent.ui_locales : undefined
   const none = { state: undefined, nonce: undefined, maxAgeSeconds: undefined, loginHint: undefined, organizationId: undefined }
-  const query = queryOf({ client_id: app.code, account: sent.account, ...(prompt && { prompt }) })
+  const query = queryOf({
+    ...{ client_id: app.code, account: sent.account },
+    ...(prompt && { prompt }),
+    ...(uiLocales && { ui_locales: uiLocales }),
+  })
   const path = `/account/passkeys?app=${encodeURIComponent(app.code)}`
   return {
     request: {
-      ...{ app, prompt, query, begunAt, ...none, isForAccount: true, redirectUri: `${config.publicUrl}${path}` },
+      ...{ app, prompt, uiLocales, query, begunAt, ...none, isForAccount: true, redirectUri: `${config.publicUrl}${path}` },
       ...{ codeChallenge: '', scope: '', provider: undefined, method: undefined, invite: undefined },
     },
   }

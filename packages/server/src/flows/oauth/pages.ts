@@ -118,7 +118,7 @@ export async function answerReturn(
   const { isKept = false } = carried
   if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, isKept } })
   try {
-    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isKept }, actor))
+    return goOn(deps, journey, await signInByProvider(deps, journey, { code, isKept }, asAsked(actor, request)))
   } catch (error) {
     const refusal = refusalOf(error, { isKept })
     return { ...goOn(deps, journey, { refusal }), errorCode: refusal.code as ErrorCode }
@@ -162,7 +162,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   // What another request has carried does not count for this one.
   const shown = resume?.queryHash === hashOfQuery(request.query) ? resume : undefined
   try {
-    const outcome = await takeStep(deps, form, { journey, userId: carried.userId, shown }, actor)
+    const outcome = await takeStep(deps, form, { journey, userId: carried.userId, shown }, asAsked(actor, request))
     if (outcome && 'location' in outcome) return outcome
     return goOn(deps, journey, outcome)
   } catch (error) {
@@ -170,6 +170,12 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
     return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
   }
+}
+
+/** The person, with the languages that the app asks for before those of the browser. */
+function asAsked(actor: Actor, { uiLocales = '' }: AuthorizationRequest): Actor {
+  const { origin } = actor
+  return { ...actor, origin: { ...origin, languages: `${uiLocales} ${origin.languages ?? ''}` } }
 }
 
 /** For a form that can no longer be taken, with the app that its request names. */

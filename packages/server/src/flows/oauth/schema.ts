@@ -24,7 +24,7 @@ export const authorizeQuery = z.object({
   max_age: described('Asks for a new sign-in if the last one is older, in seconds'),
   acr_values: parameter,
   login_hint: described('The e-mail address to begin with'),
-  ui_locales: parameter,
+  ui_locales: described('The languages that the person reads, best first: BCP 47 tags with spaces between them'),
   organization_id: described('The organization that the tokens are for'),
   provider: described('Code of a third-party provider to go to at once'),
   method: parameter,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { passwordProofFields } from '../../lib/entry-fields.ts'
-import { name } from '../../lib/fields.ts'
-import { appRefRecord, organizationRecord, userRecord } from '../../lib/records.ts'
+import { locale, name } from '../../lib/fields.ts'
+import { appRefRecord, organizationRecord, shownLocale, userRecord } from '../../lib/records.ts'
 import { mailToken } from '../../mail/fields.ts'
 
 /** A user's own account, as the user sees it. */
@@ -12,18 +12,27 @@ export const profile = z
     roles: z.array(z.string()),
     permissions: z.array(z.string()),
     organizations: z.array(organizationRecord),
+    locale: shownLocale,
     two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
   })
   .meta({ id: 'Profile' })
 export type Profile = z.output<typeof profile>
 
-/** A user who empties the field of a form clears the name. */
-const ownName = z
-  .preprocess((value) => (typeof value === 'string' && value.trim() === '' ? null : value), name.nullable())
-  .optional()
-  .meta({ description: 'null or blank text clears it' })
+/** A user who empties the field of a form clears it. */
+function ownField<T extends z.ZodType>(schema: T, description = '') {
+  return z
+    .preprocess((value) => (typeof value === 'string' && value.trim() === '' ? null : value), schema.nullable())
+    .optional()
+    .meta({ description: `${description}null or blank text clears it` })
+}
 
-export const updateSelfBody = z.strictObject({ first_name: ownName, last_name: ownName }).meta({ id: 'UpdateProfile' })
+export const updateSelfBody = z
+  .strictObject({
+    first_name: ownField(name),
+    last_name: ownField(name),
+    locale: ownField(locale, 'The language that you read, as a BCP 47 tag such as `de` or `pt-BR`. '),
+  })
+  .meta({ id: 'UpdateProfile' })
 export type UpdateSelfInput = z.output<typeof updateSelfBody>
 
 export const deleteSelfBody = z.strictObject(passwordProofFields).meta({ id: 'DeleteOwnAccount' })

@@ -39,22 +39,24 @@ export async function describeSelf(deps: Deps, caller: SelfCaller): Promise<Prof
   const organizations = membershipsIn(caller)
   const membership = organizations.find((organization) => organization.id === caller.claims.org_id) ?? null
   const globalRoles = wordsIn(self.global_roles)
+  const user = userOfSelf(caller)
   const { roles, permissions } = await resolveRights(deps, { app, membership, globalRoles, catalog })
   return {
-    user: presentUser(userOfSelf(caller)),
+    user: presentUser(user),
     app: app ? presentAppRef(app) : null,
     roles,
     permissions: [...permissions],
     organizations,
+    locale: user.locale,
     two_factor: Boolean(self.has_factor),
   }
 }
 
-/** How often a user may change the names: each change is audited for good. */
+/** How often a user may change the names and the locale: each change is audited for good. */
 const profileWrites = { count: 60, seconds: 60 }
 
 /**
- * Changes the names of the caller's account, and returns what `describeSelf` returns. Reads the session again under the lock of
+ * Changes the names and the locale of the caller's account, and returns what `describeSelf` returns. Reads the session again under the lock of
  * the user's row, so a user who was suspended or deleted in the meantime changes nothing. Throws `rate_limited`,
  * `token_revoked`, and what `refuseChanged` throws.
  */

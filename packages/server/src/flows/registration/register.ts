@@ -141,6 +141,7 @@ export async function createRegistration(
     passwordHash,
     firstName: input.first_name ?? null,
     lastName: input.last_name ?? null,
+    locale: input.locale,
     emailVerified: false,
     madeBy: 'self',
     authMethod,

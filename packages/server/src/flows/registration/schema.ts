@@ -7,7 +7,7 @@ import {
   overrideFields,
   password,
 } from '../../lib/entry-fields.ts'
-import { email, MAX_NAME, text } from '../../lib/fields.ts'
+import { email, locale, MAX_NAME, text } from '../../lib/fields.ts'
 import { appRefRecord, organizationRecord, tokenMembers, userRecord } from '../../lib/records.ts'
 
 const optionalName = optionalField(z.string().trim().max(MAX_NAME))
@@ -20,6 +20,9 @@ export const registerBody = z
     password: password.meta({ description: 'At least 8 characters, at most 1,024 bytes' }),
     first_name: optionalName,
     last_name: optionalName,
+    locale: optionalField(locale).meta({
+      description: 'The language that the user reads: a BCP 47 tag. Default: by `Accept-Language`, if we write mails in it',
+    }),
     app_code: optionalAppCode,
     mode: optionalField(z.enum(['register', 'register_or_login', 'register_or_return']))
       .transform((mode) => mode ?? 'register')

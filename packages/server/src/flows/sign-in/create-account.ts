@@ -2,6 +2,7 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { isVerifiedFor, type MadeBy } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { preferredLocale } from '../../lib/locale.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
@@ -25,6 +26,8 @@ export interface SignUpDetails {
   passwordHash: string | null
   firstName: string | null
   lastName: string | null
+  /** What the user said. Otherwise the request tells. */
+  locale?: string | undefined
   emailVerified: boolean
   madeBy: MadeBy
   authMethod: string
@@ -60,7 +63,8 @@ export async function createAccount(
 ): Promise<NewAccount> {
   const { authMethod, ...account } = newcomer
   const [namespace, ...tags] = poolSet(app)
-  const made = await insertUser(deps, { ...account, namespace, tags, roles: [BASE_ROLE] })
+  const locale = account.locale ?? preferredLocale(actor.origin.languages ?? '') ?? null
+  const made = await insertUser(deps, { ...account, locale, namespace, tags, roles: [BASE_ROLE] })
   await recordEvent(deps, { event: 'user.registered', actor, userId: made.id, appId: app.id, ...methodDetails(authMethod) })
   return made
 }

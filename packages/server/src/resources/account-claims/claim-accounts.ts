@@ -37,7 +37,7 @@ export interface ClaimedAccount extends StrippedAccount {
 /**
  * Gives unproven accounts to their owners: an attacker may have registered the address first and waited for them. Removes
  * everything that lets that person in or speaks for them: password, second factor, passkeys, identities at providers, open mail tokens and
- * provider logins, sessions, the invitations they sent, all memberships, and the names. Grants, pool tags and global roles stay.
+ * provider logins, sessions, the invitations they sent, all memberships, the names and the locale. Grants, pool tags and global roles stay.
  * Needs the locks of the users' rows.
  */
 export async function claimAccounts(deps: Deps<Tx>, claims: readonly AccountClaim[], actor: Actor): Promise<ClaimedAccount[]> {
@@ -85,7 +85,7 @@ async function strip(
 ): Promise<StrippedAccount> {
   const { id } = account
   const columns = {
-    ...{ password_hash: null, first_name: null, last_name: null },
+    ...{ password_hash: null, first_name: null, last_name: null, locale: null },
     ...given,
     updated_at: deps.clock(),
   }

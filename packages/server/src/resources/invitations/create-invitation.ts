@@ -71,7 +71,7 @@ async function insertInvitation(
     }
     await Invitation.insert(deps.db, { ...invitation, token_hash: hashOpaqueToken(token), app_id: app?.id ?? null })
     const { id, email } = invitation
-    if (email !== null) await addInvitationMail(deps, { id, email, appId: app?.id ?? null, token })
+    if (email !== null) await addInvitationMail(deps, { id, email, appId: app?.id ?? null, token }, actor.origin)
     const presented = presentInvitation({ ...invitation, app }, now)
     await recordEvent(deps, { event: 'invitation.created', actor, appId: app?.id ?? null, details: { after: presented } })
     return { ...presented, token, code: token }

@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
+import { preferredLocale } from '../../lib/locale.ts'
 import { newId } from '../../lib/uuid.ts'
 import { addToOutbox, type NewOutboxMessage } from '../outbox/add-to-outbox.ts'
 import type { InvitationPayload, PageOfMail, TokenMailPayload, TokenPurpose } from './token-purpose.ts'
@@ -27,7 +28,12 @@ interface TokenMail {
 export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
   const { purpose, email, appId, userId, redirectUrl, change, tokenVersion, page } = mail
   const id = newId(deps.clock())
-  const asked = { at: deps.clock(), ip: origin.ip || null, user_agent: origin.userAgent }
+  const asked = {
+    at: deps.clock(),
+    ip: origin.ip || null,
+    user_agent: origin.userAgent,
+    locale: preferredLocale(origin.languages ?? ''),
+  }
   const payload: TokenMailPayload = {
     ...{ redirect_url: redirectUrl ?? null, asked },
     ...(change && { change }),
@@ -46,10 +52,15 @@ export function messageContext(id: string): string {
 export async function addInvitationMail(
   deps: Deps<Tx>,
   invitation: { id: string; email: string; appId: string | null; token: string },
+  origin: RequestOrigin,
 ): Promise<void> {
   const id = newId(deps.clock())
   const tokenBox = deps.secretBox.seal(invitation.token, messageContext(id))
-  const payload: InvitationPayload = { invitation_id: invitation.id, token_box: tokenBox }
+  const payload: InvitationPayload = {
+    invitation_id: invitation.id,
+    token_box: tokenBox,
+    locale: preferredLocale(origin.languages ?? ''),
+  }
   const message = { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }
   await addMail(deps, { ...message, priority: 1 }, payload)
 }

@@ -1,6 +1,7 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { preferredLocale } from '../../lib/locale.ts'
 import { addMail } from './add-mail.ts'
 import type { NoticePayload, NoticePurpose } from './token-purpose.ts'
 
@@ -26,6 +27,7 @@ export async function addNotice(
     at: deps.clock(),
     ip: isOwn ? origin.ip || null : null,
     user_agent: isOwn ? origin.userAgent : null,
+    locale: isOwn ? preferredLocale(origin.languages ?? '') : undefined,
     provider,
   }
   const through = isOwn && caller?.kind === 'user' ? caller.appId : null

@@ -1,5 +1,6 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { chooseLanguage } from '../../lib/locale.ts'
 import type { WrittenMail } from '../../lib/mail.ts'
 import { codeOfMail } from '../../lib/mail-code.ts'
 import { poolSet } from '../../lib/pool-set.ts'
@@ -17,6 +18,7 @@ import { App } from '../../models/app.ts'
 import { AppLogo } from '../../models/app-logo.ts'
 import { Invitation } from '../../models/invitation.ts'
 import type { OutboxRow } from '../../models/outbox-message.ts'
+import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { findUserInPools } from '../users/find-user-in-pools.ts'
 import { getUser } from '../users/get-user.ts'
@@ -46,14 +48,14 @@ export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise
   const payload = JSON.parse(message.payload)
   if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, payload)
   if (message.name === 'invitation') return prepareInvitation(deps, message, payload)
-  if (message.name === 'access_requested') return prepareAccessRequest(deps, payload)
+  if (message.name === 'access_requested') return prepareAccessRequest(deps, message, payload)
   if (message.name === 'access_approved' || message.name === 'access_denied') return prepareDecision(deps, message, payload)
-  const { user_agent: userAgent, ...facts }: NoticePayload = payload
+  const { user_agent: userAgent, locale: asked, ...facts }: NoticePayload = payload
   const purpose = noticePurposes.find((purpose) => purpose === message.name)
   if (!purpose) throw new Error(`unknown mail ${message.name}`)
   return async () => {
     const app = await findAppOfNotice(deps, message)
-    return noticeMail(await senderOf(deps, app), purpose, { ...facts, userAgent })
+    return noticeMail(await senderOf(deps, app, { reader: message.user_id, asked }), purpose, { ...facts, userAgent })
   }
 }
 
@@ -90,7 +92,13 @@ async function prepareTokenMail(
     const code = page && codeOfMail(deps.config.encryptionKeys[0], page.codeKey)
     const origin = { at: asked.at, ip: asked.ip, userAgent: asked.user_agent ?? null }
     const disownLink = ownPageLink(deps, 'disown_email', token)
-    return actionMail(await senderOf(deps, app), purpose, { link, origin, newEmail, code, disownLink })
+    return actionMail(await senderOf(deps, app, { reader: user.id, asked: asked.locale }), purpose, {
+      link,
+      origin,
+      newEmail,
+      code,
+      disownLink,
+    })
   }
 }
 
@@ -100,13 +108,20 @@ async function findAppOfNotice(deps: Deps, { app_id: appId, user_id: userId }: O
   return app ?? (userId === null ? undefined : await UserApp.findFirstApp(deps.db, userId))
 }
 
-/** What a mail for an app shows of it. */
-export async function senderOf(deps: Deps, app: App | undefined): Promise<Sender> {
+/** The reader of a mail, if they have an account, and the locale of the request that it answers, if that is theirs. */
+interface Reading {
+  reader?: string | null
+  asked?: string | undefined
+}
+
+/** What a mail for an app shows of it, and the language of the mail. */
+export async function senderOf(deps: Deps, app: App | undefined, { reader = null, asked }: Reading = {}): Promise<Sender> {
+  const user = reader === null ? undefined : await User.findById(deps.db, reader)
   const logo = app?.logo ? await AppLogo.findByDigest(deps.db, app.logo) : undefined
   return {
     app: app && { name: app.name, code: app.code, brand: app.brand, logo },
     service: new URL(deps.config.publicUrl).host,
-    language: app?.brand.default_language ?? 'en',
+    language: chooseLanguage([user?.locale, asked, app?.brand.default_language]),
   }
 }
 
@@ -127,20 +142,31 @@ async function prepareInvitation(deps: Deps, message: OutboxRow, payload: Invita
   const { organization, app = null, expires_at: expiresAt } = invitation
   const token = deps.secretBox.open(payload.token_box, messageContext(message.id))
   const inviting = { name: organization.name, code: organization.slug }
+  // The one who invites may read another language than those who use the app.
+  const asked = app?.brand.default_language ?? payload.locale
   return async () =>
-    invitationMail(await senderOf(deps, app ?? undefined), inviting, buildLink(deps, app, 'invitation', { token }), expiresAt)
+    invitationMail(
+      await senderOf(deps, app ?? undefined, { asked }),
+      inviting,
+      buildLink(deps, app, 'invitation', { token }),
+      expiresAt,
+    )
 }
 
 /** Returns undefined once the request is decided. */
-async function prepareAccessRequest(deps: Deps, { request_id: id }: RequestPayload): Promise<WriteMail | undefined> {
+async function prepareAccessRequest(
+  deps: Deps,
+  { user_id: reader }: OutboxRow,
+  { request_id: id }: RequestPayload,
+): Promise<WriteMail | undefined> {
   const request = await AccessRequest.find(deps.db, { id })
   if (request?.status !== 'open') return undefined
   const { app, user } = request
-  return async () => accessRequestedMail(await senderOf(deps, app), { email: user.email, requestId: id })
+  return async () => accessRequestedMail(await senderOf(deps, app, { reader }), { email: user.email, requestId: id })
 }
 
 async function prepareDecision(deps: Deps, message: OutboxRow, { reason }: DecisionPayload): Promise<WriteMail | undefined> {
   const app = message.app_id === null ? undefined : await App.find(deps.db, { id: message.app_id })
   const isApproved = message.name === 'access_approved'
-  return app && (async () => accessDecidedMail(await senderOf(deps, app), { isApproved, reason }))
+  return app && (async () => accessDecidedMail(await senderOf(deps, app, { reader: message.user_id }), { isApproved, reason }))
 }

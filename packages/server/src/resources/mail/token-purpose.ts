@@ -48,7 +48,7 @@ export const ownPages = {
 export interface TokenMailPayload {
   redirect_url: string | null
   /** When and from where the mail was asked for. */
-  asked: { at: number; ip: string | null; user_agent?: string | null }
+  asked: { at: number; ip: string | null; user_agent?: string | null; locale?: string | undefined }
   /** For a change of the address. */
   change?: {
     /** The address that the account must have; null for any. */
@@ -79,12 +79,16 @@ export interface InvitationPayload {
   invitation_id: string
   /** The token, sealed for this message. */
   token_box: string
+  /** What the one who invites reads. */
+  locale?: string | undefined
 }
 
 export interface NoticePayload {
   at: number
   ip: string | null
   user_agent: string | null
+  /** What the user reads, if the request tells. */
+  locale?: string | undefined
   provider: string | null
 }
 

@@ -20,7 +20,7 @@ import { getUser } from '../users/get-user.ts'
 const portion = 100
 
 /**
- * Blanks the e-mail and the names of a deleted user wherever they are kept, and where their sessions were; ids stay. The user's row comes last, because it holds
+ * Blanks the e-mail, the names and the locale of a deleted user wherever they are kept, and where their sessions were; ids stay. The user's row comes last, because it holds
  * the address: if the call is interrupted, repeat it to do the rest. Audit events without a user (failed logins with an unknown
  * address) are blanked too if they hold an address of this user.
  */
@@ -74,14 +74,17 @@ function blankDetails(details: string | null, addresses: ReadonlySet<string>, is
   return { details: details === null ? null : JSON.stringify(blank(JSON.parse(details), addresses, isOfUser)) }
 }
 
-/** A copy without the addresses. With `isOfUser`, also without any e-mail, name and reason of a grant. */
+/** Besides the e-mail. `reason` is that of a grant. */
+const ofPerson = new Set(['first_name', 'last_name', 'locale', 'reason'])
+
+/** A copy without the addresses. With `isOfUser`, also without what tells who the user was. */
 function blank(value: unknown, addresses: ReadonlySet<string>, isOfUser: boolean): unknown {
   if (typeof value === 'string') return addresses.has(value) ? '' : value
   if (Array.isArray(value)) return value.map((entry) => blank(entry, addresses, isOfUser))
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).map(([key, member]) => {
     if (isOfUser && key === 'email') return [key, member === null ? null : '']
-    if (isOfUser && (key === 'first_name' || key === 'last_name' || key === 'reason')) return [key, null]
+    if (isOfUser && ofPerson.has(key)) return [key, null]
     return [key, blank(member, addresses, isOfUser)]
   })
   return Object.fromEntries(members)

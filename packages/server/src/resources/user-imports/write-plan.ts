@@ -77,6 +77,7 @@ function newRow(user: PlannedUser, line: ImportedUser, { email, now }: { email: 
     id: user.id,
     email,
     ...columnsOf(line, now),
+    locale: null,
     made_by: 'import',
     namespace: user.namespace,
     status: 'active',

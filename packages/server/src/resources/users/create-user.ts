@@ -31,6 +31,7 @@ export async function createUser(deps: Deps<Pool>, input: CreateUserInput, actor
       passwordHash,
       firstName: input.first_name ?? null,
       lastName: input.last_name ?? null,
+      locale: input.locale ?? null,
       namespace,
       tags: [...new Set(tags)],
       emailVerified: input.email_verified ?? false,

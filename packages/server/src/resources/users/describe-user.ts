@@ -22,6 +22,7 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
   const now = deps.clock()
   return {
     ...presentUser(user),
+    locale: user.locale,
     apps: apps.map((app) => ({ ...app, effective: grantStateAt(app, now), expires_at: isoOrNull(app.expires_at) })),
     roles: await listGlobalRoles(deps, id),
     organizations: await listMemberships(deps, id),

@@ -17,6 +17,7 @@ export interface NewUser {
   passwordHash: string | null
   firstName: string | null
   lastName: string | null
+  locale: string | null
   /** Home pool. */
   namespace: string
   tags: readonly string[]
@@ -39,6 +40,7 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
     password_hash: input.passwordHash,
     first_name: input.firstName,
     last_name: input.lastName,
+    locale: input.locale,
     namespace: input.namespace,
     status: 'active' as const,
     token_version: 0,

@@ -41,6 +41,7 @@ export function shownUserOf(row: ShownUserRow): ShownUser {
     email_verified_at: row.email_verified_at,
     first_name: row.first_name,
     last_name: row.last_name,
+    locale: row.locale,
     namespace: row.namespace,
     status: row.status,
     created_at: row.created_at,

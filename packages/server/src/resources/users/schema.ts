@@ -7,6 +7,7 @@ import {
   email,
   id,
   list,
+  locale,
   name,
   page,
   pageQuery,
@@ -15,7 +16,7 @@ import {
   searchQuery,
   timestamp,
 } from '../../lib/fields.ts'
-import { grantState, identityRecord, organizationRecord, userRecord } from '../../lib/records.ts'
+import { grantState, identityRecord, organizationRecord, shownLocale, userRecord } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
 
@@ -31,6 +32,7 @@ export const userDetail = userRecord
         expires_at: timestamp.nullable(),
       }),
     ),
+    locale: shownLocale,
     roles: z.array(z.string()),
     organizations: z.array(organizationRecord),
     two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
@@ -59,7 +61,7 @@ export const listUsersQuery = z.strictObject({
 })
 export type ListUsersRequest = z.output<typeof listUsersQuery>
 
-const names = { first_name: clearable(name), last_name: clearable(name) }
+const ownFields = { first_name: clearable(name), last_name: clearable(name), locale: clearable(locale) }
 
 export const createUserBody = z
   .strictObject({
@@ -67,7 +69,7 @@ export const createUserBody = z
     password: password
       .optional()
       .meta({ description: 'At least 8 characters, at most 1,024 bytes. Without one, the user sets it by a reset' }),
-    ...names,
+    ...ownFields,
     namespace: pool.optional().meta({ description: 'Home pool. Default: `default`' }),
     tags: list(pool).optional().meta({ description: 'Pool tags' }),
     email_verified: z.boolean().optional(),
@@ -78,7 +80,7 @@ export type CreateUserInput = z.output<typeof createUserBody>
 
 export const updateUserBody = z
   .strictObject({
-    ...names,
+    ...ownFields,
     email: email.optional().meta({ description: 'A new address is unverified' }),
     status: z.enum(['active', 'suspended']).optional(),
   })

@@ -53,11 +53,11 @@ export async function changeAccount<T>(
 }
 
 type Changes = Partial<
-  Pick<PooledUser, 'first_name' | 'last_name' | 'email' | 'email_verified_at' | 'mailbox_proven_at' | 'status'>
+  Pick<PooledUser, 'first_name' | 'last_name' | 'locale' | 'email' | 'email_verified_at' | 'mailbox_proven_at' | 'status'>
 >
 
 /**
- * Changes a user's names, e-mail or state. A new address is unverified, and access tokens that name the old one die. Suspending
+ * Changes a user's names, locale, e-mail or state. A new address is unverified, and access tokens that name the old one die. Suspending
  * kills every token and session; activating brings none of them back. Throws `not_found`, `email_exists_in_pool`,
  * `last_system_admin`.
  */
@@ -91,10 +91,11 @@ export async function applyChanges(deps: Deps<Tx>, user: ShownUser, input: Updat
 }
 
 /** The columns that the input changes. */
-function changesOf(user: ShownUser, { first_name, last_name, email, status }: UpdateUserInput): Changes {
+function changesOf(user: ShownUser, { first_name, last_name, locale, email, status }: UpdateUserInput): Changes {
   return {
     ...(first_name !== undefined && first_name !== user.first_name ? { first_name } : {}),
     ...(last_name !== undefined && last_name !== user.last_name ? { last_name } : {}),
+    ...(locale !== undefined && locale !== user.locale ? { locale } : {}),
     ...(email !== undefined && email !== user.email ? { email, ...unverified } : {}),
     ...(status !== undefined && status !== user.status ? { status } : {}),
   }
@@ -122,6 +123,7 @@ function shown(user: ShownUser, changes: Changes): Record<string, unknown> {
   const record = {
     first_name: user.first_name,
     last_name: user.last_name,
+    locale: user.locale,
     email: user.email,
     email_verified: user.email_verified_at !== null,
   }
