@@ -59,6 +59,19 @@ test('user update --last-name changes the last name alone', async () => {
   expect(user).toMatchObject({ first_name: 'Lou', last_name: 'Reed' })
 })
 
+test('user update --locale changes the language alone, and can be undone', async () => {
+  const here = await signedIn()
+  await add(here, 'eva@example.com')
+  await here.authctl('user update eva@example.com --first-name Eva --locale de')
+  const user = parsed(await here.authctl('user update eva@example.com --locale fr-ca --json'))
+  expect(user).toMatchObject({ first_name: 'Eva', locale: 'fr-CA', outcome: 'updated' })
+  expect(parsed(await here.authctl('user update eva@example.com --locale fr-CA --json')).outcome).toBe('unchanged')
+  const [event] = parsed(await here.authctl('audit list --event user.updated --limit 1 --json'))
+  expect(parsed(await here.authctl(`audit show ${event.id} --json`)).undo).toMatch(/ --locale de$/)
+  expect(parsed(await here.authctl('user update eva@example.com --locale "" --json'))).toMatchObject({ locale: null })
+  expect((await here.authctl('user update eva@example.com --locale german')).exit).toBe(6)
+})
+
 test('user offboard --keep-service-accounts leaves the accounts that the person made', async () => {
   const boss = await signedIn()
   const person = await signedIn()

@@ -20,7 +20,7 @@ const login = async (email: string, typed: string, app = 'authctl') => {
 test('create sends what was given; the password comes from standard input alone', async () => {
   const { authctl } = await signedIn()
   const full = await authctl(
-    'user create --email bob@example.com --pool staff --first-name Bob --last-name Builder --tag partners guests --verified --password-stdin --json',
+    'user create --email bob@example.com --pool staff --first-name Bob --last-name Builder --locale pt-br --tag partners guests --verified --password-stdin --json',
     { input: `${password}\n` },
   )
   expect(full.exit).toBe(0)
@@ -30,6 +30,7 @@ test('create sends what was given; the password comes from standard input alone'
     namespaces: ['staff', 'guests', 'partners'],
     first_name: 'Bob',
     last_name: 'Builder',
+    locale: 'pt-BR',
     email_verified: true,
     status: 'active',
     outcome: 'created',

@@ -1,6 +1,7 @@
 // Every mail as a mail program shows it: on a telephone, in a window, in the light and in the dark.
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { languages } from '../../packages/server/src/lib/locale.ts'
 import { type Sender, sampleMails, writeSample } from '../../packages/server/src/mail/samples.ts'
 import { openBrowser } from '../support/browser.ts'
 import { buildPng } from '../support/images.ts'
@@ -36,6 +37,15 @@ describe.each(sampleMails)('%s', (name) => {
     }
     expect(await page.evaluate(contrastFaults)).toEqual([])
   })
+})
+
+test.skipIf(isFastLane).each(languages)('every mail fits the narrowest telephone (%s)', async (language) => {
+  const page = await browser.newPage({ viewport: { width: 320, height: 640 } })
+  for (const name of sampleMails) {
+    await page.setContent(writeSample({ ...sender, language }, name).html)
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), name).toBe(true)
+    if (shots) await page.screenshot({ path: join(shots, `mail-${name}-${language}.png`), fullPage: true })
+  }
 })
 
 /** The texts that contrast with their ground at less than 4.5:1, or 3:1 if they are large. */

@@ -7,9 +7,12 @@ import PostalMime from 'postal-mime'
 import { describe, expect, test } from 'vitest'
 import { mails } from '../../packages/cli/src/nouns/mails.ts'
 import { createMailer } from '../../packages/server/src/adapters/mailer.ts'
+import { type Language, languages } from '../../packages/server/src/lib/locale.ts'
 import { describeProgram } from '../../packages/server/src/mail/describe-program.ts'
 import { type Sender, sampleMails, writeSample } from '../../packages/server/src/mail/samples.ts'
+import { catalogs } from '../../packages/server/src/mail/templates.ts'
 import { buildPng } from '../support/images.ts'
+import { isFastLane } from '../support/lane.ts'
 
 const shop: Sender = {
   app: {
@@ -27,6 +30,20 @@ const shop: Sender = {
 }
 const plain: Sender = { ...shop, app: { name: 'Shop', code: 'shop', brand: {}, logo: undefined } }
 
+function inOneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+/** Words that no other language of ours has. */
+const englishWords =
+  /\b(?:the|you|your|this|that|these|with|and|not|someone|somebody|sign|signed|if|have|hello|for|from|by|get|when|where|because|is|it|its|of|to|be|been|deleted|changed|removed|added|asked|any|anyone|until|now|new|who|what|which|there|here|help|address|user|access|works?)\b/gi
+
+/** The English words in a text, without addresses and without what others have written. */
+function english(text: string): string[] {
+  const own = text.replace(/https?:\S+|\S+@\S+|authctl grant request \w+ \S+/g, '').replaceAll('Ask your manager first', '')
+  return own.match(englishWords) ?? []
+}
+
 /** A mail as a file of AUTH_MAIL_DIR. Boundaries are random. */
 async function fileOf(sender: Sender, name: (typeof sampleMails)[number]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mails-'))
@@ -40,48 +57,103 @@ async function fileOf(sender: Sender, name: (typeof sampleMails)[number]): Promi
   }
 }
 
-test.each(sampleMails)('%s is what was looked at', async (name) => {
-  await expect(await fileOf(shop, name)).toMatchFileSnapshot(`../fixtures/mails/${name}.eml`)
+const tested = isFastLane ? (['en'] as const) : languages
+const cases = tested.flatMap((language) => sampleMails.map((name) => [name, language] as const))
+
+test.each(cases)('%s is what was looked at (%s)', async (name, language) => {
+  await expect(await fileOf({ ...shop, language }, name)).toMatchFileSnapshot(`../fixtures/mails/${language}/${name}.eml`)
 })
 
-describe.each(sampleMails)('%s', (name) => {
-  test('says which app and which service sent it, why, and how to get help, in each of its parts', async () => {
-    const { subject, from, replyTo, text = '', html = '' } = await PostalMime.parse(await fileOf(shop, name))
-    expect(from).toMatchObject({ name: 'Café Zürich & Söhne', address: 'no-reply@example.com' })
-    expect(replyTo).toMatchObject([{ address: 'help@shop.example.com' }])
-    const read = html
-      .replace(/<style>.*<\/style>/s, '')
-      .replace(/<[^>]*>/g, ' ')
-      .replace(/&#38;/g, '&')
-    for (const part of [text, read].map((part) => part.replace(/\s+/g, ' '))) {
-      expect(part).toContain('Café Zürich & Söhne')
-      expect(part).toContain('login.example.com sent you this mail for')
-      expect(part).toContain('You get it because')
-      expect(part).toContain('Help: help@shop.example.com')
-    }
-    expect(subject).not.toMatch(/undefined|\{/)
-    expect(text + html).not.toMatch(/undefined|\[object|\$\{/)
-    // Sentences begin with a capital letter.
-    expect(text).toMatch(/^Hello,\n\n[A-Z]/)
+describe.each(languages.flatMap((language) => sampleMails.map((name) => [name, language] as const)))(
+  '%s (%s)',
+  (name, language) => {
+    const sender = { ...shop, language }
+    const { hello, sentFor, because, help } = catalogs[language]
+
+    test('says which app and which service sent it, why, and how to get help, in each of its parts', async () => {
+      const { subject = '', from, replyTo, text = '', html = '' } = await PostalMime.parse(await fileOf(sender, name))
+      expect(from).toMatchObject({ name: 'Café Zürich & Söhne', address: 'no-reply@example.com' })
+      expect(replyTo).toMatchObject([{ address: 'help@shop.example.com' }])
+      const read = html
+        .replace(/<style>.*<\/style>/s, '')
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/&#38;/g, '&')
+        .replace(/&#39;/g, "'")
+        .replace(/&#34;/g, '"')
+      for (const part of [text, read].map(inOneLine)) {
+        expect(part).toContain(inOneLine(sentFor('login.example.com', 'Café Zürich & Söhne')))
+        expect(Object.values(because).some((reason) => part.includes(inOneLine(reason)))).toBe(true)
+        expect(part).toContain(inOneLine(help('help@shop.example.com')))
+        if (language !== 'en') expect(english(part)).toEqual([])
+      }
+      if (language !== 'en') expect(english(subject)).toEqual([])
+      expect(subject).not.toMatch(/undefined|\{/)
+      expect(text + html).not.toMatch(/undefined|\[object|\$\{/)
+      expect(html).toContain(`<html lang="${language}">`)
+      // Sentences begin with a capital letter.
+      expect(text.startsWith(`${hello}\n\n`)).toBe(true)
+      expect(text.slice(hello.length + 2)).toMatch(/^\p{Lu}/u)
+    })
+
+    test('needs nothing that Gmail, Outlook or Apple Mail cannot do, besides dark mode', () => {
+      const programs = [
+        'gmail.*',
+        'apple-mail.*',
+        'outlook.windows',
+        'outlook.macos',
+        'outlook.outlook-com',
+        'outlook.ios',
+        'outlook.android',
+      ]
+      const { issues } = caniemail({ clients: programs as never, html: writeSample(sender, name).html })
+      const missing = new Set([...issues.errors].flatMap(([, list]) => list.map(({ title }) => title)))
+      // Programs that do not know these show the light mail. A mail without `body` would be no document.
+      for (const title of ['@media', '<style> element', '<body> element', 'color-scheme CSS property', 'color-scheme meta tag'])
+        missing.delete(title)
+      expect([...missing]).toEqual([])
+    })
+  },
+)
+
+/** What a catalog says for the same values, by where it says it. */
+function saidIn(texts: object, path = ''): [string, string][] {
+  return Object.entries(texts).flatMap(([key, value]): [string, string][] => {
+    const at = `${path}/${key}`
+    if (typeof value === 'string') return [[at, value]]
+    if (typeof value !== 'function') return saidIn(value, at)
+    return [[at, value('«0»', '«1»')], ...(key === 'contact' ? [[`${at}?`, value('«0»')] as [string, string]] : [])]
+  })
+}
+
+describe.each(languages.filter((language) => language !== 'en'))('the catalog of %s', (language: Language) => {
+  const said = new Map(saidIn(catalogs[language]))
+  test.each(saidIn(catalogs.en))('says %s in its own words, with the same values', (at, inEnglish) => {
+    const values = (text: string) => [...new Set(text.match(/«\d»/g))].sort()
+    const text = said.get(at) ?? ''
+    expect(values(text)).toEqual(values(inEnglish))
+    // A label with a colon is the same in most languages.
+    if (at !== '/leadsTo') expect(text).not.toBe(inEnglish)
+    expect(text.trim()).toBe(text)
   })
 
-  test('needs nothing that Gmail, Outlook or Apple Mail cannot do, besides dark mode', () => {
-    const programs = [
-      'gmail.*',
-      'apple-mail.*',
-      'outlook.windows',
-      'outlook.macos',
-      'outlook.outlook-com',
-      'outlook.ios',
-      'outlook.android',
-    ]
-    const { issues } = caniemail({ clients: programs as never, html: writeSample(shop, name).html })
-    const missing = new Set([...issues.errors].flatMap(([, list]) => list.map(({ title }) => title)))
-    // Programs that do not know these show the light mail. A mail without `body` would be no document.
-    for (const title of ['@media', '<style> element', '<body> element', 'color-scheme CSS property', 'color-scheme meta tag'])
-      missing.delete(title)
-    expect([...missing]).toEqual([])
+  test('says nothing else', () => {
+    expect([...said.keys()].sort()).toEqual(saidIn(catalogs.en).map(([at]) => at).sort())
   })
+})
+
+test('a notice says when and where in the words of its reader', async () => {
+  const placeOf = async (language: Language) => {
+    const { text = '' } = await PostalMime.parse(await fileOf({ ...shop, language }, 'password_changed'))
+    return inOneLine(text.split('\n\n')[2] ?? '')
+  }
+  expect(await Promise.all(languages.map(placeOf))).toEqual([
+    'When and where: Chrome on Windows, 26 November 2026, 15:04 UTC, from 203.0.113.7',
+    'Wann und wo: Chrome unter Windows, 26. November 2026, 15:04 UTC, von 203.0.113.7',
+    'Quand et où : Chrome sous Windows, 26 novembre 2026, 15:04 UTC, depuis 203.0.113.7',
+    'Cuándo y dónde: Chrome en Windows, 26 de noviembre de 2026, 15:04 UTC, desde 203.0.113.7',
+    'Quando e dove: Chrome su Windows, 26 novembre 2026, 15:04 UTC, da 203.0.113.7',
+    'Quando e onde: Chrome no Windows, 26 de novembro de 2026, 15:04 UTC, a partir de 203.0.113.7',
+  ])
 })
 
 test('authctl completes the name of each', () => {

@@ -12,8 +12,8 @@ export interface MailContent {
   accentColor: string | null
   hello: string
   before: readonly string[]
-  /** What the mail is for. `fallback` stands before the link that can be copied. */
-  button?: { label: string; link: string; fallback: string } | undefined
+  /** What the mail is for. `leadsTo` stands before the link in the text part, `fallback` before the one that can be copied. */
+  button?: { label: string; leadsTo: string; link: string; fallback: string } | undefined
   code?: { label: string; code: string } | undefined
   /** Lines to type in a terminal. */
   commands?: readonly string[] | undefined
@@ -35,7 +35,7 @@ function textOf({ hello, before, button, code, commands = [], after, other, foot
   const parts = [
     hello,
     ...before,
-    ...(button ? [`${button.label}:`, { link: button.link }] : []),
+    ...(button ? [button.leadsTo, { link: button.link }] : []),
     ...(code ? [`${code.label} ${code.code}`] : []),
     ...(commands.length > 0 ? [{ link: commands.join('\n') }] : []),
     ...after,

@@ -5,8 +5,13 @@ import type { MailLogo, WrittenMail } from '../lib/mail.ts'
 import { shownAddress, shownName } from '../lib/shown-name.ts'
 import { describeProgram } from './describe-program.ts'
 import { type MailContent, renderMail } from './render-mail.ts'
+import { de } from './texts/de.ts'
 import { en } from './texts/en.ts'
+import { es } from './texts/es.ts'
+import { fr } from './texts/fr.ts'
+import { it } from './texts/it.ts'
 import type { ActionPurpose, MailTexts, NoticePurpose, Reason } from './texts/mail-texts.ts'
+import { pt } from './texts/pt.ts'
 
 /** An app or an organization. `code` is its code or slug, shown in place of a name of which nothing is visible. */
 export interface NamedParty {
@@ -31,7 +36,7 @@ export interface Origin {
   userAgent: string | null
 }
 
-const catalogs: Partial<Record<Language, MailTexts>> = { en }
+export const catalogs: Record<Language, MailTexts> = { en, de, fr, es, it, pt }
 
 export function actionMail(
   sender: Sender,
@@ -45,7 +50,7 @@ export function actionMail(
   return write(sender, 'asked', {
     subject: subject(app),
     before: [intro(app, newEmail === null ? '' : shownAddress(newEmail))],
-    button: { label: button, link, fallback: texts.byLink },
+    button: { label: button, leadsTo: texts.leadsTo(button), link, fallback: texts.byLink },
     code: code === undefined ? undefined : { label: texts.byCode, code },
     after: [...after, texts.where(describePlace(texts, origin))],
     other: isDisownable ? { ...texts.disown, link: disownLink } : undefined,
@@ -71,7 +76,7 @@ export function invitationMail(sender: Sender, organization: NamedParty, link: s
     // A stranger may have founded the organization, so the subject, which mail programs show first, has no text of theirs.
     subject,
     before: [intro(nameOf(organization))],
-    button: { label: button, link, fallback: texts.byLink },
+    button: { label: button, leadsTo: texts.leadsTo(button), link, fallback: texts.byLink },
     after: [until(timeOf(texts, expiresAt)), after],
   })
 }
@@ -124,7 +129,7 @@ export function testMail(sender: Sender): WrittenMail {
 }
 
 function textsOf({ language }: Sender): MailTexts {
-  return catalogs[language] ?? en
+  return catalogs[language]
 }
 
 type Written = Pick<MailContent, 'subject' | 'before' | 'button' | 'code' | 'commands' | 'after' | 'other'>
@@ -136,7 +141,7 @@ function write(sender: Sender, reason: Reason, content: Written): WrittenMail {
   const support = support_url ?? support_email
   const parts = renderMail({
     ...content,
-    language: catalogs[language] ? language : 'en',
+    language,
     place: app && nameOf(app),
     logo: app?.logo && fitLogo(app.logo),
     accentColor: accent_color,

@@ -8,6 +8,7 @@ const passive = 'If you did not ask for this, you need not do anything. Nothing 
 export const en: MailTexts = {
   locale: 'en-GB',
   hello: 'Hello,',
+  leadsTo: (label) => `${label}:`,
   byLink: 'If the button does not work, open this link:',
   byCode: 'Or type this code on the page where you asked for it:',
   where: (place) => `When and where: ${place}`,

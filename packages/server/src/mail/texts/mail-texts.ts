@@ -56,6 +56,8 @@ export interface MailTexts {
   /** For dates. */
   locale: string
   hello: string
+  /** In the text part, before the link of a button. */
+  leadsTo(label: string): string
   byLink: string
   byCode: string
   where(place: string): string
