@@ -137,7 +137,11 @@ describe.each(languages.filter((language) => language !== 'en'))('the catalog of
   })
 
   test('says nothing else', () => {
-    expect([...said.keys()].sort()).toEqual(saidIn(catalogs.en).map(([at]) => at).sort())
+    expect([...said.keys()].sort()).toEqual(
+      saidIn(catalogs.en)
+        .map(([at]) => at)
+        .sort(),
+    )
   })
 })
 
