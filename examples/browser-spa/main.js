@@ -102,7 +102,7 @@ const words = {
   app_access_denied: 'Your account has no access to this app yet.',
   service_unreachable: 'The login service cannot be reached. Nothing is lost: try again in a moment.',
   signed_out: 'Sign in first.',
-  last_login_method: 'This is your only way in. Set a password first.',
+  last_sign_in_method: 'This is your only way in. Set a password or add a passkey first.',
   sso_denied: 'The provider did not sign you in.',
   sso_failed: 'The sign-in at the provider failed. Try again in a moment.',
   sso_state_mismatch: 'That sign-in was not begun here. Start it again.',

@@ -278,6 +278,13 @@ describe('a bearer', () => {
     for (const [index, code] of codes.entries())
       expect(await counts('/auth/sso/token', { code, ...verifier })).toEqual([400, index])
     expect(await counts('/auth/sso/token', { code: 'nothing', ...verifier })).toEqual([400, 1])
+    // The six digits are a code too, but name no app.
+    for (const [index, { code }] of [app, other].entries()) {
+      const asked = await service.call('POST', '/auth/email-code', { body: { email: someEmail(), app_code: code } })
+      const guess = { request_id: asked.body.request_id, code: '000000' }
+      expect(await counts('/auth/email-code/consume', guess)).toEqual([401, index])
+    }
+    expect(await counts('/auth/email-code/consume', { request_id: 'made-up', code: '000000' })).toEqual([400, 1])
   })
 
   test('of a service account still exempts by a token after strangers have sent made-up ones through its backend', async () => {

@@ -1,9 +1,11 @@
 // Passkeys: on the sign-in page, and on the account page where people add them. The authenticator is one in software.
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Authenticator, askedIn, type Ways } from '../support/authenticator.ts'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
+import { buildSsoProvider } from '../support/provider.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 import { type Arrival, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
@@ -224,6 +226,25 @@ describe('an answer that is not right signs nobody in, and is audited with what 
     expect(arrivals.filter(({ app }) => app !== undefined)).toHaveLength(1)
   })
 
+  test('the sealed challenge of one kind is none of the other: what a passkey signed to be added signs nobody in', async () => {
+    const { user, device, visitor } = await buildWithPasskey()
+    const account = await visitor.get(pagePath())
+    const { passkey_challenge = '' } = postOf(account, 'add')
+    const stranger = visit(service)
+    for (const [name, value] of visitor.cookies) if (name !== '__Host-gatehouse_session') stranger.cookies.set(name, value)
+    const page = await stranger.get(askFor(shop).path)
+    const passkey = device.get({ ...askedIn(page)!, challenge: askedIn(account)!.challenge })
+    expect((await stranger.send(page, 'Sign in', { passkey, passkey_challenge })).html).toContain('That took too long')
+    expect(isSignedIn(stranger)).toBe(false)
+    const made = new Authenticator(origin)
+    const sent = made.create({ ...askedIn(account)!, challenge: askedIn(page)!.challenge })
+    await visitor.send(account, 'Add a passkey', {
+      passkey: sent,
+      passkey_challenge: postOf(page, 'sign_in').passkey_challenge ?? '',
+    })
+    expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
   test('is counted for nobody: strangers with its id do not bar the owner', async () => {
     const { device } = await buildWithPasskey()
     for (let count = 0; count < 30; count += 1) await signInBy(device, visit(service), askFor(shop), { challenge: 'x' })
@@ -269,6 +290,33 @@ describe('the account page', () => {
     await enableTwoFactor(service, (await service.login(user.email, shop.code)).body.access_token ?? access_token)
     await visitor.post(`${service.url}/account/passkeys`, postOf(fresh, 'remove'))
     expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
+  test('makes no passkey of less than a person has: of a password alone where a second factor is active, or of a mailbox', async () => {
+    const { user, access_token } = await build()
+    const [before, half] = [visit(service), visit(service)]
+    const page = await open(before, user.email)
+    const authenticator = await enableTwoFactor(service, access_token)
+    // A session from before the factor, and one that waits for it.
+    await add(before, page, new Authenticator(origin))
+    const asksCode = await open(half, user.email)
+    expect(asksCode.title).toBe('Enter your code')
+    expect(isSignedIn(half)).toBe(false)
+    await half.post(`${service.url}/account/passkeys`, {
+      ...postOf(page, 'add'),
+      passkey: new Authenticator(origin).create(askedIn(page)!),
+    })
+    // A code by e-mail is one factor.
+    const byMail = visit(service)
+    const asks = await byMail.send(await byMail.get(pagePath()), 'E-mail me a code')
+    const sent = await byMail.send(asks, 'Send the code', { email: user.email })
+    const [, code = ''] = /: (\d{6})$/m.exec((await mailbox.take(user.email, /^Sign in to/)).text) ?? []
+    expect((await byMail.send(sent, 'Sign in', { code })).title).toBe('Enter your code')
+    expect((await byMail.get(pagePath())).title).toBe('Sign in')
+    expect(await passkeysOf(user.id)).toEqual([])
+    service.advance(30)
+    const own = await half.send(asksCode, 'Continue', { two_factor_code: authenticator.code() })
+    expect((await add(half, own, new Authenticator(origin))).html).toContain('Laptop')
   })
 
   test('takes no form of another site, of another browser, or of somebody who was signed in before', async () => {
@@ -317,10 +365,13 @@ describe('the account page', () => {
     const values = { ...postOf(page, 'add'), passkey: own.create(askedIn(page)!), name: 'Twice' }
     await atOnce(10, () => visitor.post(`${service.url}/account/passkeys`, values))
     expect(await passkeysOf(user.id)).toHaveLength(1)
-    for (let count = 1; count < 10; count += 1) {
+    for (let count = 1; count < 9; count += 1) {
       page = await visitor.get(pagePath())
       page = await add(visitor, page, new Authenticator(origin))
     }
+    const pages = await Promise.all([1, 2, 3].map(() => visitor.get(pagePath())))
+    await Promise.all(pages.map((page) => add(visitor, page, new Authenticator(origin))))
+    page = await visitor.get(pagePath())
     expect(await passkeysOf(user.id)).toHaveLength(10)
     expect(page.html).not.toContain('Add a passkey')
     expect(new Set(await service.deps.db('passkeys').where({ user_id: user.id }).pluck('user_handle')).size).toBe(1)
@@ -350,6 +401,41 @@ describe('the account page', () => {
     const last = await visitor.get(pagePath())
     expect((await visitor.send(last, 'Remove Laptop')).html).toContain('your only way to sign in')
     expect(await passkeysOf(user.id)).toHaveLength(1)
+  })
+
+  test('keeps the last way in while a passkey and a provider are removed at once', async () => {
+    const { user, page, visitor, access_token: token } = await buildWithPasskey()
+    await buildSsoProvider(service, 'acme', { issuer: 'https://id.example.com' })
+    const { id: provider_id } = await service.deps.db('sso_providers').where({ code: 'acme' }).first()
+    const identity = { id: randomUUID(), user_id: user.id, provider_id, subject: 'ada', created_at: 1 }
+    await service.deps.db('user_identities').insert(identity)
+    const unlink = () => service.call('DELETE', `/auth/identities/${identity.id}`, { token })
+    await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
+    await atOnce(2, (index) => (index === 0 ? visitor.post(`${service.url}/account/passkeys`, postOf(page, 'remove')) : unlink()))
+    const left = async () => [
+      await countRows(service, 'passkeys', { user_id: user.id }),
+      await countRows(service, 'user_identities', { user_id: user.id }),
+    ]
+    expect((await left()).sort()).toEqual([0, 1])
+    const [passkeys] = await left()
+    if (passkeys === 1)
+      expect((await visitor.send(await visitor.get(pagePath()), 'Remove Laptop')).html).toContain('your only way')
+    else expectError(await unlink(), 'last_sign_in_method')
+    expect((await left()).sort()).toEqual([0, 1])
+  })
+
+  test('lets a provider go while a passkey of this host is left, and not for one of another host', async () => {
+    const { user, access_token: token } = await buildWithPasskey()
+    await buildSsoProvider(service, 'corp', { issuer: 'https://corp.example.com' })
+    const { id: provider_id } = await service.deps.db('sso_providers').where({ code: 'corp' }).first()
+    const identity = { id: randomUUID(), user_id: user.id, provider_id, subject: 'ada', created_at: 1 }
+    await service.deps.db('user_identities').insert(identity)
+    const unlink = () => service.call('DELETE', `/auth/identities/${identity.id}`, { token })
+    await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
+    await service.deps.db('passkeys').where({ user_id: user.id }).update({ rp_id: 'old.example.com' })
+    expectError(await unlink(), 'last_sign_in_method')
+    await service.deps.db('passkeys').where({ user_id: user.id }).update({ rp_id: 'login.example.com' })
+    expect((await unlink()).status).toBe(204)
   })
 
   test('gives its person no right of administration, and asks no app’s methods', async () => {

@@ -23,12 +23,14 @@ import { basename, dirname, join } from 'node:path'
 import { createAuth } from '@gatehouse/sdk'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { Authenticator, askedIn } from '../support/authenticator.ts'
 import { ACCESS_SECRET, ADMIN_EMAIL, bootstrapAdmin, claimsOf, type Json, PASSWORD, testDatabase } from '../support/client.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { createDatabase, snapshotPostgres } from '../support/database.ts'
 import { startMailbox, until } from '../support/mail-server.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { runGatehouse } from '../support/server-process.ts'
+import { askFor, type Visitor, visit } from '../support/sign-in-page.ts'
 
 const onSqlite = testDatabase() === 'sqlite'
 const otherPassword = 'another correct horse battery'
@@ -311,6 +313,115 @@ test('a restore names the apps whose own keys changed since the backup, and no d
   await lock()
   expect((await logIn(PASSWORD, device_token)).status).toBe(423)
   expect((await logIn(PASSWORD, fresh.body.device_token)).status).toBe(200)
+})
+
+test('a restore keeps passkeys: each signs in and counts on, nothing that was signed before counts again, and undo and erasing reach them', async () => {
+  const database = await someDatabase()
+  const mailbox = await startMailbox()
+  const origin = 'https://login.example.com'
+  const settings = { DATABASE_URL: database.url, SMTP_URL: mailbox.url, PUBLIC_URL: origin, ...bootstrapAdmin }
+  let server: ServerInstance = await startInstance(settings)
+  const adminToken = async () => (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  let token = await adminToken()
+  const admin = (method: string, path: string, body?: Json) => server.call(method, `/admin${path}`, { token, body })
+  const allowed_redirect_urls = ['https://notes.example/cb']
+  const app = (await admin('POST', '/apps', { code: 'notes', name: 'Notes', auto_grant_on_signup: true, allowed_redirect_urls }))
+    .body
+  const people = ['ada', 'bob', 'cem', 'eve'] as const
+  const users = {} as Record<(typeof people)[number], Json>
+  for (const name of people) {
+    const body = { email: `${name}@example.com`, password: PASSWORD, app_code: 'notes' }
+    users[name] = (await server.call('POST', '/auth/register', { body })).body.user
+    const verify = await mailbox.take(body.email, /./)
+    await server.call('POST', '/auth/email/verify', { body: { token: verify.token, password: PASSWORD } })
+  }
+  const add = async (email: string, device: Authenticator, visitor = visit(server)) => {
+    const first = await visitor.get('/account/passkeys?app=notes')
+    const page = await visitor.send(first, 'Sign in', { email, password: PASSWORD })
+    const passkey = device.create(askedIn(page)!)
+    expect((await visitor.send(page, 'Add a passkey', { passkey, name: 'Laptop' })).html).toContain('Remove Laptop')
+  }
+  /** The form that signs in with a passkey, filled in. */
+  const signed = async (device: Authenticator, visitor: Visitor, count?: number) => {
+    const page = await visitor.get(askFor(app).path)
+    const passkey = device.get(askedIn(page)!, count === undefined ? {} : { count })
+    return { page, values: { ...page.forms.find(({ values }) => values.step === 'sign_in')!.values, passkey } }
+  }
+  const signIn = async (device: Authenticator, visitor = visit(server), count?: number) => {
+    const { page, values } = await signed(device, visitor, count)
+    return visitor.send(page, 'Sign in', { passkey: values.passkey })
+  }
+  const passkeysOf = async ({ id }: Json) => (await admin('GET', `/users/${id}/passkeys`)).body.items as Json[]
+  const devices = { ada: new Authenticator(origin), bob: new Authenticator(origin), cem: new Authenticator(origin) }
+  devices.ada.count = 5
+  await add('ada@example.com', devices.ada)
+  await add('cem@example.com', devices.cem)
+  expect((await signIn(devices.ada)).app).toBeDefined()
+
+  const file = join(someFolder(), 'backup.db')
+  const snapshot = onSqlite ? undefined : await snapshotPostgres(database, inject('templates'))
+  if (onSqlite) expect((await runGatehouse(['backup', file], settings)).code).toBe(0)
+
+  // After the backup: two more uses, of which a thief has seen the last one whole; a new passkey; and one that is removed.
+  for (const _ of [1, 2]) expect((await signIn(devices.ada)).app).toBeDefined()
+  const seen = visit(server)
+  const { values } = await signed(devices.ada, seen)
+  await seen.post(`${server.url}/oauth/authorize`, values)
+  expect(seen.cookies.has('__Host-gatehouse_session')).toBe(true)
+  await add('bob@example.com', devices.bob)
+  const [removed] = await passkeysOf(users.cem)
+  await admin('DELETE', `/users/${users.cem.id}/passkeys/${removed?.id}`)
+  if (snapshot) {
+    await snapshot.restore()
+    expect((await runGatehouse(['finish-restore'], settings)).code).toBe(0)
+  } else {
+    await server.stop()
+    expect((await runGatehouse(['restore', file, '--force'], settings)).code).toBe(0)
+    server = await startInstance({ ...settings, PORT: new URL(server.url).port })
+  }
+  await until(async () => (await server.call('GET', '/ready')).status === 200)
+  token = await adminToken()
+
+  // The browser is signed out, and what it once sent signs nobody in.
+  expect((await seen.get('/account/passkeys?app=notes')).title).toBe('Sign in')
+  seen.cookies.delete('__Host-gatehouse_session')
+  await seen.post(`${server.url}/oauth/authorize`, values)
+  expect(seen.cookies.has('__Host-gatehouse_session')).toBe(false)
+  // The counter is that of the backup, 6: the device is ahead of it, and a copy from before is not.
+  expect((await signIn(devices.ada, visit(server), 6)).html).toContain('does not work here')
+  expect((await signIn(devices.ada)).app).toBeDefined()
+  expect((await signIn(devices.ada, visit(server), 8)).html).toContain('does not work here')
+  const { items } = (await admin('GET', `/audit?event=passkey.counter_mismatch&user_id=${users.ada.id}`)).body
+  expect(items).toHaveLength(2)
+  // One that was added since is gone, and can be added again; one that was removed since is back.
+  expect((await signIn(devices.bob)).html).toContain('does not work here')
+  await add('bob@example.com', devices.bob)
+  expect((await signIn(devices.bob)).app).toBeDefined()
+  expect((await signIn(devices.cem)).app).toBeDefined()
+
+  // Undoing a change of the address tells the restored passkey from one that is newer than the change.
+  const changed = 'ada-new@example.com'
+  const own = (await server.login('ada@example.com', 'notes')).body.access_token
+  await server.call('POST', '/auth/email/change', { token: own, body: { email: changed, password: PASSWORD } })
+  const link = await mailbox.take(changed, /./)
+  await server.call('POST', '/auth/email/change/confirm', { token: own, body: { token: link.token } })
+  const thief = new Authenticator(origin)
+  await add(changed, thief)
+  expect(await passkeysOf(users.ada)).toHaveLength(2)
+  const undo = await mailbox.take('ada@example.com', /changed|undo/i)
+  expect((await server.call('POST', '/auth/email/change/undo', { body: { token: undo.token } })).status).toBe(200)
+  expect(await passkeysOf(users.ada)).toHaveLength(1)
+  expect((await signIn(thief)).html).toContain('does not work here')
+  expect((await signIn(devices.ada)).app).toBeDefined()
+  // Erasing leaves none, of a restored passkey too.
+  expect((await admin('DELETE', `/users/${users.cem.id}?erase=true`)).status).toBeLessThan(300)
+  expect((await signIn(devices.cem)).html).toContain('does not work here')
+  const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
+  try {
+    expect(await db('passkeys').where({ user_id: users.cem.id })).toEqual([])
+  } finally {
+    await db.destroy()
+  }
 })
 
 /** The log of a database whose process was killed, with the backup that was made before it. Deletes the database. */

@@ -129,9 +129,16 @@ describe('a provider', () => {
     expect(page.html).toContain('The provider did not sign you in.')
   })
 
-  test('that is unknown, disabled or of another app leads to the page', async () => {
+  test('that is named as the method is gone to at once', async () => {
+    const { app: away } = await visit(service).get(`${askFor(shop).path}&method=acme`)
+    expect(away?.href.startsWith(provider.issuer)).toBe(true)
+    const both = await visit(service).get(`${askFor(shop).path}&method=unknown&provider=acme`)
+    expect(both.app?.href.startsWith(provider.issuer)).toBe(true)
+  })
+
+  test.each(['provider', 'method'])('that is unknown, disabled or of another app leads to the page, as %s', async (name) => {
     for (const code of ['unknown', 'off', 'only-forum']) {
-      const page = await visit(service).get(`${askFor(shop).path}&provider=${code}`)
+      const page = await visit(service).get(`${askFor(shop).path}&${name}=${code}`)
       expect(page.title).toBe('Sign in')
       expect(page.html).toContain('This way to sign in is not open here')
     }

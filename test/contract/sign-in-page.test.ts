@@ -48,6 +48,45 @@ describe('signing in', () => {
   })
 })
 
+describe('method', () => {
+  test.each(['email_code', 'magic_link'])('%s begins with the mail, and leads back to the other ways', async (method) => {
+    const { user } = await buildUser(service, shop)
+    const visitor = visit(service)
+    const asked = askFor(shop, { method, login_hint: user.email })
+    const page = await visitor.get(asked.path)
+    expect([page.title, page.html.includes(user.email)]).toEqual(['Sign in by e-mail', true])
+    const again = await visitor.send(page, 'Send the code', { email: 'no address' })
+    expect([again.title, again.html.includes('role="alert"') || again.html.includes('aria-invalid')]).toEqual([page.title, true])
+    const back = await visitor.send(again, 'Back')
+    expect(back.title).toBe('Sign in')
+    const arrival = await visitor.send(back, 'Sign in', { email: user.email, password: PASSWORD })
+    expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(user.id)
+  })
+
+  test('passkey shows its button first, and password the usual page', async () => {
+    const placeOf = async (method?: string) => {
+      const { title, html } = await visit(service).get(askFor(shop, { method }).path)
+      expect(title).toBe('Sign in')
+      return [html.indexOf('data-passkey-button') < html.indexOf('name="email"'), /class="quiet" data-passkey-button/.test(html)]
+    }
+    expect(await placeOf('passkey')).toEqual([true, false])
+    expect(await placeOf('password')).toEqual([false, true])
+    expect(await placeOf()).toEqual([false, true])
+  })
+
+  test('asks nobody who can enter, and shows nothing with prompt=none', async () => {
+    const { user } = await buildUser(service, shop)
+    const visitor = visit(service)
+    await signInOnPage(visitor, askFor(shop), user.email)
+    expect((await visitor.get(askFor(shop, { method: 'email_code' }).path)).app?.searchParams.has('code')).toBe(true)
+    const { app } = await visit(service).get(askFor(shop, { method: 'email_code', prompt: 'none' }).path)
+    expect(app?.searchParams.get('error')).toBe('login_required')
+    expect((await visit(service).get(askFor(shop, { method: 'email_code', prompt: 'create' }).path)).title).toBe(
+      'Create your account',
+    )
+  })
+})
+
 test('of two tabs that begin at once in a new browser, the one whose cookie was replaced begins again', async () => {
   const { user } = await buildUser(service, shop)
   const visitor = visit(service)

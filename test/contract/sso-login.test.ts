@@ -567,7 +567,7 @@ describe('identities', () => {
     const { user, access_token: token } = (await logIn(app, subject)).body
     const unlink = (id: string) => service.call('DELETE', `/auth/identities/${id}`, { token })
     const [only] = await identitiesOf(token)
-    expectError(await unlink(only.id), 'last_login_method')
+    expectError(await unlink(only.id), 'last_sign_in_method')
 
     await exchange(service, await come(app, subject, 'twin'))
     const [twin, acme] = await identitiesOf(token)

@@ -108,7 +108,7 @@ test('what is refused is not told', async () => {
   const email = `${randomUUID()}@example.com`
   const { access_token: token } = (await logIn(email)).body
   const { items } = (await service.call('GET', '/auth/identities', { token })).body
-  expectError(await service.call('DELETE', `/auth/identities/${items[0].id}`, { token }), 'last_login_method')
+  expectError(await service.call('DELETE', `/auth/identities/${items[0].id}`, { token }), 'last_sign_in_method')
   await allSent(service)
   expect(mailbox.mailsTo(careful.user.email)).toHaveLength(2)
   expect(mailbox.mailsTo(email)).toEqual([])

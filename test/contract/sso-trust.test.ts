@@ -186,7 +186,7 @@ test('an identity of a provider that serves no app is not another way in', async
   await changeProvider('narrow', { app_codes: [] })
   const { items } = (await service.call('GET', '/auth/identities', { token })).body
   const [acme] = items.filter((item: Json) => item.provider === 'acme')
-  expectError(await service.call('DELETE', `/auth/identities/${acme.id}`, { token }), 'last_login_method')
+  expectError(await service.call('DELETE', `/auth/identities/${acme.id}`, { token }), 'last_sign_in_method')
   await changeProvider('narrow', fullTrust)
   expect((await service.call('DELETE', `/auth/identities/${acme.id}`, { token })).status).toBe(204)
 })

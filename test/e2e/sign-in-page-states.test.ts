@@ -1,4 +1,5 @@
 // Every state of the sign-in page in a real Chromium: axe finds nothing, nothing is cut off, and a picture of each is taken.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
@@ -320,6 +321,89 @@ test('providers', async () => {
   await arrived(page)
   await page.goto(answer)
   await look(page, 'provider-other', `Continue as ${user.email}`)
+})
+
+test('passkeys, and the page where people add and remove them', async () => {
+  const { user } = await build()
+  const page = await newPage()
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  const device = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true } as const
+  const addDevice = (isUserVerified: boolean, isSynced = false) =>
+    session.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        ...{ ...device, isUserVerified, automaticPresenceSimulation: true },
+        ...{ defaultBackupEligibility: isSynced, defaultBackupState: isSynced },
+      },
+    })
+  // Otherwise the authenticator answers the list of the e-mail field by itself.
+  await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
+  const openPage = () => page.goto(`${urlOfService()}/account/passkeys?app=${shop.code}`)
+  const add = async (name: string) => {
+    await page.getByLabel('Name of the new passkey').fill(name)
+    await press(page, 'Add a passkey')
+  }
+  const named = (name: string) => page.getByRole('heading', { name, level: 2, exact: true }).waitFor()
+  await page.goto(`${urlOfService()}/account/passkeys`)
+  await look(page, 'passkeys-no-app', 'Open this page from one of your apps')
+  await openPage()
+  await fillIn(page, user.email)
+  await look(page, 'passkeys-empty', 'Your passkeys', 'You have no passkey yet.')
+  const careless = await addDevice(false)
+  await add('My phone')
+  await look(page, 'passkeys-device-refuses', 'Your passkeys', 'No passkey was made.')
+  await session.send('WebAuthn.removeVirtualAuthenticator', careless)
+  const laptop = await addDevice(true)
+  await session.send('WebAuthn.setAutomaticPresenceSimulation', { ...laptop, enabled: false })
+  await openPage()
+  await add('Laptop')
+  await look(page, 'passkeys-adding', 'Your passkeys', 'Add a passkey')
+  await session.send('WebAuthn.setAutomaticPresenceSimulation', { ...laptop, enabled: true })
+  // The device asks anew.
+  await press(page, 'Add a passkey')
+  await named('Laptop')
+  await look(page, 'passkeys-one', 'Your passkeys', 'not used yet')
+  await session.send('WebAuthn.removeVirtualAuthenticator', laptop)
+  await addDevice(true, true)
+  const long = 'The phone that I bought in Łódź in 2025, with a name that is far longer than a line of this page'
+  await add(long)
+  await named(long)
+  const { user_handle } = await service.deps.db('passkeys').where({ user_id: user.id }).first()
+  const insert = (name: string, rp_id: string) => {
+    const key = {
+      id: randomUUID(),
+      user_id: user.id,
+      credential_id: randomUUID(),
+      public_key: '',
+      sign_count: 0,
+      transports: '[]',
+    }
+    return service.deps.db('passkeys').insert({ ...key, name, rp_id, user_handle, created_at: service.deps.clock() })
+  }
+  await insert('x'.repeat(100), 'login.before-the-move.example.com')
+  await openPage()
+  await look(page, 'passkeys-several', 'Your passkeys', 'does not work here')
+  await page.evaluate('document.forms[0].noValidate = true')
+  await page.getByLabel('Name', { exact: true }).first().fill(' ')
+  await page.getByRole('button', { name: 'Rename' }).first().click()
+  await look(page, 'passkeys-name-refused', 'Your passkeys', 'The name is required.')
+  await press(page, `Remove ${long}`)
+  await look(page, 'passkeys-removed', 'Your passkeys', 'Laptop')
+  await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
+  await press(page, 'Remove Laptop')
+  await look(page, 'passkeys-last-way', 'Your passkeys', 'This is your only way to sign in.')
+  for (let count = 2; count < 10; count += 1) await insert(`Key ${count}`, 'localhost')
+  await openPage()
+  await look(page, 'passkeys-most', 'Your passkeys', 'Key 9')
+  service.advance(601)
+  await openPage()
+  await look(page, 'passkeys-stale', 'Your passkeys', 'Sign in again to change something')
+  await service.deps.db('passkeys').where({ user_id: user.id }).delete()
+  await page.context().clearCookies()
+  await beginAt(page, shop, { method: 'passkey' })
+  await look(page, 'passkey-first', 'Sign in')
+  await press(page, 'Use a passkey')
+  await look(page, 'passkey-refused', 'Sign in', 'This passkey does not work here')
 })
 
 test('requests and forms that cannot be read', async () => {

@@ -89,7 +89,6 @@ export const errorCodes = {
   last_sign_in_method: { status: 409, title: 'Nothing would be left to sign in with' },
   passkey_exists: { status: 409, title: 'This passkey is known here already' },
   passkey_limit: { status: 409, title: 'The account has as many passkeys as it can have' },
-  last_login_method: { status: 409, title: 'The user could not log in without this' },
   last_system_admin: { status: 409, title: 'At least one system_admin with access to an admin app must remain' },
   last_organization_admin: { status: 409, title: 'An organization must keep at least one active org_admin' },
   already_member: { status: 409, title: 'The user is already a member of this organization' },

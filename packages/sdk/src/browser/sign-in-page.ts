@@ -19,7 +19,7 @@ export interface SignInOptions {
   readonly prompt?: 'none' | 'login' | 'create'
   /** The code of a third-party provider to go to at once. */
   readonly provider?: string
-  /** The way of signing in to show first, if the app allows it. */
+  /** The way of signing in to show first. The code of a provider leads there at once. */
   readonly method?: 'password' | 'email_code' | 'magic_link' | 'passkey' | (string & {})
   /** The organization whose roles the session uses. */
   readonly organizationId?: string

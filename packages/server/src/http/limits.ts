@@ -7,7 +7,8 @@ import { looksLikeServiceToken } from '../lib/service-token.ts'
 import type { AuthenticateCaller, Route } from './route.ts'
 import { toApiError } from './speak/json.ts'
 
-const tokenFields = ['refresh_token', 'token', 'code'] as const
+/** In this order: beside a `request_id`, a `code` is six digits of a mail. */
+const tokenFields = ['refresh_token', 'token', 'request_id', 'code'] as const
 type TokenField = (typeof tokenFields)[number]
 
 /** How calls are counted; handed in by `app.ts`. */

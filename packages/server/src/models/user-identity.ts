@@ -64,13 +64,12 @@ export class UserIdentity extends BaseModel {
     return (await rowsOf(UserIdentity, db).where({ provider_id: providerId }).first('id')) !== undefined
   }
 
-  /** Whether the user has an identity, besides this one, of a provider that is enabled and serves some app. */
-  static async hasUsable(db: Db, userId: string, exceptId?: string): Promise<boolean> {
+  /** Whether the user has an identity of a provider that is enabled and serves some app. */
+  static async hasUsable(db: Db, userId: string): Promise<boolean> {
     const usable = db('user_identities as i')
       .join('sso_providers as p', 'p.id', 'i.provider_id')
       .where({ 'i.user_id': userId, 'p.enabled': 1 })
       .whereNot({ 'p.app_codes': '[]' })
-    if (exceptId !== undefined) usable.whereNot({ 'i.id': exceptId })
     return (await usable.first('i.id')) !== undefined
   }
 

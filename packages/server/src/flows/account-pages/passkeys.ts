@@ -52,7 +52,7 @@ export async function showPasskeys(
     place: app && placeOf(deps.config, app),
     field: sealField(deps, 'account', browser, { userId: user.id, sealedAt: now }),
     refusal: outcome?.userId === user.id ? outcome.refusal : undefined,
-    adding: mayAdd ? askForNewPasskey(deps, { live, passkeys, party, browser }) : undefined,
+    adding: mayAdd ? await askForNewPasskey(deps, { live, passkeys, party, browser }) : undefined,
     again: app && `${signInPath(app.code)}&prompt=login`,
   })
   return { view, ...known }
@@ -70,12 +70,12 @@ async function findAppOfPage(deps: Deps, named: string) {
 }
 
 /** What a page needs to have the browser make a passkey. The handle of a first passkey is made up, and kept only if it is added. */
-function askForNewPasskey(
+async function askForNewPasskey(
   deps: Deps,
   { live, passkeys, party, browser }: { live: LiveBrowserSession; passkeys: PasskeyRow[]; party: RelyingParty; browser: string },
-): { options: object; field: string } {
+): Promise<{ options: object; field: string }> {
   const { id, email } = userOf(live)
-  const challenge = newChallenge()
+  const { challenge, sealedAt } = await newChallenge(deps)
   const userHandle = passkeys[0]?.user_handle ?? randomText(32)
   const options = {
     challenge,
@@ -90,7 +90,7 @@ function askForNewPasskey(
     extensions: { credProps: true },
     timeout: challengeLifeMs,
   }
-  const sealed = { challenge, sealedAt: deps.clock(), userId: id, userHandle }
+  const sealed = { challenge, sealedAt, userId: id, userHandle }
   return { options, field: sealField(deps, 'new_passkey', browser, sealed) }
 }
 

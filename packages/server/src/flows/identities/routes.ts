@@ -9,12 +9,12 @@ export const ownIdentityRoutes: Route[] = [
     path: '/auth/identities/{identityId}',
     tag: 'Account',
     summary: 'Unlink your account from a provider',
-    description: `Refused if no password and no other provider would be left to log in with. Sessions continue. ${proofNote}`,
+    description: `Refused if no password, passkey or other provider would be left to sign in with. Sessions continue. ${proofNote}`,
     auth: 'user',
     params: identityParams,
     body: unlinkBody,
     responses: { 204: null },
-    errors: [...proofErrors, 'invalid_two_factor_code', 'last_login_method'],
+    errors: [...proofErrors, 'invalid_two_factor_code', 'last_sign_in_method'],
     handle: async (deps, { caller, params, body, origin }) => {
       await unlinkIdentity(deps, { ...params, ...body }, caller, { caller, origin })
       return noContent()

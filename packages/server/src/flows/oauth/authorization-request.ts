@@ -34,6 +34,9 @@ type ParameterName = (typeof parameterNames)[number]
 /** The query as it was sent. A name that was given twice has a list. */
 export type SentParameters = Partial<Record<ParameterName, string | string[]>>
 
+const ownMethods = ['password', 'email_code', 'magic_link', 'passkey'] as const
+type SignInMethod = (typeof ownMethods)[number]
+
 /** What an app asks for, checked. */
 export interface AuthorizationRequest {
   app: App
@@ -48,7 +51,8 @@ export interface AuthorizationRequest {
   uiLocales: string | undefined
   organizationId: string | undefined
   provider: string | undefined
-  method: string | undefined
+  /** The way of signing in to show first. */
+  method: SignInMethod | undefined
   invite: string | undefined
   /** Whether it is for the account page, which stands in for an app: nobody gets a code. `app` is whose pools and look count. */
   isForAccount: boolean
@@ -131,6 +135,7 @@ export async function readAuthorizationRequest(
   if (given.organization_id !== undefined && !isUuid(given.organization_id))
     return refuse('invalid_request', 'organization_id must be a UUID')
   if (given.acr_values !== undefined) return refuse('unmet_authentication_requirements', 'acr_values cannot be met')
+  const method = ownMethods.find((own) => own === given.method)
   return {
     request: {
       app,
@@ -144,8 +149,9 @@ export async function readAuthorizationRequest(
       loginHint: given.login_hint?.slice(0, 254),
       uiLocales: given.ui_locales,
       organizationId: given.organization_id,
-      provider: given.provider,
-      method: given.method,
+      // Every other method is the code of a provider.
+      provider: given.provider ?? (method ? undefined : given.method),
+      method,
       invite: given.invite,
       isForAccount: false,
       query: queryOf(given),

@@ -80,13 +80,16 @@ export async function answerAuthorize(
     } catch (error) {
       said = refusalAtProvider(error)
     }
+  const isByMail = request.method === 'email_code' || request.method === 'magic_link'
+  if ('ask' in step && step.ask === 'sign_in' && isByMail && !carriedOn)
+    return { location: locationOf(deps, request, browser, { instead: 'magic_link' }), ...known }
   const sealed = { query: request.query, begunAt: request.begunAt, sealedAt: now, userId: person?.user.id }
   const carried = {
     query: request.query,
     request: sealField(deps, 'request', browser, sealed),
     ...(carriedOn && typeof resumed === 'string' ? { resume: resumed } : {}),
   }
-  const passkey = asksWho ? askForPasskey(deps, browser) : undefined
+  const passkey = asksWho ? await askForPasskey(deps, browser) : undefined
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
   const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })

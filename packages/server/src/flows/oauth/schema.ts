@@ -27,7 +27,9 @@ export const authorizeQuery = z.object({
   ui_locales: described('The languages that the person reads, best first: BCP 47 tags with spaces between them'),
   organization_id: described('The organization that the tokens are for'),
   provider: described('Code of a third-party provider to go to at once'),
-  method: parameter,
+  method: described(
+    'The way of signing in to show first: `password`, `email_code`, `magic_link`, `passkey`, or the code of a provider, as in `provider`',
+  ),
   invite: described('Token of an invitation'),
   request: parameter,
   request_uri: parameter,

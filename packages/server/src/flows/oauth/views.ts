@@ -69,6 +69,7 @@ function signInView(person: Person | undefined, view: Shown): Part {
   const { request, carried, said } = view
   const refusal = refusalOf(said)
   const email = said?.email || person?.user.email || request.loginHint || ''
+  const isPasskeyFirst = request.method === 'passkey'
   return {
     title: 'Sign in',
     script: view.passkey && scriptUrl,
@@ -77,9 +78,10 @@ function signInView(person: Person | undefined, view: Shown): Part {
         action,
         hidden: { ...carried, step: 'sign_in' },
         button: 'Sign in',
-        after: html`${passkeyButton(view)}${providerButtons(view)}`,
+        after: html`${!isPasskeyFirst && passkeyButton(view)}${providerButtons(view)}`,
       },
       alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
+      isPasskeyFirst ? passkeyButton(view) : undefined,
       field(
         {
           name: 'email',
@@ -97,10 +99,10 @@ function signInView(person: Person | undefined, view: Shown): Part {
 }
 
 /** The script of the page shows the button, and fills in the fields. */
-function passkeyButton({ passkey }: Shown): Html | undefined {
+function passkeyButton({ passkey, request }: Shown): Html | undefined {
   return (
     passkey &&
-    html`${passkeyFields('get', passkey)}<p><button type="button" class="quiet" data-passkey-button hidden>Use a passkey</button></p>\n`
+    html`${passkeyFields('get', passkey)}<p><button type="button"${request.method !== 'passkey' && html` class="quiet"`} data-passkey-button hidden>Use a passkey</button></p>\n`
   )
 }
 

@@ -12,14 +12,20 @@ import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { SpentField } from '../../models/spent-field.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
+import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import type { AttemptTarget } from './attempt.ts'
 import { proofOfPasskey } from './proof.ts'
 import { challengeLifeMs, openField, sealField } from './sealed-fields.ts'
 
-export function newChallenge(): string {
-  return randomText(32)
+/**
+ * A challenge for an authenticator, to be sealed. After the restore of a backup its time is slightly ahead, so that `spendChallenge` can
+ * tell it from one of before.
+ */
+export async function newChallenge(deps: Deps): Promise<{ challenge: string; sealedAt: number }> {
+  const minIat = await (await readCatalog(deps)).getMinIat()
+  return { challenge: randomText(32), sealedAt: Math.max(deps.clock(), minIat * 1000) }
 }
 
 /** What a page needs to ask the browser for a passkey. */
@@ -31,20 +37,24 @@ export interface PasskeyRequest {
 }
 
 /** Undefined where passkeys do not work. Nothing is stored. */
-export function askForPasskey(deps: Deps, browser: string): PasskeyRequest | undefined {
+export async function askForPasskey(deps: Deps, browser: string): Promise<PasskeyRequest | undefined> {
   const party = relyingPartyOf(deps.config.publicUrl)
   if (!party) return undefined
-  const challenge = newChallenge()
-  const options = { challenge, rpId: party.id, timeout: challengeLifeMs }
-  return { options, field: sealField(deps, 'passkey', browser, { challenge, sealedAt: deps.clock() }) }
+  const asked = await newChallenge(deps)
+  const options = { challenge: asked.challenge, rpId: party.id, timeout: challengeLifeMs }
+  return { options, field: sealField(deps, 'passkey', browser, asked) }
 }
 
-/** Spends a challenge, whatever comes of it: each is good for one try within five minutes. Throws `invalid_token`. */
+/**
+ * Spends a challenge, whatever comes of it: each is good for one try within five minutes. One from before the restore of a backup is
+ * refused, since the database has forgotten what was spent. Throws `invalid_token`.
+ */
 export async function spendChallenge<T extends { challenge: string; sealedAt: number }>(
   deps: Deps<Pool>,
   sealed: T | undefined,
 ): Promise<T> {
-  const isInTime = sealed !== undefined && deps.clock() - sealed.sealedAt <= challengeLifeMs
+  const minIat = await (await readCatalog(deps)).getMinIat()
+  const isInTime = sealed && deps.clock() - sealed.sealedAt <= challengeLifeMs && sealed.sealedAt >= minIat * 1000
   if (!isInTime) throw new ApiError('invalid_token')
   const row = { hash: hashOpaqueToken(sealed.challenge), expires_at: sealed.sealedAt + challengeLifeMs }
   const isFirst = await transaction(deps, (deps) => SpentField.spend(deps.db, row))

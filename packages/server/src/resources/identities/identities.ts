@@ -5,15 +5,14 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
-import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { newId } from '../../lib/uuid.ts'
-import { Passkey } from '../../models/passkey.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import type { NoticePurpose } from '../mail/token-purpose.ts'
 import { lockSelf } from '../sessions/read-self.ts'
+import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser, ShownUser } from '../users/present.ts'
@@ -80,25 +79,16 @@ export async function insertIdentity(
 }
 
 /**
- * Unlinks one of the caller's own identities. Sessions go on. Callers cannot remove their last way in: without a password,
- * a passkey must be left, or another identity whose provider is enabled and serves an app. This also holds for concurrent removals. Throws
- * `not_found`, `last_login_method`, `token_revoked` if the session ended in the meantime.
+ * Unlinks one of the caller's own identities. Sessions go on. Throws `not_found`, `token_revoked` if the session ended in the meantime,
+ * and what `assertCanStillSignIn` throws.
  */
 export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockSelf(deps, caller)
     const removal = await getRemoval(deps, caller.userId, identityId)
-    const isLast = !(await UserIdentity.hasUsable(deps.db, caller.userId, identityId))
-    if (removal.user.password_hash === null && isLast && !(await hasPasskey(deps, caller.userId)))
-      throw new ApiError('last_login_method', { detail: 'Set a password first, or link another provider' })
     await remove(deps, removal, 'identity_unlinked', actor)
+    await assertCanStillSignIn(deps, removal.user)
   })
-}
-
-/** Whether the user can sign in with a passkey: one of another host works nowhere. */
-async function hasPasskey(deps: Deps, userId: string): Promise<boolean> {
-  const party = relyingPartyOf(deps.config.publicUrl)
-  return party !== undefined && Passkey.hasAny(deps.db, { user_id: userId, rp_id: party.id })
 }
 
 /** Unlinks any identity of a user, for an admin. Throws `not_found`. */

@@ -9,9 +9,9 @@ import { newId } from '../../lib/uuid.ts'
 import type { NewPasskey } from '../../lib/web-authn.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
-import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
+import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
 
@@ -82,17 +82,14 @@ export async function renamePasskey(
 }
 
 /**
- * Removes a passkey of the person themselves. Sessions go on. Nobody removes their last way in, also by removing two at once. Throws
- * `not_found`, `last_sign_in_method`, and `invalid_token` as `addPasskey` does.
+ * Removes a passkey of the person themselves. Sessions go on. Throws `not_found`, `invalid_token` as `addPasskey` does, and what
+ * `assertCanStillSignIn` throws.
  */
 export async function removeOwnPasskey(deps: Deps<Pool>, live: LiveBrowserSession, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const user = await lockPerson(deps, live)
-    const rpId = relyingPartyOf(deps.config.publicUrl)?.id
-    const others = (await Passkey.listOf(deps.db, user.id)).filter((other) => other.id !== id && other.rp_id === rpId)
-    const isLast = user.password_hash === null && others.length === 0 && !(await UserIdentity.hasUsable(deps.db, user.id))
-    if (isLast) throw new ApiError('last_sign_in_method')
     await remove(deps, user, id, actor)
+    await assertCanStillSignIn(deps, user)
   })
 }
 
