@@ -190,6 +190,24 @@ describe('service-account', () => {
     expect((await authctl('service-account rotate nobody --yes')).exit).toBe(3)
   })
 
+  test('update changes what is given, keeps the token, and says when it changed nothing', async () => {
+    const { authctl } = await signedIn()
+    const { id, token } = parsed(await authctl('service-account create nightly --service nightly --json'))
+    const change = 'service-account update nightly --scope permissions:register limits:exempt --app shop --expires 90d'
+    expect(parsed(await authctl(`${change} --dry-run --json`)).request).toMatchObject({ method: 'PATCH' })
+    const changed = parsed(await authctl(`${change} --json`))
+    expect(changed).toMatchObject({ id, name: 'nightly', app_codes: ['shop'], outcome: 'updated' })
+    expect(changed.scopes).toEqual(['permissions:register', 'limits:exempt'])
+    expect(changed).not.toHaveProperty('token')
+    expect(await works(token)).toBe(true)
+    const rename = `service-account update ${id} --name weekly --expires never --json`
+    expect(parsed(await authctl(rename))).toMatchObject({ name: 'weekly', expires_at: null, outcome: 'updated' })
+    expect(parsed(await authctl(rename))).toMatchObject({ outcome: 'unchanged' })
+    expect((await authctl('service-account update weekly --app ""')).exit).toBe(6)
+    expect((await authctl('service-account update weekly')).exit).toBe(2)
+    expect((await authctl('service-account update nightly --name x')).exit).toBe(3)
+  })
+
   test('a name that another one has is exit 5, and delete needs the name', async () => {
     const { authctl } = await signedIn()
     const create = 'service-account create double --service double --json'

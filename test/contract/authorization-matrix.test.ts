@@ -212,6 +212,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'GET /admin/permissions',
       'GET /admin/service-accounts',
       'POST /admin/service-accounts',
+      'PATCH /admin/service-accounts/{serviceAccountId}',
       'POST /admin/service-accounts/{serviceAccountId}/rotate',
       'DELETE /admin/service-accounts/{serviceAccountId}',
       'PUT /admin/service-accounts/{serviceAccountId}/permissions',

@@ -266,6 +266,10 @@ const writes: Record<string, () => Promise<Write>> = {
     path: '/admin/service-accounts',
     body: { name: randomUUID(), service: 'notes' },
   }),
+  'PATCH /admin/service-accounts/{serviceAccountId}': async () => ({
+    path: `/admin/service-accounts/${(await newAccount()).id}`,
+    body: { name: randomUUID() },
+  }),
   'POST /admin/service-accounts/{serviceAccountId}/rotate': async () => ({
     path: `/admin/service-accounts/${(await newAccount()).id}/rotate`,
   }),

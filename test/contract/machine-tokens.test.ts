@@ -269,6 +269,8 @@ test('it goes on when the account is given more', async () => {
   await permit(account, [read])
   const token = await tokenOf(account)
   await permit(account, [read, write])
+  const more = { name: randomUUID(), scopes: ['tokens:issue', 'limits:exempt'], app_codes: [app.code, 'authctl'] }
+  expect((await service.admin('PATCH', `/admin/service-accounts/${account.id}`, { body: more })).body).toMatchObject(more)
   expect(claimsOf(await tokenOf(account)).tv).toBe(claimsOf(token).tv)
 })
 

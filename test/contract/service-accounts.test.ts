@@ -96,6 +96,65 @@ test.each([
   expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: field, code }] })
 })
 
+const patch = (id: string, body: Json) => service.admin('PATCH', `${path}/${id}`, { body })
+
+test('a change keeps the token and all that it does not name, and is audited once', async () => {
+  const [app, other] = [await buildApp(service), await buildApp(service)]
+  const { token, ...account } = await buildAccount(returning(app))
+  const expires_at = new Date(service.deps.clock() + 3_600_000).toISOString()
+  const change = {
+    name: randomUUID(),
+    scopes: ['limits:exempt', 'users:register_or_return'],
+    app_codes: [other.code],
+    expires_at,
+  }
+  const changed = await patch(account.id, change)
+  expect(changed).toMatchObject({ status: 200, body: { ...account, ...change, updated_at: expect.any(String) } })
+  expect(changed.body).not.toHaveProperty('token')
+  expect((await registerAs(token, app.code)).status).toBe(403)
+  expect((await registerAs(token, other.code)).status).toBe(201)
+  for (const nothing of [{}, change, { app_codes: [other.code, other.code] }]) {
+    expect((await patch(account.id, nothing)).body.updated_at).toBe(changed.body.updated_at)
+  }
+  const events = await auditEvents(service, { event: 'service_account.updated' })
+  const mine = events.map(({ details }) => details).filter((of) => of.service_account_id === account.id)
+  expect(mine).toMatchObject([{ before: { name: account.name, app_codes: [app.code] }, after: change }])
+  const cleared = { scopes: ['permissions:register'], app_codes: [], expires_at: null }
+  expect((await patch(account.id, { scopes: null, app_codes: '', expires_at: '' })).body).toMatchObject(cleared)
+})
+
+test.each([
+  [{ name: '' }, 'name', 'too_short'],
+  [{ service: 'other' }, 'service', 'invalid_value'],
+  [{ scopes: ['users:delete'] }, 'scopes.0', 'invalid_value'],
+  [{ app_codes: [] }, 'app_codes', 'required'],
+  [{ app_codes: ['no-such-app', 'authctl'] }, 'app_codes.0', 'invalid_value'],
+  [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'invalid_value'],
+  [{ permissions: ['notes:read'] }, 'permissions', 'invalid_value'],
+  [{ token: 'gsa_mine' }, 'token', 'unknown_field'],
+])('the change %j is refused by the field %s, and changes nothing', async (body, field, code) => {
+  const { token: _, ...account } = await buildAccount(returning(await buildApp(service)))
+  const reply = await patch(account.id, { name: randomUUID(), ...body })
+  expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: field, code }] })
+  expect((await service.admin('GET', path)).body.items).toContainEqual(account)
+})
+
+test('a change to the name of another account is refused, and an unknown account is not found', async () => {
+  const [one, other] = [await buildAccount(), await buildAccount()]
+  expectError(await patch(one.id, { name: other.name }), 'service_account_name_taken')
+  expectError(await patch(randomUUID(), { name: 'Nobody' }), 'not_found')
+})
+
+test('changes at once leave what one of them said', async () => {
+  const apps = [await buildApp(service), await buildApp(service)]
+  const { id } = await buildAccount(returning(...apps))
+  const bodies = apps.map(({ code }, index) => ({ name: `${id}-${index}`, app_codes: [code] }))
+  const replies = await Promise.all(Array.from({ length: 16 }, (_, index) => patch(id, bodies[index % 2] ?? {})))
+  expect(replies.map(({ status }) => status)).toEqual(Array(16).fill(200))
+  const { items } = (await service.admin('GET', path)).body
+  expect(bodies).toContainEqual((({ name, app_codes }) => ({ name, app_codes }))(items.find((each: Json) => each.id === id)))
+})
+
 test('accounts are listed newest first, by service and in pages', async () => {
   const name = `service-${randomUUID()}`
   const ids = []

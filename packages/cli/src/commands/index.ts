@@ -73,6 +73,7 @@ import { forbidServiceAccount } from './service-account/forbid.ts'
 import { listServiceAccounts } from './service-account/list.ts'
 import { permitServiceAccount } from './service-account/permit.ts'
 import { rotateServiceAccount } from './service-account/rotate.ts'
+import { updateServiceAccount } from './service-account/update.ts'
 import { createSsoProvider } from './sso-provider/create.ts'
 import { deleteSsoProvider } from './sso-provider/delete.ts'
 import { listSsoProviders } from './sso-provider/list.ts'
@@ -195,6 +196,7 @@ export const commands: readonly Command[] = [
   listServiceAccounts,
   permitServiceAccount,
   forbidServiceAccount,
+  updateServiceAccount,
   rotateServiceAccount,
   deleteServiceAccount,
   createSsoProvider,

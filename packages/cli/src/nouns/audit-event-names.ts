@@ -59,6 +59,7 @@ export const auditEventNames = [
   'service_account.deleted',
   'service_account.permissions_changed',
   'service_account.rotated',
+  'service_account.updated',
   'service.restored',
   'session.ended',
   'sso_provider.created',

@@ -67,6 +67,7 @@ export const auditEvents = {
   'service_account.deleted': 'A service account was deleted',
   'service_account.permissions_changed': 'The permissions of a service account were changed',
   'service_account.rotated': 'A service account was given a new token',
+  'service_account.updated': 'The name, scopes, apps or expiry of a service account were changed',
   'service.restored': 'A backup was restored: all sessions, links and open invitations were ended',
   'session.ended': 'One session of a user was ended',
   'sso_provider.created': 'A login provider was created',

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 export type SentBack = Readonly<Record<string, unknown>>
 
 /** Members that change without a write, or exist only in answers. They are ignored when they are sent back. */
-const volatileMembers = new Set(['updated_at', 'last_login_at', 'locked_until', 'has_secret', 'warnings'])
+const volatileMembers = new Set(['updated_at', 'last_login_at', 'last_used_at', 'locked_until', 'has_secret', 'warnings'])
 
 /**
  * Splits a body into what it sets and what it only sends back. `members` are those of the record, `settable` those that the body

@@ -144,8 +144,18 @@ export class ServiceAccount extends BaseModel {
     await ServiceAccountApp.insert(db, row.id, appIds)
   }
 
-  static async update(db: Tx, id: string, changes: Pick<ServiceAccount, 'token_hash' | 'updated_at'>): Promise<void> {
+  static async update(
+    db: Tx,
+    id: string,
+    changes: Pick<ServiceAccount, 'updated_at'> & Partial<Pick<ServiceAccount, 'token_hash' | 'name' | 'scopes' | 'expires_at'>>,
+  ): Promise<void> {
     await ServiceAccount.query(db).findById(id).patch(changes)
+  }
+
+  /** Lets the scopes of an account hold for these apps and no others. */
+  static async replaceApps(db: Tx, id: string, appIds: readonly string[]): Promise<void> {
+    await rowsOf(ServiceAccountApp, db).where({ service_account_id: id }).delete()
+    await ServiceAccountApp.insert(db, id, appIds)
   }
 
   /** False if the account does not exist. */

@@ -4,7 +4,7 @@ import { positional, requiredText, text, texts } from '../../command-line/option
 import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
 
-const scopes = [
+export const scopes = [
   'permissions:register',
   'users:register_or_return',
   'users:override',
@@ -13,6 +13,7 @@ const scopes = [
   'limits:exempt',
   'users:changes',
 ] as const
+export type Scope = (typeof scopes)[number]
 
 export const createServiceAccount = command({
   path: 'service-account create',
@@ -36,7 +37,7 @@ export const createServiceAccount = command({
       name,
       service,
       // Not checked here: the service refuses an unknown scope by name.
-      ...(scope === undefined ? {} : { scopes: scope as (typeof scopes)[number][] }),
+      ...(scope === undefined ? {} : { scopes: scope as Scope[] }),
       ...(app === undefined ? {} : { app_codes: app }),
       ...(expires === undefined ? {} : { expires_at: parseExpiry(expires, now()) }),
     }

@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, fieldError, validationFailed } from '../../errors.ts'
-import { appScopes } from '../../lib/authority.ts'
+import { appScopes, type ServiceScope } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { newServiceToken } from '../../lib/service-token.ts'
@@ -28,12 +28,10 @@ export interface IssuedAccount {
  */
 export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccountInput, actor: Actor): Promise<IssuedAccount> {
   const now = deps.clock()
-  if (input.expires_at != null && input.expires_at <= now)
-    throw fieldError('expires_at', 'invalid_value', 'must be in the future')
-  const scopes = [...new Set(input.scopes ?? (['permissions:register'] as const))]
+  assertFuture(input.expires_at, now)
+  const scopes = [...new Set(input.scopes ?? defaultScopes)]
   const appCodes = input.app_codes ?? []
-  const bound = appScopes.find((scope) => scopes.includes(scope))
-  if (bound && appCodes.length === 0) throw fieldError('app_codes', 'required', `is required with the scope ${bound}`)
+  assertBound(scopes, appCodes)
   const token = newServiceToken()
   try {
     return await transaction(deps, async (deps) => {
@@ -60,13 +58,31 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
       return { account, token }
     })
   } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-    throw new ApiError('service_account_name_taken', { detail: `Another service account is named ${input.name}`, cause: error })
+    throw nameTaken(error, input.name)
   }
 }
 
+export const defaultScopes: readonly ServiceScope[] = ['permissions:register']
+
+/** Throws `validation_failed` if a token that ends then would already be expired. */
+export function assertFuture(expiresAt: number | null | undefined, now: number): void {
+  if (expiresAt != null && expiresAt <= now) throw fieldError('expires_at', 'invalid_value', 'must be in the future')
+}
+
+/** Throws `validation_failed` if one of the scopes is bound to apps, and there are no apps. */
+export function assertBound(scopes: readonly ServiceScope[], appCodes: readonly string[]): void {
+  const bound = appScopes.find((scope) => scopes.includes(scope))
+  if (bound && appCodes.length === 0) throw fieldError('app_codes', 'required', `is required with the scope ${bound}`)
+}
+
+/** The error for a name that another account has, or the given error if it is about something else. */
+export function nameTaken(error: unknown, name: string | undefined): unknown {
+  if (!isUniqueViolation(error)) return error
+  return new ApiError('service_account_name_taken', { detail: `Another service account is named ${name}`, cause: error })
+}
+
 /** Throws `validation_failed` and names each code that no app has. */
-async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
+export async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return []
   const apps = await App.listKeptByCodes(deps.db, codes)
   const known = new Set(apps.map(({ code }) => code))

@@ -14,7 +14,9 @@ import {
   serviceAccountParams,
   serviceAccountRecord,
   serviceAccountWithToken,
+  updateServiceAccountBody,
 } from './schema.ts'
+import { updateServiceAccount } from './update-service-account.ts'
 
 const tag = 'Service accounts'
 
@@ -55,6 +57,23 @@ export const serviceAccountRoutes: Route[] = [
       const { items, nextCursor } = await listServiceAccounts(deps, query)
       return ok({ items: items.map(presentServiceAccount), next_cursor: nextCursor })
     },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/service-accounts/{serviceAccountId}',
+    tag,
+    summary: 'Change the name, scopes, apps or expiry of a service account',
+    description:
+      'Its token stays the same, and its `service` never changes. `scopes` and `app_codes` replace the whole list. If the account ' +
+      'loses `tokens:issue` or an app, or expires sooner, its machine tokens become invalid at once.',
+    auth: 'system_admin',
+    params: serviceAccountParams,
+    body: updateServiceAccountBody,
+    record: serviceAccountRecord,
+    responses: { 200: serviceAccountRecord },
+    errors: ['service_account_name_taken'],
+    handle: async (deps, { params, body, sentBack, ...actor }) =>
+      ok(presentServiceAccount(await updateServiceAccount(deps, params.serviceAccountId, body, sentBack, actor))),
   }),
   route({
     method: 'POST',

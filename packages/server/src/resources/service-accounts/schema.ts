@@ -22,19 +22,32 @@ export const serviceAccountParams = z.object({ serviceAccountId: id })
 
 const scope = z.enum(serviceScopes)
 
+const settings = {
+  app_codes: clearable(list(newAppCode)).meta({
+    description:
+      'The apps that its scopes apply to. Every scope except `permissions:register` needs at least one; each must exist',
+  }),
+  expires_at: clearable(moment).meta({ description: 'When its token expires. Default: never' }),
+}
+
 export const createServiceAccountBody = z
   .strictObject({
     name,
     service: stableCode.meta({ description: 'The service whose permissions it may register' }),
     scopes: clearable(list(scope)).meta({ description: 'Default: `permissions:register`' }),
-    app_codes: clearable(list(newAppCode)).meta({
-      description:
-        'The apps that its scopes apply to. Every scope except `permissions:register` needs at least one; each must exist',
-    }),
-    expires_at: clearable(moment).meta({ description: 'When its token expires. Default: never' }),
+    ...settings,
   })
   .meta({ id: 'CreateServiceAccount' })
 export type ServiceAccountInput = z.output<typeof createServiceAccountBody>
+
+export const updateServiceAccountBody = z
+  .strictObject({
+    name: name.optional(),
+    scopes: clearable(list(scope)).meta({ description: 'Replaces all of them. Null means `permissions:register`' }),
+    ...settings,
+  })
+  .meta({ id: 'UpdateServiceAccount' })
+export type UpdateServiceAccountInput = z.output<typeof updateServiceAccountBody>
 
 const codes = list(text, MAX_PERMISSIONS).optional()
 
