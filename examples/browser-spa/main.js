@@ -108,6 +108,11 @@ const words = {
   sso_state_mismatch: 'That sign-in was not begun here. Start it again.',
 }
 
+function showProblem(error) {
+  const fields = error.fields.map(({ message }) => message).join(' ')
+  element('problem').textContent = words[error.code] ?? (fields || error.message)
+}
+
 /** Runs an action of the user. Shows an error of the SDK as text. */
 async function attempt(work) {
   element('problem').textContent = ''
@@ -116,8 +121,7 @@ async function attempt(work) {
     await work()
   } catch (error) {
     if (!BrowserAuthError.is(error)) throw error
-    const fields = error.fields.map(({ message }) => message).join(' ')
-    element('problem').textContent = words[error.code] ?? (fields || error.message)
+    showProblem(error)
   }
 }
 
@@ -142,6 +146,7 @@ function onSubmit(id, work) {
     form.ariaBusy = 'true'
     await attempt(async () => {
       const result = await work(Object.fromEntries(new FormData(form)))
+      if (result?.error) return showProblem(result.error)
       form.reset()
       follow(result)
     })

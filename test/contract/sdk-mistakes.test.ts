@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
-import { type BrowserAuthError, createBrowserAuth } from '@gatehouse/sdk/browser'
+import { createBrowserAuth } from '@gatehouse/sdk/browser'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { freePort } from '../support/free-port.ts'
@@ -113,9 +113,9 @@ async function refusedPage(): Promise<string[]> {
     throw new TypeError('Failed to fetch')
   })
   const auth = createBrowserAuth({ authUrl: narrow.url, appCode: app.code, storage: 'memory' })
-  const error = await auth.login({ email: 'ada@example.com', password: PASSWORD }).catch((error: unknown) => error)
+  const { error } = await auth.login({ email: 'ada@example.com', password: PASSWORD })
   vi.unstubAllGlobals()
-  return [...lines, (error as BrowserAuthError).hint ?? '']
+  return [...lines, error?.hint ?? '']
 }
 
 /** What `createAuth` throws in production. */

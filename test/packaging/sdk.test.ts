@@ -462,14 +462,11 @@ const page = `
   import { type AuthState, BrowserAuthError, createBrowserAuth } from '@gatehouse/sdk/browser'
   const auth = createBrowserAuth({ authUrl: 'https://login.example.com', appCode: 'notes', storage: localStorage })
   export async function signIn(email: string, password: string, code: string): Promise<string> {
-    try {
-      const result = await auth.login({ email, password })
-      const done = result.status === 'two_factor_required' ? await result.submitCode(code) : result
-      return done.status === 'signed_in' ? done.user.email : done.status
-    } catch (error) {
-      if (BrowserAuthError.is(error, 'validation_failed')) return error.fields.map(({ message }) => message).join()
-      throw error
-    }
+    let result = await auth.login({ email, password })
+    if (result.ok && result.status === 'two_factor_required') result = await result.submitCode(code)
+    if (BrowserAuthError.is(result.error, 'validation_failed')) return result.error.fields.map(({ message }) => message).join()
+    if (!result.ok) throw result.error
+    return result.status === 'signed_in' ? result.user.email : result.status
   }
   export const posted: Promise<Response> = auth.fetch(new URL('/api', location.href), { method: 'POST', body: new FormData() })
   export const plain: typeof fetch = auth.fetch
@@ -480,7 +477,8 @@ const page = `
 
 test('the program of a page compiles, and must tell the states of a login apart', () => {
   const options = ['--module', 'preserve', '--lib', 'es2022,dom', '--skipDefaultLibCheck']
-  const faults = [`export const x = (await auth.login({ email: '', password: '' })).user`, `export const y = auth.state.user`]
+  const login = `(await auth.login({ email: '', password: '' }))`
+  const faults = [`export const x = ${login}.user`, `export const y = auth.state.user`, `export const z = ${login}.status`]
   const { lines, elsewhere } = compileWith(page, faults, options)
   expect(elsewhere).toEqual([])
   for (const line of lines) expect(line).toEqual([expect.stringContaining('TS2339')])

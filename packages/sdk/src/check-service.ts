@@ -1,5 +1,5 @@
 import { addressOf, callService } from './call-service.ts'
-import type { Config } from './config.ts'
+import { type Config, lacking, misspellingOf } from './config.ts'
 import { AuthError } from './errors.ts'
 import { CONSUMER_TOKEN_SECONDS } from './protocol.ts'
 import { show } from './show.ts'
@@ -75,7 +75,8 @@ export async function checkService(config: Config, isAwaited = true): Promise<Se
     const advice = adviceOn(hint, config)
     // An older service does not have this route.
     const isOlder = hint.endsWith(' not_found') && !advice
-    const unreachable = { code: 'unreachable', hint: `${describeAddress(config)} ${hint}${advice}` } as const
+    const address = config.authUrl ? `no service answers at ${addressOf(config)} (SERVICE_AUTH_URL):` : ''
+    const unreachable = { code: 'unreachable', hint: `${address} ${hint}${advice}` } as const
     const faults = isOlder ? [] : [fault ?? unreachable]
     return { ok: isOlder, faults, serviceId: null, app: null, clockSkewSec: fault ? clockSkewSec : null }
   }
@@ -83,6 +84,12 @@ export async function checkService(config: Config, isAwaited = true): Promise<Se
 
 /** How many feeds of each app this process follows. */
 const followers = new Map<string, number>()
+
+/** Names the variable that was probably meant to be one that may be missing. An error names the others. */
+function warnOfMisspelt({ appId, serviceToken, warn }: Config): void {
+  for (const [name, value] of Object.entries({ SERVICE_APP_ID: appId, SERVICE_ACCOUNT_TOKEN: serviceToken }))
+    if (value === undefined && misspellingOf(name)) warn(name, lacking(name))
+}
 
 /** Warns about a second feed: a `createAuth` for each route or request opens that many streams. */
 function warnOfMany(config: Config): void {
@@ -102,6 +109,7 @@ function warnOfMany(config: Config): void {
 export async function checkAtStart(config: Config): Promise<() => void> {
   const { appCode, warn, check, closing, revocation } = config
   if (closing.signal.aborted) return () => {}
+  warnOfMisspelt(config)
   if (revocation.mode === 'feed') warnOfMany(config)
   if (check === 'off') return () => {}
   warnOfPlainHttp(config)
@@ -195,10 +203,6 @@ function explainRefusal(
     code: 'secret',
     hint: `${what}: the secret differs, or the address is that of another environment${oddityOf(secrets)}`,
   }
-}
-
-function describeAddress(config: Config): string {
-  return config.authUrl === undefined ? '' : `no service answers at ${addressOf(config)} (SERVICE_AUTH_URL):`
 }
 
 function warnOfPlainHttp({ authUrl = '', warn }: Config): void {

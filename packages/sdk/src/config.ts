@@ -197,21 +197,17 @@ export function lacking(name: string): string {
 }
 
 /** Returns a `SERVICE_…` variable whose name differs from `name` in up to two letters, in any order, or an empty string. */
-function misspellingOf(name: string): string {
+export function misspellingOf(name: string): string {
   // Other platforms may ask the user before they list the variables.
   const names = name.startsWith('SERVICE_') && runsOnNode() ? Object.keys(process.env) : []
-  return names.find((given) => /^service_/i.test(given) && given !== name && process.env[given] && isNear(given, name)) ?? ''
+  return names.find((given) => /^service_/i.test(given) && given !== name && readVariable(given) && isNear(given, name)) ?? ''
 }
 
 function isNear(given: string, name: string): boolean {
   let others = given.toUpperCase()
-  const lacking = [...name].filter((letter) => {
-    const rest = others.replace(letter, '')
-    const isLacking = rest === others
-    others = rest
-    return isLacking
-  })
-  return lacking.length + others.length < 3
+  for (const letter of name) others = others.replace(letter, '')
+  // What `given` has too much, and with the lengths, what it lacks.
+  return 2 * others.length + name.length - given.length < 3
 }
 
 /** Returns the base URL of the API, which ends with `/api/v1`, for an address with or without it. */
@@ -225,7 +221,6 @@ export function apiUrlOf(authUrl: string): string {
  */
 export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = openNodeKeys): Config {
   const faults: string[] = []
-  const typos: string[] = []
   const known: string[] = ['secret', 'lazy']
   const judge = (name: string, rule: Rule, value: unknown, isNeeded = false) => {
     const fault = value === undefined ? isNeeded : rule(value)
@@ -241,7 +236,6 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
     known.push(name)
     const value = options[name] ?? readVariable(variable) ?? fallback
     judge(variable || name, rule, value, isNeeded)
-    if (value === undefined && misspellingOf(variable)) typos.push(variable)
     return value as NonNullable<AuthOptions[Name]>
   }
   const refuseOthers = (given: object, names: readonly string[], prefix = '') =>
@@ -272,6 +266,8 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   const [current, previous, ...more] = [given].flat()
   judge('JWT_ACCESS_SECRET', more.length > 0 ? () => ' must be one secret or two' : secret, current, true)
   judge('JWT_ACCESS_SECRET_PREVIOUS', secret, previous)
+  // Nothing is set, as in a module that Nest loads before its `ConfigModule` reads the file.
+  if (!appCode && !current) faults.push('.env is not read yet: pass lazy: true, or node --env-file=.env')
 
   const closing = new AbortController()
   const now = read('now', callable, '', Date.now)
@@ -306,8 +302,6 @@ export function readConfig(options: AuthOptions, openNow: typeof openNodeKeys = 
   refuseOthers(options, known)
   if (faults.length > 0) throw invalidSettings(...faults)
   if (lacksFeed) config.warn('SERVICE_AUTH_URL', unfed)
-  // The cause is the name of the variable, so `unfed` is not repeated.
-  for (const name of typos) config.warn(name, lacking(name))
   return Object.assign(config, { keyring: createKeyring(config, openNow(config)) })
 }
 

@@ -22,7 +22,7 @@ interface Counter {
 
 export interface OpenTelemetry {
   readonly trace?: { getTracer(name: string): Tracer }
-  readonly metrics?: { getMeter(name: string): { createCounter(name: string, options: { description: string }): Counter } }
+  readonly metrics?: { getMeter(name: string): { createCounter(name: string): Counter } }
 }
 
 const NAME = '@gatehouse/sdk'
@@ -36,9 +36,10 @@ export function observe(config: Config, check: Verify, { trace, metrics }: OpenT
   const tracer = trace?.getTracer(NAME)
   const meter = metrics?.getMeter(NAME)
   const app = { 'gatehouse.app_code': config.appCode }
-  const verifications = meter?.createCounter('gatehouse.verifications', { description: 'Access tokens verified, by result' })
-  const calls = meter?.createCounter('gatehouse.calls', { description: 'Calls to the service, by route and result' })
-  const events = meter?.createCounter('gatehouse.events', { description: 'Events of the feed and the registration, by type' })
+  // docs/sdk.md describes them.
+  const [verifications, calls, events] = ['verifications', 'calls', 'events'].map((name) =>
+    meter?.createCounter(`gatehouse.${name}`),
+  )
 
   const fail = (span: Span | undefined, type: string, message?: string) => {
     span?.setAttribute('error.type', type)

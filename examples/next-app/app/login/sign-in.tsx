@@ -48,12 +48,14 @@ function Answer() {
 function LoginForm({ auth }: { readonly auth: BrowserAuth }) {
   const [problem, setProblem] = useState('')
   const signIn = async (form: FormData) => {
-    const result = await auth.login({ email: String(form.get('email')), password: String(form.get('password')) })
-    if (result.status === 'two_factor_required') await result.submitCode(window.prompt('Code of your authenticator app') ?? '')
+    let result = await auth.login({ email: String(form.get('email')), password: String(form.get('password')) })
+    if (result.ok && result.status === 'two_factor_required')
+      result = await result.submitCode(window.prompt('Code of your authenticator app') ?? '')
+    setProblem(result.ok ? '' : result.error.message)
   }
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
-    signIn(new FormData(event.currentTarget)).catch((error: Error) => setProblem(error.message))
+    void signIn(new FormData(event.currentTarget))
   }
   return (
     <form onSubmit={submit}>

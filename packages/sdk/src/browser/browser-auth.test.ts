@@ -88,7 +88,7 @@ describe('login and register', () => {
   test('a login signs in, and says to the service what it must know', async () => {
     const { service, auth, states } = await buildTab()
     const result = await auth.login({ ...credentials, organizationId: 'o-1', extra: { role_code: 'org_member', email: 'x' } })
-    expect(result).toEqual({ status: 'signed_in', user: USER, organization: null })
+    expect(result).toEqual({ ok: true, status: 'signed_in', user: USER, organization: null })
     expect(service.seen[0]!.body).toEqual({
       ...credentials,
       app_code: 'notes',
@@ -108,10 +108,10 @@ describe('login and register', () => {
       return body.two_factor_code === '123456' ? tokensOf(1) : refusal(401, 'invalid_two_factor_code')
     })
     const result = await auth.login(credentials)
-    if (result.status !== 'two_factor_required') throw new Error(result.status)
+    if (!result.ok || result.status !== 'two_factor_required') throw new Error(JSON.stringify(result))
     expect(auth.state.status).toBe('signed_out')
-    expect((await errorOf(result.submitCode('000000'))).code).toBe('invalid_two_factor_code')
-    expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in' })
+    expect(await result.submitCode('000000')).toMatchObject({ ok: false, error: { code: 'invalid_two_factor_code' } })
+    expect(await result.submitCode('123456')).toMatchObject({ ok: true, status: 'signed_in' })
     expect(service.seen.at(-1)!.body).toEqual({ ...credentials, app_code: 'notes', two_factor_code: '123456' })
   })
 
@@ -121,7 +121,8 @@ describe('login and register', () => {
       ...(refusal(400, 'validation_failed', { errors: fields }) as { status: number; body: unknown }),
       headers: { 'retry-after': '7' },
     }))
-    const error = await errorOf(auth.register(credentials))
+    const { error } = await auth.register(credentials)
+    if (!error) throw new Error('it is not refused')
     expect(error).toMatchObject({ code: 'validation_failed', status: 400, fields, requestId: 'r-1', retryAfterSec: 7 })
     expect(error.retryable).toBe(false)
     expect(JSON.stringify(error) + error.stack).not.toContain(credentials.password)
@@ -135,14 +136,14 @@ describe('login and register', () => {
     ['no answer', 'cut' as const, 'service_unreachable'],
   ])('%s may pass: the error says so', async (_, reply, code) => {
     const { auth } = await buildTab(() => reply)
-    expect(await errorOf(auth.login(credentials))).toMatchObject({ code, retryable: true })
+    expect(await auth.login(credentials)).toMatchObject({ ok: false, error: { code, retryable: true } })
     expect(auth.state.status).toBe('signed_out')
   })
 
   test('a password is not carried along by a redirect', async () => {
     const elsewhere = await startPeer(() => tokensOf(1))
     const { auth } = await buildTab(() => ({ status: 307, headers: { location: elsewhere.url } }))
-    expect((await errorOf(auth.login(credentials))).code).toBe('service_unreachable')
+    expect(await auth.login(credentials)).toMatchObject({ error: { code: 'service_unreachable' } })
     expect(elsewhere.seen).toEqual([])
   })
 
@@ -177,15 +178,15 @@ describe('login and register', () => {
     })
 
     service.answer = () => ({ status: 201, body: { created: true, access: 'pending', user: USER } })
-    expect(await auth.register(credentials)).toEqual({ status: 'access_pending', user: USER, created: true })
+    expect(await auth.register(credentials)).toEqual({ ok: true, status: 'access_pending', user: USER, created: true })
 
     service.answer = () => ({ status: 201, body: { created: true, access: 'unverified', user: USER } })
-    expect(await auth.register(credentials)).toEqual({ status: 'email_unverified', user: USER, created: true })
+    expect(await auth.register(credentials)).toEqual({ ok: true, status: 'email_unverified', user: USER, created: true })
 
     service.answer = ({ body }) =>
       body.two_factor_code ? tokensOf(1, { ...granted, created: false }) : { status: 401, body: { requires_2fa: true } }
     const result = await auth.register({ ...credentials, mode: 'register_or_login' })
-    if (result.status !== 'two_factor_required') throw new Error(result.status)
+    if (!result.ok || result.status !== 'two_factor_required') throw new Error(JSON.stringify(result))
     expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in', created: false })
   })
 
@@ -556,17 +557,26 @@ describe('fetch of the service itself', () => {
     const { service, auth, platform, options } = await buildTab(({ path }) =>
       path === '/auth/email-code' ? { status: 202, body: { request_id: 'r-1' } } : tokensOf(1, { device_token: 'device-1' }),
     )
-    expect(await auth.requestEmailCode({ email: 'ada@example.com', requestId: 'r-0' })).toEqual({ requestId: 'r-1' })
+    expect(await auth.requestEmailCode({ email: 'ada@example.com', requestId: 'r-0' })).toEqual({ ok: true, requestId: 'r-1' })
     expect(service.seen[0]!.body).toEqual({ email: 'ada@example.com', app_code: 'notes', request_id: 'r-0' })
     expect(await auth.loginWithEmailCode({ requestId: 'r-1', code: '123456' })).toMatchObject({ status: 'signed_in', user: USER })
     const again = buildAuth(platform, options)
     service.answer = ({ body }) => (body.two_factor_code ? tokensOf(2) : { status: 401, body: { requires_2fa: true } })
     const result = await again.loginWithEmailCode({ requestId: 'r-1', code: '123456' })
-    if (result.status !== 'two_factor_required') throw new Error('no code was asked for')
+    if (!result.ok || result.status !== 'two_factor_required') throw new Error('no code was asked for')
     await result.submitCode('654321')
     expect(service.seen.find(({ body }) => body.two_factor_code)?.body).toEqual({
       ...{ request_id: 'r-1', code: '123456', two_factor_code: '654321', device_token: 'device-1' },
     })
+  })
+
+  test('a code that a mail cannot be sent for, or that is wrong, is an error to show', async () => {
+    const { auth } = await buildTab(({ path }) =>
+      refusal(path === '/auth/email-code' ? 400 : 401, path === '/auth/email-code' ? 'validation_failed' : 'invalid_mail_code'),
+    )
+    expect(await auth.requestEmailCode({ email: 'ada' })).toMatchObject({ ok: false, error: { code: 'validation_failed' } })
+    const wrong = await auth.loginWithEmailCode({ requestId: 'r-1', code: '000000' })
+    expect(wrong).toMatchObject({ ok: false, error: { code: 'invalid_mail_code' } })
   })
 
   test.each(['magic-link', 'email-code'])('adopts another user from %s/consume, but not from a registration', async (way) => {

@@ -4,16 +4,20 @@ import { LaterSso } from './later-sso.ts'
 import { type BrowserAuthOptions, type BrowserConfig, readOptions } from './options.ts'
 import type { OwnAccount } from './own-account.ts'
 import { browserPlatform, type Channel, type Fetch, type Platform } from './platform.ts'
-import type {
-  AuthState,
-  EmailCodeInput,
-  EmailCodeRequest,
-  EmailCodeRequestInput,
-  LoginInput,
-  LoginResult,
-  RegisterInput,
-  RegisterResult,
-  SignedIn,
+import {
+  type AuthState,
+  type EmailCodeInput,
+  type EmailCodeRequest,
+  type EmailCodeRequestInput,
+  type LoginInput,
+  type LoginResult,
+  type Outcome,
+  outcomeOf,
+  type Registered,
+  type RegisterInput,
+  type RegisterResult,
+  type SignedIn,
+  type TwoFactorRequired,
 } from './results.ts'
 import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
 import { isFresh, isUnexpired, readTokens, rightsOf, type Session } from './session.ts'
@@ -44,23 +48,23 @@ export interface BrowserAuth {
    */
   signOut(options?: SignOutOptions): Promise<void>
   /**
-   * Signs a user in with a form of your own. Resolves to the session, or to `two_factor_required`. Throws `BrowserAuthError` with
-   * the service's code: `invalid_credentials`, `account_locked`, …
+   * Signs a user in with a form of your own. Resolves to the session, to `two_factor_required`, or to an error with the service's
+   * code: `invalid_credentials`, `account_locked`, …
    */
   login(input: LoginInput): Promise<LoginResult>
   /**
-   * Mails a code of six digits, and a link, to an address. It resolves in the same way whether or not a user has the address. At
-   * most three mails are sent in 15 minutes.
+   * Mails a code of six digits, and a link, to an address. The outcome does not say whether a user has the address. At most
+   * three mails are sent in 15 minutes.
    */
-  requestEmailCode(input: EmailCodeRequestInput): Promise<EmailCodeRequest>
+  requestEmailCode(input: EmailCodeRequestInput): Promise<Outcome<EmailCodeRequest>>
   /**
-   * Signs a user in with the code of a mail, within ten minutes. Resolves as `login` does. Throws `invalid_mail_code`,
+   * Signs a user in with the code of a mail, within ten minutes. Resolves as `login` does. The error is `invalid_mail_code`,
    * `account_locked` after five wrong codes, `invalid_token` if the mail is used, replaced or too old, …
    */
   loginWithEmailCode(input: EmailCodeInput): Promise<LoginResult>
   /**
-   * Registers a user. Resolves to the session, or to what is still missing for one. Throws `BrowserAuthError` with the service's
-   * code: `user_exists`, `validation_failed`, …
+   * Registers a user. Resolves to the session, to what is still missing for one, or to an error with the service's code:
+   * `user_exists`, `validation_failed` with `fields`, …
    */
   register(input: RegisterInput): Promise<RegisterResult>
   /**
@@ -197,25 +201,25 @@ export class TabAuth implements BrowserAuth {
   readonly login = (input: LoginInput): Promise<LoginResult> => {
     const { email, password, twoFactorCode, organizationId, extra } = input
     const body = { ...extra, email, password, app_code: this.#config.appCode, organization_id: organizationId }
-    return this.#open('/auth/login', body, twoFactorCode)
+    return outcomeOf(() => this.#open('/auth/login', body, twoFactorCode))
   }
 
-  readonly requestEmailCode = async (input: EmailCodeRequestInput): Promise<EmailCodeRequest> => {
-    const { email, redirectUrl, requestId } = input
-    const body = { email, app_code: this.#config.appCode, redirect_url: redirectUrl, request_id: requestId }
-    return { requestId: (Object(await this.#service.post('/auth/email-code', body)) as { request_id: string }).request_id }
-  }
+  readonly requestEmailCode = ({ email, redirectUrl, requestId }: EmailCodeRequestInput): Promise<Outcome<EmailCodeRequest>> =>
+    outcomeOf(async () => {
+      const body = { email, app_code: this.#config.appCode, redirect_url: redirectUrl, request_id: requestId }
+      return { requestId: (Object(await this.#service.post('/auth/email-code', body)) as { request_id: string }).request_id }
+    })
 
   readonly loginWithEmailCode = (input: EmailCodeInput): Promise<LoginResult> => {
     const { requestId, code, password, twoFactorCode } = input
-    return this.#open('/auth/email-code/consume', { request_id: requestId, code, password }, twoFactorCode)
+    return outcomeOf(() => this.#open('/auth/email-code/consume', { request_id: requestId, code, password }, twoFactorCode))
   }
 
   readonly register = (input: RegisterInput): Promise<RegisterResult> => {
     const { email, password, firstName, lastName, organizationName, inviteToken, mode, twoFactorCode, extra } = input
     const names = { first_name: firstName, last_name: lastName, organization_name: organizationName }
     const body = { ...extra, email, password, ...names, invite_token: inviteToken, mode, app_code: this.#config.appCode }
-    return this.#open('/auth/register', body, twoFactorCode)
+    return outcomeOf(() => this.#open<Registered>('/auth/register', body, twoFactorCode))
   }
 
   readonly logout = async ({ everywhere = false }: { readonly everywhere?: boolean } = {}): Promise<void> => {
@@ -363,7 +367,11 @@ export class TabAuth implements BrowserAuth {
   }
 
   /** Opens a session through any call that can. If the service asks for a code, it resolves to `two_factor_required`. */
-  async #open<Result extends LoginResult | RegisterResult>(path: string, body: object, code?: string): Promise<Result> {
+  async #open<Result extends SignedIn | TwoFactorRequired | Registered = SignedIn | TwoFactorRequired>(
+    path: string,
+    body: object,
+    code?: string,
+  ): Promise<Result> {
     const sentAt = this.#platform.now()
     const { store } = this.#config
     try {
@@ -375,7 +383,7 @@ export class TabAuth implements BrowserAuth {
       return { ...(await this.#begin(answer, sentAt)), created } as Result
     } catch (error) {
       if (!BrowserAuthError.is(error, 'two_factor_required')) throw error
-      return { status: 'two_factor_required', submitCode: (code) => this.#open(path, body, code) } as Result
+      return { status: 'two_factor_required', submitCode: (code) => outcomeOf(() => this.#open(path, body, code)) } as Result
     }
   }
 

@@ -1,7 +1,7 @@
 export { type BrowserAuth, createBrowserAuth } from './browser-auth.ts'
 export { BrowserAuthError, type BrowserAuthErrorCode, type FieldError } from './errors.ts'
 export type { BrowserAuthOptions } from './options.ts'
-export type { MailInput, Outcome, OwnAccount, OwnSession, Profile } from './own-account.ts'
+export type { MailInput, OwnAccount, OwnSession, Profile } from './own-account.ts'
 export type { TokenStorage } from './platform.ts'
 export type {
   AuthState,
@@ -13,6 +13,8 @@ export type {
   LoginInput,
   LoginResult,
   MailLinkInput,
+  Outcome,
+  Registered,
   RegisterInput,
   RegisterResult,
   SignedIn,

@@ -1,16 +1,14 @@
 import { loadOnce } from '../load-once.ts'
-import { BrowserAuthError } from './errors.ts'
-import type { AuthState, ChangeEmailInput, IdentityProof, MailLinkInput } from './results.ts'
+import {
+  type AuthState,
+  type ChangeEmailInput,
+  type IdentityProof,
+  type MailLinkInput,
+  type Outcome,
+  outcomeOf,
+} from './results.ts'
 import type { PostOptions, ServiceClient } from './service-client.ts'
 import type { BrowserOrganization, BrowserUser } from './session.ts'
-
-/**
- * The result of a call for a form to show. An error is a value: `code` is the service's (`invalid_credentials`, …), or `signed_out`
- * or `service_unreachable`; `fields` names what is wrong with the input.
- */
-export type Outcome<Value extends object = object> =
-  | ({ readonly ok: true; readonly error?: undefined } & Value)
-  | { readonly ok: false; readonly error: BrowserAuthError }
 
 /** Where a mail goes, and the page of the app that its link leads to (default the app's `frontend_url`). */
 export interface MailInput {
@@ -250,14 +248,5 @@ export class OwnAccount {
       await this.#changes.updateUser(await this.#service.post(path, body, { token: bearer }))
       return {}
     })
-  }
-}
-
-async function outcomeOf<Value extends object>(call: () => Promise<Value>): Promise<Outcome<Value>> {
-  try {
-    return { ok: true, ...(await call()) }
-  } catch (error) {
-    if (!BrowserAuthError.is(error)) throw error
-    return { ok: false, error }
   }
 }

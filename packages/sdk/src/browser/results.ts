@@ -1,4 +1,23 @@
+import { BrowserAuthError } from './errors.ts'
 import type { BrowserOrganization, BrowserUser } from './session.ts'
+
+/**
+ * The result of a call for a form to show. An error is a value: `code` is the service's (`invalid_credentials`, …), or `signed_out`
+ * or `service_unreachable`; `fields` names what is wrong with the input.
+ */
+export type Outcome<Value extends object = object> =
+  | ({ readonly ok: true; readonly error?: undefined } & Value)
+  | { readonly ok: false; readonly error: BrowserAuthError }
+
+/** Turns the errors of a call into values. Throws only what is no `BrowserAuthError`: a fault of the page. */
+export async function outcomeOf<Value extends object>(call: () => Promise<Value>): Promise<Outcome<Value>> {
+  try {
+    return { ok: true, ...(await call()) }
+  } catch (error) {
+    if (!BrowserAuthError.is(error)) throw error
+    return { ok: false, error }
+  }
+}
 
 export interface SignedIn {
   readonly status: 'signed_in'
@@ -10,15 +29,18 @@ export interface SignedIn {
 export interface TwoFactorRequired {
   readonly status: 'two_factor_required'
   /**
-   * Sends the login again with a code: six digits of the authenticator, or a recovery code. Throws `invalid_two_factor_code` if
-   * the code is wrong; you may then call it again.
+   * Sends the login again with a code: six digits of the authenticator, or a recovery code. If the code is wrong, the error is
+   * `invalid_two_factor_code`; you may then call it again.
    */
   submitCode(code: string): Promise<LoginResult>
 }
 
-export type LoginResult = SignedIn | TwoFactorRequired
+export type LoginResult = Outcome<SignedIn | TwoFactorRequired>
 
-export type RegisterResult =
+export type RegisterResult = Outcome<Registered>
+
+/** What a registration leads to. */
+export type Registered =
   | (SignedIn & {
       /** False for an existing user (`mode: 'register_or_login'`). */
       readonly created: boolean
@@ -27,7 +49,7 @@ export type RegisterResult =
   | { readonly status: 'access_pending'; readonly user: BrowserUser; readonly created: boolean }
   /** The user exists, but the app requires a verified e-mail address: the link in the mail has to be opened first. */
   | { readonly status: 'email_unverified'; readonly user: BrowserUser; readonly created: boolean }
-  | { readonly status: 'two_factor_required'; submitCode(code: string): Promise<RegisterResult> }
+  | (Omit<TwoFactorRequired, 'submitCode'> & { submitCode(code: string): Promise<RegisterResult> })
 
 /** Who is signed in, for a page to show. It stays the same object until something changes. */
 export type AuthState =

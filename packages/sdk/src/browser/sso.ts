@@ -2,7 +2,7 @@ import { BrowserAuthError } from './errors.ts'
 import { clearAnswer, ownUrl } from './own-address.ts'
 import { challengeOf, randomWord } from './pkce.ts'
 import type { Platform, TokenStorage } from './platform.ts'
-import type { LoginResult } from './results.ts'
+import type { SignedIn, TwoFactorRequired } from './results.ts'
 import { unreachable } from './service-client.ts'
 import { readSsoAnswer, type SsoAnswer } from './sso-answer.ts'
 
@@ -30,7 +30,7 @@ export interface Linked {
 }
 
 /** The result of `finish`. */
-export type SsoResult = (LoginResult | Linked) & {
+export type SsoResult = (SignedIn | TwoFactorRequired | Linked) & {
   /** The `returnTo` of `start` or `link`, as a URL of this origin. */
   readonly returnTo: string | undefined
 }
@@ -62,7 +62,7 @@ interface Begun {
 }
 
 interface Calls {
-  openSession(path: string, body: object): Promise<LoginResult>
+  openSession(path: string, body: object): Promise<SignedIn | TwoFactorRequired>
   /** With the token of the user who is signed in. */
   callAsUser(path: string, body: object): Promise<unknown>
 }
@@ -145,7 +145,7 @@ export class Sso implements BrowserSso {
     }
   }
 
-  async #redeem({ verifier, isLink }: Begun, code: string): Promise<LoginResult | Linked> {
+  async #redeem({ verifier, isLink }: Begun, code: string): Promise<SignedIn | TwoFactorRequired | Linked> {
     const body = { code, code_verifier: verifier }
     if (!isLink) return this.#calls.openSession('/auth/sso/token', body)
     const { provider }: { provider?: unknown } = Object(await this.#calls.callAsUser('/auth/sso/token', body))
