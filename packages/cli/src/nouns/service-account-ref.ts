@@ -3,6 +3,17 @@ import { type Api, bodyOf, pages } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { isUuid } from '../text/uuid.ts'
 
+export const scopes = [
+  'permissions:register',
+  'users:register_or_return',
+  'users:override',
+  'tokens:introspect',
+  'tokens:issue',
+  'limits:exempt',
+  'users:changes',
+] as const
+export type Scope = (typeof scopes)[number]
+
 export type ServiceAccount = components['schemas']['ServiceAccount']
 
 /** Finds a service account by id or name. Throws `notFound`. */

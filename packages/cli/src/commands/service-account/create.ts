@@ -1,19 +1,9 @@
 import { bodyOf } from '../../api/api-client.ts'
 import { parseExpiry } from '../../command-line/duration.ts'
 import { positional, requiredText, text, texts } from '../../command-line/options.ts'
+import { type Scope, scopes } from '../../nouns/service-account-ref.ts'
 import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-
-export const scopes = [
-  'permissions:register',
-  'users:register_or_return',
-  'users:override',
-  'tokens:introspect',
-  'tokens:issue',
-  'limits:exempt',
-  'users:changes',
-] as const
-export type Scope = (typeof scopes)[number]
 
 export const createServiceAccount = command({
   path: 'service-account create',

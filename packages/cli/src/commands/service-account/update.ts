@@ -2,10 +2,9 @@ import { bodyOf } from '../../api/api-client.ts'
 import { parseExpiry } from '../../command-line/duration.ts'
 import { usageFailure } from '../../command-line/exit-codes.ts'
 import { positional, text, texts } from '../../command-line/options.ts'
-import { getServiceAccount } from '../../nouns/service-account-ref.ts'
+import { getServiceAccount, type Scope, scopes } from '../../nouns/service-account-ref.ts'
 import { record } from '../../output/output.ts'
 import { command } from '../../tools/command.ts'
-import { type Scope, scopes } from './create.ts'
 
 export const updateServiceAccount = command({
   path: 'service-account update',
