@@ -1,11 +1,11 @@
-// The documented code for Next.js, in the app that create-next-app makes by default, built and started with the packed SDK.
+// The documented code for Next.js, of API and cookie sessions, in the app that create-next-app makes by default, built and started with the packed SDK.
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestAuth } from '@gatehouse/sdk/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, type TestContext, test } from 'vitest'
 import { readText, root } from '../support/deployment-files.ts'
 import { freePort } from '../support/free-port.ts'
 import { npmPack, unpack } from '../support/npm-pack.ts'
@@ -47,17 +47,19 @@ async function scaffold(): Promise<string> {
   return app
 }
 
-/** The files in the code block of the page, each below a comment with its path. */
-function documentedFiles(): [path: string, content: string][] {
-  const [, section = ''] = readText('docs/sdk-entry-points.md').split('\n## Next.js\n')
+/** The files in the first code block of a section named Next.js, each below a comment with its path. */
+function documentedFiles(page: string): Map<string, string> {
+  const [, section = ''] = readText(page).split('\n## Next.js\n')
   const [, block = ''] = section.split(/^```.*\n/m)
   const [, ...parts] = block.split(/^\/\/ (\S+)\n/m)
-  return parts.flatMap((path, index) => (index % 2 === 0 ? [[path, parts[index + 1]!]] : []))
+  return new Map(parts.flatMap((path, index) => (index % 2 === 0 ? [[path, parts[index + 1]!]] : [])))
 }
 
-test('the documented code builds with Cache Components, answers each request for its own token, and logs no error', async ({
-  skip,
-}) => {
+const forApi = documentedFiles('docs/sdk-entry-points.md')
+const forPages = documentedFiles('docs/cookie-sessions.md')
+
+/** Builds the scaffolded app with these files and the packed SDK, and starts it on a port. Returns its log. */
+async function startApp({ skip }: TestContext, files: Map<string, string>, settings: object, port: number) {
   const app = await scaffold().catch((error: Error & { stderr?: string; killed?: boolean }) => {
     const said = `${error.stderr}${error.message}`
     if (!error.killed && !/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ECONNRESET/.test(said)) throw error
@@ -67,31 +69,34 @@ test('the documented code builds with Cache Components, answers each request for
   const packed = mkdtempSync(join(tmpdir(), 'gatehouse-next-'))
   onTestFinished(() => rmSync(packed, { recursive: true, force: true }))
   const sdk = join(app, 'node_modules/@gatehouse/sdk')
-  for (const stale of [sdk, join(app, '.next')]) rmSync(stale, { recursive: true, force: true })
+  const stale = [...forApi.keys(), ...forPages.keys(), '.next'].map((path) => join(app, path))
+  for (const path of [sdk, ...stale]) rmSync(path, { recursive: true, force: true })
   unpack(npmPack('sdk', packed), sdk)
-  const files = documentedFiles()
-  expect(files.map(([path]) => path)).toEqual(['auth.ts', 'app/api/notes/route.ts', 'app/page.tsx'])
   for (const [path, content] of files) {
     mkdirSync(dirname(join(app, path)), { recursive: true })
     writeFileSync(join(app, path), content)
   }
-
   const next = join(app, 'node_modules/next/dist/bin/next')
   await run(process.execPath, [next, 'build'], { cwd: app, env })
-  const auth = createTestAuth({ appCode: 'notes' })
-  onTestFinished(() => auth.close())
-  const port = await freePort()
-  const program = spawn(process.execPath, [next, 'start', '--hostname', '127.0.0.1', '--port', String(port)], {
+  const program = spawn(process.execPath, [next, 'start', '--port', String(port)], {
     cwd: app,
-    env: { ...env, ...auth.env },
+    env: { ...env, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void program.kill('SIGKILL'))
   let log = ''
   for (const stream of [program.stdout, program.stderr]) stream.setEncoding('utf8').on('data', (text) => (log += text))
   await expect.poll(() => log).toContain('Ready in')
+  return () => log
+}
 
-  const url = `http://127.0.0.1:${port}`
+test('the documented code builds with Cache Components, answers each request for its own token, and logs no error', async (context) => {
+  expect([...forApi.keys()]).toEqual(['auth.ts', 'app/api/notes/route.ts', 'app/page.tsx'])
+  const auth = createTestAuth({ appCode: 'notes' })
+  onTestFinished(() => auth.close())
+  const port = await freePort()
+  const log = await startApp(context, forApi, auth.env, port)
+  const url = `http://localhost:${port}`
   const shown = async (headers = {}) => /<h1>([^<…]+)<\/h1>/.exec(await (await fetch(url, { headers })).text())?.[1]
   expect(await shown(auth.bearer())).toBe('test.user@example.com')
   expect(await shown()).toBe('nobody')
@@ -99,5 +104,46 @@ test('the documented code builds with Cache Components, answers each request for
   const notes = await fetch(`${url}/api/notes`, { headers: auth.bearer() })
   expect([notes.status, await notes.json()]).toEqual([200, { hello: 'test.user@example.com' }])
   expect((await fetch(`${url}/api/notes`)).status).toBe(401)
-  expect(log).not.toContain('Error')
+  expect(log()).not.toContain('Error')
+})
+
+test('the documented cookie session leads from the guarded page to sign in and back, guards the route, and signs out', async (context) => {
+  expect([...forPages.keys()]).toEqual(['session.ts', 'proxy.ts', 'app/api/notes/route.ts', 'app/notes/page.tsx'])
+  const auth = createTestAuth({ appCode: 'notes' })
+  onTestFinished(() => auth.close())
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  const secret = { SERVICE_REDIRECT_URL: `${origin}/callback`, SERVICE_COOKIE_SECRET: 'a secret for cookies, 32 characters' }
+  const home = 'export default function Page() {\n  return <p>Home</p>\n}\n'
+  const log = await startApp(context, new Map([['app/page.tsx', home], ...forPages]), { ...auth.env, ...secret }, port)
+  const jar = new Map<string, string>()
+  const ask = async (url: URL, init: RequestInit = {}) => {
+    const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
+    const headers = { accept: 'text/html', ...init.headers, ...(url.origin === origin && { cookie }) }
+    const answer = await fetch(url, { redirect: 'manual', ...init, headers })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]*)=([^;]*)/.exec(line) ?? []
+      if (line.includes('Max-Age=0')) jar.delete(name)
+      else jar.set(name, value)
+    }
+    return answer
+  }
+  const asScript = () => ask(new URL('/api/notes', origin), { headers: { accept: '*/*' } })
+  expect((await asScript()).status).toBe(401)
+  let url = new URL('/notes', origin)
+  let text = ''
+  for (let hops = 0; hops < 9; hops += 1) {
+    const answer = await ask(url)
+    text = await answer.text()
+    // Next.js has begun the page when a component redirects, so that goes by a `meta` element.
+    const [, refresh] = /http-equiv="refresh" content="\d+;url=([^"]*)"/.exec(text) ?? []
+    const location = answer.headers.get('location') ?? refresh?.replaceAll('&amp;', '&')
+    if (!location) break
+    url = new URL(location, url)
+  }
+  expect([url.href, text]).toEqual([`${origin}/notes`, expect.stringContaining('<h1>test.user@example.com</h1>')])
+  expect(await (await asScript()).json()).toEqual({ hello: 'test.user@example.com' })
+  expect((await ask(new URL('/logout', origin), { method: 'POST', headers: { origin } })).status).toBe(303)
+  expect([(await asScript()).status, jar.size]).toEqual([401, 0])
+  expect(log()).not.toContain('Error')
 })

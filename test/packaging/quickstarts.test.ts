@@ -77,6 +77,21 @@ test('the page shows no command but those of the four steps and of Python, of th
   expect(blocks[4]).toBe(python[2])
 })
 
+test.each([
+  // Sign-in, sign-out and a guarded page; a guarded route takes three lines more.
+  ['a cookie session in Next.js', 'cookie-sessions.md', /^## Next.js\n\n```ts\n(.*?)```/ms],
+  ['a page with React', 'sign-users-in.md', /^```tsx\n(.*?)```/ms],
+])('%s: at most ten lines of what the docs show are about signing in', (_, file, block) => {
+  const [, shown = ''] = block.exec(readFileSync(join(root, 'docs', file), 'utf8')) ?? []
+  const [, ...files] = `\n${shown}`.split(/^(?=\/\/ \S+$)|^\n/m)
+  const pages = files.filter((text) => !text.startsWith('// app/api/'))
+  const lines = pages
+    .join('')
+    .split('\n')
+    .filter((line) => /auth|session|SignedIn|SignedOut|back\b|principal|\/login/i.test(line))
+  expect(lines.filter((line) => !line.startsWith('//')).length).toBeLessThanOrEqual(10)
+})
+
 /** Starts a quickstart, and sends it requests with a good token, with bad tokens and without one. */
 async function expectGuarded(file: string, args: readonly string[]): Promise<void> {
   const port = await freePort()

@@ -137,6 +137,30 @@ test('signing out ends the session, also for those who kept its cookies', async 
   expect(browser.jar.size).toBe(0)
 })
 
+test('signing out wins over a renewal that is on its way: its answer sets no cookie, and signs nobody in', async () => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let isHeld = false
+  const { browser, gate, renewals } = build(1, () => isHeld && held)
+  await browser.follow('/login')
+  gate.advance(1000)
+  isHeld = true
+  const asking = Array.from({ length: 4 }, () => browser.call('/'))
+  await expect.poll(renewals, { interval: 5 }).toBe(1)
+  const leaving = browser.send('/logout')
+  // The sign-out has to be under way before the renewal ends.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  release()
+  expect((await leaving).status).toBe(303)
+  for (const answer of await Promise.all(asking)) {
+    expect(answer.status).toBe(401)
+    expect(answer.headers.getSetCookie().filter((line) => !line.includes('Max-Age=0'))).toEqual([])
+  }
+  expect(browser.jar.size).toBe(0)
+})
+
 test('signing out of the browser goes to the service and comes back', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')

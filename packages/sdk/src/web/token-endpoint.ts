@@ -57,17 +57,20 @@ export class TokenEndpoint {
    * Renews the tokens of a session once, however many requests ask: those that come later with the same cookie, as a browser sends
    * them in parallel, get the same tokens. Another server gets them from the service, within its leeway.
    */
-  renew(refresh: string): Promise<Tokens> {
-    return this.#once(refresh, () => this.#grant({ grant_type: 'refresh_token', refresh_token: refresh }, TRIES))
+  async renew(refresh: string): Promise<Tokens> {
+    const tokens = await this.#once(refresh, () => this.#grant({ grant_type: 'refresh_token', refresh_token: refresh }, TRIES))
+    // Rejects if the user has signed out in the meantime.
+    return this.#kept.get(refresh)?.tokens ?? tokens
   }
 
   /** Ends the session of a refresh token. A request that is on its way with this cookie does not bring it back. */
   async end(refresh: string): Promise<void> {
-    const renewed = await this.#kept.get(refresh)?.tokens.catch(() => undefined)
+    const renewal = this.#kept.get(refresh)?.tokens
     this.#kept.delete(refresh)
     this.#once(refresh, async () => {
       throw refused('SERVICE_REJECTED', 'signed_out')
     }).catch(() => {})
+    const renewed = await renewal?.catch(() => undefined)
     await this.#post('/oauth/revoke', { token: renewed?.refresh ?? refresh })
   }
 
