@@ -157,6 +157,18 @@ describe('pages', () => {
     )
   })
 
+  test('link to one address for help, whatever it looks like', async () => {
+    const shop = await buildApp(service, {
+      allowed_redirect_urls: ['https://shop.example.com/cb'],
+      brand: { support_email: 'help?bcc=everybody&body=x@shop.example.com' },
+    })
+    const { html } = await visit(service).get(askFor(shop).path)
+    const [, link = ''] = /href="(mailto:[^"]*)"/.exec(html) ?? []
+    expect(link.replaceAll('&#61;', '=').replaceAll('&#38;', '&')).toBe(
+      'mailto:help%3Fbcc%3Deverybody%26body%3Dx@shop.example.com',
+    )
+  })
+
   test('of an app without a brand load no image', async () => {
     const { html, headers } = await visit(service).get(askFor(app).path)
     expect(html).not.toContain('<img')

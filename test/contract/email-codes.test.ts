@@ -6,7 +6,7 @@ import { expectError } from '../support/expect-reply.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, type Mail } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
-import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { askFor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 import { traceStatements } from '../support/trace-statements.ts'
@@ -212,6 +212,23 @@ describe('guesses', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
     await service.admin('POST', `/admin/users/${user.id}/unlock`)
     expect((await consume({ request_id, code })).status).toBe(200)
+  })
+
+  test('a code that was used, replaced or is too old refills no tries', async () => {
+    const { user } = await build()
+    const used = await mailed(user.email)
+    expect((await consume({ request_id: used.request_id, code: used.code })).status).toBe(200)
+    const old = await mailed(user.email)
+    service.advance(10 * 60)
+    const { request_id, code } = await mailed(user.email)
+    const replies: Reply[] = []
+    for (let by = 1; by <= 8; by += 1) {
+      replies.push(await consume({ request_id, code: wrong(code, by) }))
+      const { request_id: known, code: right } = by % 2 === 0 ? used : old
+      expect((await consume({ request_id: known, code: right })).status).not.toBe(200)
+    }
+    expect(replies.filter(({ body }) => body.code === 'invalid_mail_code').length).toBeLessThanOrEqual(5)
+    expectError(await consume({ request_id, code }), 'account_locked')
   })
 
   test('each further lock lasts twice as long', async () => {

@@ -1,5 +1,5 @@
 // Passkeys: on the sign-in page, and on the account page where people add them. The authenticator is one in software.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Authenticator, askedIn, type Ways } from '../support/authenticator.ts'
 import { atOnce } from '../support/chance.ts'
@@ -346,6 +346,8 @@ describe('the account page', () => {
     ['of a device that did not verify the person', { isVerified: false }],
     ['that cannot be found without an address', { isResident: false }],
     ['with a statement that nobody asked for', { format: 'fido-u2f' }],
+    ['whose id is longer than an id may be', { credentialId: randomBytes(1_024).toString('base64url') }],
+    ['whose id fits into no index', { credentialId: randomBytes(8_000).toString('base64url') }],
   ])('adds no passkey %s', async (_, ways) => {
     const { user } = await build()
     const visitor = visit(service)

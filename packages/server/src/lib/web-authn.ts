@@ -24,6 +24,9 @@ export class PasskeyError extends Error {
 /** ES256, EdDSA and RS256, which all authenticators know one of. */
 export const algorithms = [-7, -8, -257]
 
+/** As long as WebAuthn lets a credential id be. A longer one does not fit into an index of Postgres. */
+const mostIdBytes = 1_023
+
 const bytes = z
   .string()
   .max(12_000)
@@ -125,6 +128,7 @@ export async function verifyRegistration(
   )
   if (!registrationInfo) throw new PasskeyError('signature')
   const { credential, credentialDeviceType, credentialBackedUp } = registrationInfo
+  if (Buffer.byteLength(credential.id, 'base64url') > mostIdBytes) throw new PasskeyError('attestation')
   return {
     credentialId: credential.id,
     publicKey: Buffer.from(credential.publicKey).toString('base64url'),

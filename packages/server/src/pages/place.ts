@@ -9,7 +9,7 @@ export function placeOf(
   { name, code, brand, logo, frontend_url: home }: Pick<App, 'name' | 'code' | 'brand' | 'logo' | 'frontend_url'>,
 ): PagePlace {
   const links = [
-    { label: 'Help', url: brand.support_url ?? (brand.support_email ? `mailto:${brand.support_email}` : null) },
+    { label: 'Help', url: brand.support_url ?? mailTo(brand.support_email) },
     { label: 'Terms', url: brand.terms_url },
     { label: 'Privacy', url: brand.privacy_url },
   ]
@@ -21,4 +21,9 @@ export function placeOf(
     home,
     links: links.flatMap(({ label, url }) => (url ? [{ label, url }] : [])),
   }
+}
+
+/** Encoded, since `?` and `&` may stand in an address, and would begin a subject, a text or further recipients. */
+function mailTo(address: string | null | undefined): string | null {
+  return address ? `mailto:${address.split('@').map(encodeURIComponent).join('@')}` : null
 }

@@ -6,13 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
 import { addTokenMail } from '../../resources/mail/add-mail.ts'
-import {
-  getMailToken,
-  getMailTokenByHash,
-  getMailTokenOfCode,
-  invalidToken,
-  spendMailToken,
-} from '../../resources/mail/spend-mail-token.ts'
+import { getMailToken, getMailTokenByHash, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { takeMailSlot } from '../../resources/mail/take-mail-slot.ts'
 import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
@@ -76,8 +70,8 @@ async function tokenOf(
   if (token !== undefined) return ofBrowser(journey, await getMailToken(deps, token, purpose))
   const device = await knownDeviceOf(deps, { email, deviceToken: journey.device }, journey.request.app)
   const { app } = journey.request
-  await passMailCode(deps, { email, codeKey, isKnownDevice: device !== undefined, app }, code, actor)
-  return ofBrowser(journey, await getMailTokenOfCode(deps, codeKey, purpose))
+  const typed = { email, codeKey, purpose, isKnownDevice: device !== undefined, app }
+  return ofBrowser(journey, await passMailCode(deps, typed, code, actor))
 }
 
 function ofBrowser({ browser, request }: Journey, found: SpendableToken): SpendableToken {

@@ -4,7 +4,7 @@ import type { Actor, RequestOrigin } from '../../lib/caller.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
 import { requestMail } from '../../resources/mail/request-mail.ts'
-import { getMailTokenOfCode, invalidToken } from '../../resources/mail/spend-mail-token.ts'
+import { invalidToken } from '../../resources/mail/spend-mail-token.ts'
 import { enterByMail } from './consume-magic-link.ts'
 import { knownDeviceOf } from './login.ts'
 import { newCodeKey, passMailCode } from './mail-code.ts'
@@ -27,8 +27,8 @@ export async function requestEmailCode(deps: Deps<Pool>, input: EmailCodeInput, 
 
 /**
  * Logs in with the code of a mail. The code is judged first, and counted for the address; from there on it is like the link of the
- * same mail. A failed attempt leaves the mail unspent. Throws `invalid_token` for a `request_id` that is not ours and for a mail
- * that is used, replaced or too old, what `passMailCode` throws, and what `consumeMagicLink` throws.
+ * same mail. A failed attempt leaves the mail unspent. Throws `invalid_token` for a `request_id` that is not ours, what
+ * `passMailCode` throws, and what `consumeMagicLink` throws.
  */
 export async function consumeEmailCode(deps: Deps<Pool>, input: ConsumeEmailCodeInput, actor: Actor): Promise<TokenAnswer> {
   const asked = openField(deps, 'email_code', '', input.request_id)
@@ -36,7 +36,7 @@ export async function consumeEmailCode(deps: Deps<Pool>, input: ConsumeEmailCode
   if (!asked || !app) throw invalidToken()
   const { email, codeKey } = asked
   const device = await knownDeviceOf(deps, { email, deviceToken: input.device_token }, app)
-  await passMailCode(deps, { email, codeKey, isKnownDevice: device !== undefined, app }, input.code, actor)
-  const found = await getMailTokenOfCode(deps, codeKey, 'magic_link')
+  const mail = { email, codeKey, purpose: 'magic_link', isKnownDevice: device !== undefined, app } as const
+  const found = await passMailCode(deps, mail, input.code, actor)
   return (await enterByMail(deps, { found, method: 'email_code', input }, actor)).tokens
 }
