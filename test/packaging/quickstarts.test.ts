@@ -88,7 +88,7 @@ test.each([
   const lines = pages
     .join('')
     .split('\n')
-    .filter((line) => /auth|session|SignedIn|SignedOut|back\b|principal|\/login/i.test(line))
+    .filter((line) => /auth|session|SignedIn|SignedOut|back\b|principal|\/login|\/logout/i.test(line))
   expect(lines.filter((line) => !line.startsWith('//')).length).toBeLessThanOrEqual(10)
 })
 
@@ -188,6 +188,14 @@ test('the SDK is packed as one file, whose name the page knows', () => {
   execFileSync('sh', ['-ec', typed], { cwd: clone, env: { PATH: process.env.PATH, HOME: home }, stdio: 'pipe' })
   const [file = ''] = readdirSync(join(home, 'hello'))
   expect(page.split(file).length).toBeGreaterThan(3)
+  const npm = (...args: string[]) =>
+    execFileSync('npm', args, { cwd: join(home, 'hello'), env: { PATH: process.env.PATH, HOME: home }, stdio: 'pipe' })
+  npm('init', '--yes')
+  npm('install', `./${file}`, '--offline')
+  // A build machine has only what was committed.
+  rmSync(join(home, 'hello', 'node_modules'), { recursive: true })
+  npm('ci', '--omit=dev', '--offline')
+  expect(readdirSync(join(home, 'hello', 'node_modules', '@gatehouse', 'sdk'))).toContain('dist')
 })
 
 test('the tests that docs/testing.md shows pass in node:test, without a framework beside them', () => {
