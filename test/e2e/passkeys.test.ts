@@ -3,16 +3,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import axe, { type AxeResults } from 'axe-core'
 import type { CDPSession, Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
-import { PASSWORD } from '../support/client.ts'
+import { PASSWORD, someEmail } from '../support/client.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
+import { until } from '../support/mail-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json } from '../support/service.ts'
 import { askFor, exchange } from '../support/sign-in-page.ts'
 
 const browser = openBrowser()
+const minute = 60_000
 const unnamed = serviceFixture()
 /** A service that browsers know as `localhost`, since passkeys refuse an IP address. */
 const service = fixture(async () => {
@@ -59,8 +61,16 @@ const heading = (page: Page, name: string) => page.getByRole('heading', { name, 
 const credentialsOf = async ({ session, authenticatorId }: Device) =>
   (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials
 
+const accountPage = () => `${urlOfService()}/account/passkeys?app=${shop.code}`
+
+async function signOut(page: Page): Promise<void> {
+  await page.goto(`${urlOfService()}/oauth/logout`)
+  await press(page, 'Sign out')
+  await heading(page, 'You are signed out')
+}
+
 async function openAccountPage({ page }: Device, email: string): Promise<void> {
-  await page.goto(`${urlOfService()}/account/passkeys?app=${shop.code}`)
+  await page.goto(accountPage())
   await page.getByLabel('E-mail address').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await press(page, 'Sign in')
@@ -91,31 +101,87 @@ const mode = (page: Page, isOn: boolean) =>
     `if (!${isOn} && window.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false`,
   )
 
-test('a person adds a passkey, signs out, signs in to two apps with it, and loses the device', async () => {
-  const { user } = await build()
+test('a person registers, adds a passkey, signs out, signs in to two apps with it, loses the device, and goes on with another', async () => {
   const laptop = await newDevice()
-  await mode(laptop.page, false)
-  await openAccountPage(laptop, user.email)
+  const { page } = laptop
+  await mode(page, false)
+  const email = someEmail()
+  const first = askFor(shop)
+  await page.goto(urlOfService() + first.path)
+  await press(page, 'Create account')
+  await heading(page, 'Create your account')
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await press(page, 'Create account')
+  const { uid } = await arrivedAt(page, shop, first)
+  // Whoever has just signed in need not do so again.
+  await page.goto(accountPage())
+  await heading(page, 'Your passkeys')
   await addPasskey(laptop, 'Laptop')
   expect(await credentialsOf(laptop)).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }])
-  await laptop.page.context().clearCookies()
-  const { page } = laptop
   for (const app of [shop, forum]) {
+    await signOut(page)
     const asked = askFor(app)
     await page.goto(urlOfService() + asked.path)
     await heading(page, 'Sign in')
     await press(page, 'Use a passkey')
     // The person enters the second app for the first time.
     if (app === forum) await press(page, 'Continue')
-    expect(await arrivedAt(page, app, asked)).toMatchObject({ uid: user.id, amr: ['swk', 'mfa'] })
-    await page.context().clearCookies()
+    expect(await arrivedAt(page, app, asked)).toMatchObject({ uid, amr: ['swk', 'mfa'] })
   }
-  // The device is lost: an admin removes its passkey.
-  const [passkey] = (await service.admin('GET', `/admin/users/${user.id}/passkeys`)).body.items
-  await service.admin('DELETE', `/admin/users/${user.id}/passkeys/${passkey.id}`)
-  await page.goto(urlOfService() + askFor(shop).path)
+  // The device is lost, and still signed in: an admin removes its passkey and ends its sessions (docs/runbooks/lost-phone.md).
+  const [passkey] = (await service.admin('GET', `/admin/users/${uid}/passkeys`)).body.items
+  expect((await service.admin('DELETE', `/admin/users/${uid}/passkeys/${passkey.id}`)).status).toBe(204)
+  expect((await service.admin('POST', `/admin/users/${uid}/logout`)).status).toBeLessThan(300)
+  await page.goto(accountPage())
+  await heading(page, 'Sign in')
   await press(page, 'Use a passkey')
   await page.getByText('This passkey does not work here').waitFor()
+  // On a new device the person has the password, and adds a passkey of that device.
+  const phone = await newDevice()
+  await mode(phone.page, false)
+  await openAccountPage(phone, email)
+  await phone.page.getByText('You have no passkey yet.').waitFor()
+  await addPasskey(phone, 'Phone')
+  await signOut(phone.page)
+  const asked = askFor(shop)
+  await phone.page.goto(urlOfService() + asked.path)
+  await press(phone.page, 'Use a passkey')
+  expect(await arrivedAt(phone.page, shop, asked)).toMatchObject({ uid, amr: ['swk', 'mfa'] })
+})
+
+test('a page that stays open takes a new challenge every four minutes, to sign in and to add a passkey', async () => {
+  const { user } = await build()
+  const laptop = await newDevice()
+  const { page } = laptop
+  await mode(page, false)
+  await page.clock.install()
+  const { clock } = service.deps
+  let ahead = 0
+  service.deps.clock = () => clock() + ahead
+  onTestFinished(() => void (service.deps.clock = clock))
+  const challenge = page.locator('[name=passkey_challenge]')
+  /** Lets the clocks of page and service go on, to a moment at which the challenge of before is too old. */
+  const stayOpen = async () => {
+    const before = await challenge.inputValue()
+    ahead += 4 * minute
+    await page.clock.runFor(4 * minute)
+    await until(async () => (await challenge.inputValue()) !== before, 'the page has a new challenge')
+    ahead += 2 * minute
+    await page.clock.runFor(2 * minute)
+  }
+  await openAccountPage(laptop, user.email)
+  await stayOpen()
+  await addPasskey(laptop, 'Laptop')
+  await signOut(page)
+  const asked = askFor(shop)
+  await page.goto(urlOfService() + asked.path)
+  await heading(page, 'Sign in')
+  await page.getByLabel('E-mail address').fill('half-typed')
+  await stayOpen()
+  expect(await page.getByLabel('E-mail address').inputValue()).toBe('half-typed')
+  await press(page, 'Use a passkey')
+  expect(await arrivedAt(page, shop, asked)).toMatchObject({ uid: user.id })
 })
 
 test('the list of the e-mail field signs in without a click on the page', async () => {
