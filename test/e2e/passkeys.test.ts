@@ -159,7 +159,7 @@ test('a page that stays open takes a new challenge every four minutes, to sign i
   const { clock } = service.deps
   let ahead = 0
   service.deps.clock = () => clock() + ahead
-  onTestFinished(() => void (service.deps.clock = clock))
+  onTestFinished(() => void Object.assign(service.deps, { clock }))
   const challenge = page.locator('[name=passkey_challenge]')
   /** Lets the clocks of page and service go on, to a moment at which the challenge of before is too old. */
   const stayOpen = async () => {
