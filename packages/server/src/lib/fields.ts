@@ -149,7 +149,8 @@ export const redirectRule = z
     if (fault !== undefined) context.addIssue({ code: 'custom', message: fault })
   })
 
-const foreignToUrls = /[\s\\\p{Cc}]/u
+/** Invisible characters could make a link in a mail look like another. In a URL they are written encoded. */
+const foreignToUrls = /[\s\\\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 
 export const webUrl = z
   .string()

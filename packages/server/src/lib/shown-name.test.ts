@@ -17,7 +17,8 @@ test.each([
   ['evil。example', 'evil。 example'],
   ['me@evil.example', 'me@ evil. example'],
   ['ev\u200bil.ex\u00adample', 'evil. example'],
-])('%j is no link to a mail program', (raw, shown) => {
+  ['=?utf-8?q?evil=2Eexample?=', '= ?utf-8?q?evil=2Eexample?='],
+])('%j is neither a link to a mail program nor a word to decode', (raw, shown) => {
   expect(shownName(raw)).toBe(shown)
 })
 

@@ -1,8 +1,8 @@
 const maxCharacters = 80
 /** Control, zero-width, bidirectional and unassigned characters, which are never shown. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu
-/** Characters by which mail programs recognize a web or mail address and make a link of it. */
-const linkMakers = /(?<=[\p{L}\p{N}])(?:[.。](?=\p{L})|@(?=[\p{L}\p{N}]))|:(?=\/)/gu
+/** Characters by which mail programs recognize a web or mail address and make a link of it, or an encoded word and decode it. */
+const linkMakers = /(?<=[\p{L}\p{N}])(?:[.。](?=\p{L})|@(?=[\p{L}\p{N}]))|:(?=\/)|=(?=\?)/gu
 
 /**
  * Prepares an untrusted name for a mail: one short line without hidden characters, and without anything that a mail program turns

@@ -61,7 +61,7 @@ const fromName = name
     (text) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(text),
     'must not contain control or bidirectional characters',
   )
-  .refine((text) => !/[@<>"]/.test(text), 'must not contain @, <, > or "')
+  .refine((text) => !/[@<>"]|=\?/.test(text), 'must not contain @, <, >, " or =?')
 
 const brandInput = z.strictObject({
   accent_color: clearable(accentColor).meta({
