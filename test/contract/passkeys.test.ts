@@ -268,7 +268,7 @@ describe('the account page', () => {
     const { user, visitor, page } = await buildWithPasskey()
     const renamed = await visitor.send(page, 'Rename', { name: 'Work laptop' })
     expect(renamed.html).toContain('Remove Work laptop')
-    expect((await visitor.send(renamed, 'Rename', { name: ' ' })).html).toContain('The name is required.')
+    expect((await visitor.send(renamed, 'Rename', { name: ' ' })).html).toContain('Name is required.')
     const removed = await visitor.send(renamed, 'Remove Work laptop')
     expect(removed.html).toContain('You have no passkey yet')
     expect((await mailbox.take(user.email, /passkey was removed/)).text).toContain('was removed')

@@ -6,6 +6,7 @@ import { ApiError, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
+import { textsFor } from '../pages/texts/texts-for.ts'
 import { assertOwnForm, readCookies, writeCookies } from './cookies.ts'
 import { countRefusal, limitOf } from './limits.ts'
 import {
@@ -169,8 +170,9 @@ function errorReply(ctx: Context, error: ApiError): Reply {
   const { requestId } = ctx.state.origin
   const route = ctx.state.answering?.route
   if (route?.oauthErrors) return errorForOAuth(route.oauthErrors, error, requestId)
-  if (route?.speaks === 'page') return errorOfPage(route, error, requestId)
+  const texts = textsFor({ accepts: ctx.state.origin.languages })
+  if (route?.speaks === 'page') return errorOfPage(texts, route, error, requestId)
   if (route?.navigation) ctx.vary('Accept')
   const isForBrowser = route?.navigation && prefersHtml(ctx)
-  return isForBrowser ? errorForBrowser(error, requestId) : errorAsJson(error, requestId)
+  return isForBrowser ? errorForBrowser(texts, error, requestId) : errorAsJson(error, requestId)
 }

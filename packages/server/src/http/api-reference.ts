@@ -6,6 +6,8 @@ import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { ApiError } from '../errors.ts'
 import { html, type PageView } from '../lib/html.ts'
+import type { PageTexts } from '../pages/texts/page-texts.ts'
+import { textsFor } from '../pages/texts/texts-for.ts'
 import { prefersHtml } from './read-request.ts'
 import { ok, type Route, route } from './route.ts'
 import { say } from './speak/json.ts'
@@ -80,12 +82,16 @@ function packaged(file: string, type: string): Asset {
   }
 }
 
-const welcome: PageView = {
-  status: 200,
-  title: 'You sign in here, for your apps',
-  body: html`<p>This service keeps your account and signs you in to the apps of your organization. There is nothing to do on this page.</p>
-<p>To sign in, open the app that you want to use. It brings you here, and you come back to it signed in. If a mail from this service brought you here, open the link in that mail.</p>
-<p class="hint">For developers: <a href="docs">the API reference</a></p>`,
+function welcomeView({ language, welcome }: PageTexts): PageView {
+  const reference = html`<a href="docs">${welcome.reference}</a>`
+  return {
+    status: 200,
+    language,
+    title: welcome.title,
+    body: html`<p>${welcome.what}</p>
+<p>${welcome.how}</p>
+<p class="hint">${welcome.developers(reference)}</p>`,
+  }
 }
 
 /** Tells people who open `/` what this is. Other clients find nothing there. */
@@ -93,7 +99,7 @@ export const showWelcome: Middleware = async (ctx, next) => {
   if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
   ctx.vary('Accept')
   if (!prefersHtml(ctx)) return next()
-  say(ctx, showPage(welcome))
+  say(ctx, showPage(welcomeView(textsFor({ accepts: ctx.state.origin.languages }))))
 }
 
 /** `/docs`: the OpenAPI document as a web page. Swagger UI is served from here too. */

@@ -86,8 +86,6 @@ export interface Route {
    * The cookies that it reads and sets. Only routes at the root have any. A POST that reads one takes only forms of our own pages.
    */
   cookies?: { reads: readonly CookieName[]; sets: readonly CookieName[] }
-  /** What the reader of a page can do about a link that does not work. */
-  advice?: string
   auth: RouteAuth
   /**
    * Whether pages of other origins may call it (AUTH_CORS_ORIGINS). By default those routes that an app calls for its user: for

@@ -1,3 +1,5 @@
+import type { Language } from './locale.ts'
+
 /** Markup that is safe to send. `html` makes it, and escapes every text that is put into it. */
 export class Html {
   readonly markup: string
@@ -37,14 +39,17 @@ export interface PagePlace {
   /** The path of an image of this service. */
   logo?: string | null
   /** Where people get help, and what they agree to. */
-  links?: readonly { label: string; url: string }[]
+  links?: readonly { kind: 'help' | 'terms' | 'privacy'; url: string }[]
   /** Where the app itself is. */
   home?: string | null
+  /** The language of a reader who has named none that there is. */
+  language?: Language | null
 }
 
 /** A page to show to a person. */
 export interface PageView {
   status: number
+  language: Language
   /** The only heading, and the title in the browser. */
   title: string
   /** The app or organization that the page is about. */

@@ -1,6 +1,8 @@
-import { ApiError, type ErrorCode, errorCodes } from '../errors.ts'
+import { ApiError, type ErrorCode } from '../errors.ts'
 import { type Html, html, type PagePlace, type PageView } from '../lib/html.ts'
 import { shownName } from '../lib/shown-name.ts'
+import { type FaultWord, faultsIn, limitOfFault } from './texts/faults.ts'
+import type { PageTexts } from './texts/page-texts.ts'
 
 /** A token, and the path of the page that takes it. */
 export interface PageToken {
@@ -69,11 +71,12 @@ export function choice(name: string, legend: string, options: readonly { value: 
 
 /** A field with its label, hint and fault. Screen readers read all of them with the field. */
 export function field(
+  texts: PageTexts,
   { id, name, label, type, autocomplete, value, hint, isOptional = false, isFixed = false }: Field,
   refusal?: FormRefusal,
 ): Html {
   const key = id ?? name
-  const fault = refusal?.faults[name]
+  const fault = textOfFault(texts, label, refusal?.faults[name])
   const notes = [...(hint ? [`${key}-hint`] : []), ...(fault ? [`${key}-fault`] : [])]
   const input = attributes({
     id: key,
@@ -89,10 +92,15 @@ export function field(
     autofocus: refusal?.focus === name,
   })
   return html`<div class="field">
-<label for="${key}">${label}${isOptional && html` <span class="optional">(optional)</span>`}</label>
-${hint && html`<p class="hint" id="${key}-hint">${hint}</p>\n`}${fault && html`<p class="fault" id="${key}-fault" role="alert">${label} ${fault}</p>\n`}<input${input}>
+<label for="${key}">${label}${isOptional && html` <span class="optional">${texts.optional}</span>`}</label>
+${hint && html`<p class="hint" id="${key}-hint">${hint}</p>\n`}${fault && html`<p class="fault" id="${key}-fault" role="alert">${fault}</p>\n`}<input${input}>
 </div>
 `
+}
+
+/** A sentence without its full stop. */
+export function textOfFault(texts: PageTexts, label: string, fault: FaultWord | undefined): string | undefined {
+  return fault && texts.faults[fault](label, limitOfFault[fault] ?? 0)
 }
 
 function attributes(values: Record<string, string | boolean | undefined>): readonly Html[] {
@@ -103,11 +111,14 @@ function attributes(values: Record<string, string | boolean | undefined>): reado
 }
 
 /** Shown once the account turns out to have a second factor. */
-export function secondFactorField(refusal: FormRefusal | undefined): Html | undefined {
+export function secondFactorField(texts: PageTexts, refusal: FormRefusal | undefined): Html | undefined {
   if (refusal === undefined || !/two_factor/.test(refusal.code)) return undefined
-  const code = { name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code' } as const
-  const hint = 'From your authenticator app, or one of your recovery codes.'
-  return field({ ...code, hint }, withFaultOfCode(refusal))
+  return field(texts, twoFactorCode(texts), withFaultOfCode(refusal))
+}
+
+export function twoFactorCode({ fields, hints }: PageTexts): Field {
+  const code = { name: 'two_factor_code', type: 'text', autocomplete: 'one-time-code' } as const
+  return { ...code, label: fields.twoFactorCode, hint: hints.twoFactorCode }
 }
 
 /** What is wrong with the form as a whole. */
@@ -125,8 +136,12 @@ export function codeField(label: string, value: string): Html {
 }
 
 /** A form that is shown again has the status of its refusal. */
-export function headOf(refusal: FormRefusal | undefined, title: string): Pick<PageView, 'status' | 'title' | 'retryAfter'> {
-  return { status: refusal?.status ?? 200, title, retryAfter: refusal?.retryAfter }
+export function headOf(
+  { language }: PageTexts,
+  refusal: FormRefusal | undefined,
+  title: string,
+): Pick<PageView, 'status' | 'language' | 'title' | 'retryAfter'> {
+  return { status: refusal?.status ?? 200, language, title, retryAfter: refusal?.retryAfter }
 }
 
 /** The name as a page may show it, or the code if nothing of the name is visible. */
@@ -135,8 +150,8 @@ export function nameOf({ name, code }: { name: string; code: string }): string {
 }
 
 /** What a page that ends somewhere offers: the app, if it is known where that is. */
-export function wayOn(place: PagePlace | undefined): Html | undefined {
-  return place?.home ? html`<p><a class="button" href="${place.home}">Go to ${shown(nameOf(place))}</a></p>\n` : undefined
+export function wayOn(texts: PageTexts, place: PagePlace | undefined): Html | undefined {
+  return place?.home ? html`<p><a class="button" href="${place.home}">${texts.goTo(shown(nameOf(place)))}</a></p>\n` : undefined
 }
 
 /** Text that others chose, isolated so that it cannot reverse the direction of the sentence around it. */
@@ -148,10 +163,7 @@ export function shown(text: string): Html {
 export interface FormRefusal {
   status: number
   code: ErrorCode
-  /** What the code means, in general. */
-  title: string
-  /** The first fault of each field, worded to follow the field's label. */
-  faults: Readonly<Record<string, string>>
+  faults: Readonly<Record<string, FaultWord>>
   /** The field to focus. */
   focus: string | undefined
   /** Seconds. */
@@ -172,55 +184,50 @@ const aboutCredentials: ReadonlySet<ErrorCode> = new Set([
 export function refusalOf(error: unknown): FormRefusal {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   if (error.code === 'invalid_token' || error.code === 'invalid_invitation') throw error
-  const faults: Record<string, string> = {}
-  for (const { path, message } of error.errors ?? []) faults[path] ??= message
   const { code, status, retryAfter } = error
+  const faults = faultsIn(error.errors)
   const focus = aboutCredentials.has(code) ? 'password' : Object.keys(faults)[0]
-  return { status, code, title: errorCodes[code].title, faults, focus, retryAfter }
+  return { status, code, faults, focus, retryAfter }
 }
-
-const accountIsThere =
-  'there is an account with this address. If you do not know its password, set a new one with "forgot password" where you sign in'
 
 /** Adds the fault of the single field that the refusal's code is about, if there is one. */
 export function withFaultOfCode(refusal: FormRefusal): FormRefusal {
   return { ...refusal, faults: { ...refusal.faults, ...faultOfCode(refusal) } }
 }
 
-function faultOfCode({ code }: FormRefusal): Record<string, string> {
-  if (code === 'invalid_credentials') return { password: `is wrong: ${accountIsThere}` }
-  if (code === 'invalid_two_factor_code') return { two_factor_code: 'is wrong or was already used' }
+function faultOfCode({ code }: FormRefusal): Record<string, FaultWord> {
+  if (code === 'invalid_credentials') return { password: 'wrong_for_account' }
+  if (code === 'invalid_two_factor_code') return { two_factor_code: 'wrong_or_used' }
   return {}
 }
 
 /** What to show for a code that is not about a single field. */
-export function generalFault(refusal: FormRefusal | undefined, app: string): string | undefined {
+export function generalFault({ refusals }: PageTexts, refusal: FormRefusal | undefined, app: string): string | undefined {
   if (refusal === undefined) return undefined
-  const later = minutesIn(refusal.retryAfter)
+  const minutes = minutesIn(refusal.retryAfter)
   switch (refusal.code) {
     case 'validation_failed':
     case 'invalid_credentials':
       return undefined
     case 'two_factor_required':
-      return 'This account has a second factor. Enter your password again, together with the code.'
+      return refusals.twoFactorRequired
     case 'invalid_two_factor_code':
-      return 'Enter your password again, together with another code.'
+      return refusals.anotherTwoFactorCode
     case 'account_locked':
-      return `This account is locked after too many failed attempts. Try again in ${later}.`
+      return refusals.locked(minutes)
     case 'rate_limited':
-      return `Too many attempts. Try again in ${later}.`
+      return refusals.limited(minutes)
     case 'account_suspended':
-      return `This account is suspended. Ask the people who run ${app} what you can do.`
+      return refusals.suspended(app)
     case 'app_access_denied':
-      return `This account has no access to ${app}. Ask the person who invited you to give it access.`
+      return refusals.noAccess(app)
     case 'email_domain_not_allowed':
-      return `${app} does not accept addresses of this domain.`
+      return refusals.domain(app)
     default:
-      return `${refusal.title}.`
+      return refusals.other
   }
 }
 
-function minutesIn(seconds = 60): string {
-  const minutes = Math.max(1, Math.ceil(seconds / 60))
-  return minutes === 1 ? 'a minute' : `${minutes} minutes`
+function minutesIn(seconds = 60): number {
+  return Math.max(1, Math.ceil(seconds / 60))
 }

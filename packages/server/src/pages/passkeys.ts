@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Html, html } from '../lib/html.ts'
+import type { PageTexts } from './texts/page-texts.ts'
 
 /** Where pages load the script from. The address changes with its content. */
 export const scriptPath = '/account/passkeys.js'
@@ -8,10 +9,14 @@ export const scriptPath = '/account/passkeys.js'
  * What the script of a page reads and fills in, inside a form: the options for the browser, the answer, and the sealed challenge.
  * Texts stand here, so that the script has none.
  */
-export function passkeyFields(kind: 'get' | 'create', { options, field }: { options: object; field: string }): Html {
+export function passkeyFields(
+  { passkeys }: PageTexts,
+  kind: 'get' | 'create',
+  { options, field }: { options: object; field: string },
+): Html {
   return html`<input type="hidden" name="passkey" data-passkey="${kind}" data-options="${JSON.stringify(options)}">
 <input type="hidden" name="passkey_challenge" value="${field}">
-<p class="alert" role="alert" data-passkey-fault hidden>${kind === 'get' ? 'No passkey was used. Try again, or sign in another way.' : 'No passkey was made. This device may have one for you already.'}</p>
+<p class="alert" role="alert" data-passkey-fault hidden>${kind === 'get' ? passkeys.noneUsed : passkeys.noneMade}</p>
 `
 }
 

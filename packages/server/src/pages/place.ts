@@ -9,9 +9,9 @@ export function placeOf(
   { name, code, brand, logo, frontend_url: home }: Pick<App, 'name' | 'code' | 'brand' | 'logo' | 'frontend_url'>,
 ): PagePlace {
   const links = [
-    { label: 'Help', url: brand.support_url ?? mailTo(brand.support_email) },
-    { label: 'Terms', url: brand.terms_url },
-    { label: 'Privacy', url: brand.privacy_url },
+    { kind: 'help' as const, url: brand.support_url ?? mailTo(brand.support_email) },
+    { kind: 'terms' as const, url: brand.terms_url },
+    { kind: 'privacy' as const, url: brand.privacy_url },
   ]
   return {
     name,
@@ -19,7 +19,8 @@ export function placeOf(
     accentColor: brand.accent_color ?? null,
     logo: logo === null ? null : new URL(publicUrl).pathname.replace(/\/$/, '') + logoPath(logo),
     home,
-    links: links.flatMap(({ label, url }) => (url ? [{ label, url }] : [])),
+    links: links.flatMap(({ kind, url }) => (url ? [{ kind, url }] : [])),
+    language: brand.default_language ?? null,
   }
 }
 

@@ -19,6 +19,8 @@ import {
   withFaultOfCode,
 } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
+import type { PageTexts } from '../../pages/texts/page-texts.ts'
+import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import { getOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { logout } from '../refresh/refresh.ts'
@@ -27,6 +29,7 @@ import type { InvitationAnswers, InvitationForm } from './schema.ts'
 
 /** What a page shows to the holder of an invitation link. */
 export interface InvitationOffer {
+  texts: PageTexts
   organization: { name: string; code: string }
   /** The only address that may accept it. Null if anybody may. */
   email: string | null
@@ -35,16 +38,14 @@ export interface InvitationOffer {
 }
 
 /** Reads an invitation without accepting it. Throws `invalid_invitation`. */
-export async function describeInvitation(deps: Deps, token: string): Promise<InvitationOffer> {
+export async function describeInvitation(deps: Deps, token: string, reader: Reader): Promise<InvitationOffer> {
   const invitation = await getOpenInvitation(deps, token)
   const { organization, app, email } = invitation
   const through = app ?? (await findDefaultApp(deps))
   const opens = through && takesPasswords(through) && (await opensSignUp(deps, invitation, through))
-  return {
-    organization: { name: organization.name, code: organization.slug },
-    email,
-    app: opens ? placeOf(deps.config, through) : null,
-  }
+  const place = opens ? placeOf(deps.config, through) : null
+  const texts = textsFor({ ...reader, ...(place && { place }) })
+  return { texts, organization: { name: organization.name, code: organization.slug }, email, app: place }
 }
 
 async function findDefaultApp(deps: Deps): Promise<App | undefined> {
@@ -98,57 +99,51 @@ export async function enterByInvitation(
  * The form for an existing or a new account, with what was sent if it is shown again. Passwords and codes are not shown. If no app
  * can take the reader that way, shows a code to enter elsewhere.
  */
-export function invitationView(
-  place: PageToken,
-  { organization, app, email: fixed }: InvitationOffer,
-  refusal?: FormRefusal,
-  sent?: InvitationForm,
-): PageView {
-  const inviting = nameOf(organization)
-  if (app === null) return invitationCodeView(place.token, organization)
+export function invitationView(place: PageToken, offer: InvitationOffer, refusal?: FormRefusal, sent?: InvitationForm): PageView {
+  const { texts, organization, app, email: fixed } = offer
+  const { invitation, fields, hints } = texts
+  if (app === null) return invitationCodeView(place.token, offer)
   const through = nameOf(app)
-  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
-  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' } as const
-  const hint = `The password you use for ${through}. If you have no account yet, choose one of at least ${MIN_PASSWORD_CHARACTERS} characters.`
+  const email = { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' } as const
+  const password = { name: 'password', label: fields.password, type: 'password', autocomplete: 'current-password' } as const
+  const hint = hints.passwordOrNew(through, MIN_PASSWORD_CHARACTERS)
   const name = { type: 'text', isOptional: true } as const
-  const firstName = { name: 'first_name', label: 'First name', autocomplete: 'given-name', value: sent?.first_name ?? '' }
-  const lastName = { name: 'last_name', label: 'Last name', autocomplete: 'family-name', value: sent?.last_name ?? '' }
+  const firstName = { name: 'first_name', label: fields.firstName, autocomplete: 'given-name', value: sent?.first_name ?? '' }
+  const lastName = { name: 'last_name', label: fields.lastName, autocomplete: 'family-name', value: sent?.last_name ?? '' }
   return {
-    ...headOf(refusal, `You are invited to ${inviting}`),
+    ...headOf(texts, refusal, invitation.title(nameOf(organization))),
     place: app,
-    body: html`<p>Accept with your account for ${shown(through)}. If you have none, one is created for you.</p>
+    body: html`<p>${invitation.text(shown(through))}</p>
 ${form(
   place,
-  'Accept the invitation',
-  alert(generalFault(refusal, through)),
-  field({ ...email, value: fixed ?? sent?.email ?? '', isFixed: fixed !== null }, refusal),
-  field({ ...password, hint }, refusal && withFaultOfCode(refusal)),
-  secondFactorField(refusal),
-  field({ ...name, ...firstName }, refusal),
-  field({ ...name, ...lastName }, refusal),
+  invitation.button,
+  alert(generalFault(texts, refusal, through)),
+  field(texts, { ...email, value: fixed ?? sent?.email ?? '', isFixed: fixed !== null }, refusal),
+  field(texts, { ...password, hint }, refusal && withFaultOfCode(refusal)),
+  secondFactorField(texts, refusal),
+  field(texts, { ...name, ...firstName }, refusal),
+  field(texts, { ...name, ...lastName }, refusal),
 )}`,
   }
 }
 
-export function enteredView({ organization, app }: InvitationOffer, { created, access }: InvitationOutcome): PageView {
-  const name = nameOf(organization)
+export function enteredView({ texts, organization, app }: InvitationOffer, { created, access }: InvitationOutcome): PageView {
+  const { invitation, language } = texts
   const place = app ?? organization
-  const through = app && shown(nameOf(app))
-  const account = created && html`Your account is ready. `
-  const next = {
-    granted: html`You can sign in to ${through} now.`,
-    pending: html`You do not have access to ${through} yet. Ask the person who invited you.`,
-    unverified: html`Open the link that was mailed to you. Then you can sign in to ${through}.`,
-  }[access]
-  return { status: 200, title: `You are a member of ${name}`, place, body: html`<p>${account}${next}</p>` }
+  const account = created && html`${invitation.accountReady} `
+  const next = invitation.access[access](shown(nameOf(place)))
+  const title = invitation.accepted(nameOf(organization))
+  return { status: 200, language, title, place, body: html`<p>${account}${next}</p>` }
 }
 
-function invitationCodeView(token: string, place: InvitationOffer['organization']): PageView {
+function invitationCodeView(token: string, { texts, organization: place }: InvitationOffer): PageView {
+  const { title, code } = texts.invitation
   return {
     status: 200,
-    title: `You are invited to ${nameOf(place)}`,
+    language: texts.language,
+    title: title(nameOf(place)),
     place,
-    body: html`<p>Sign in or register where ${shown(nameOf(place))} asked you to, and enter this invitation code there.</p>
-${codeField('Invitation code', token)}<p>If you do not know where that is, ask the person who invited you.</p>`,
+    body: html`<p>${code.text(shown(nameOf(place)))}</p>
+${codeField(code.label, token)}<p>${code.after}</p>`,
   }
 }

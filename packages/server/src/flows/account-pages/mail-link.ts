@@ -8,6 +8,8 @@ import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { App } from '../../models/app.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { placeOf } from '../../pages/place.ts'
+import type { PageTexts } from '../../pages/texts/page-texts.ts'
+import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { getApp } from '../../resources/apps/get-app.ts'
 import { requestMail } from '../../resources/mail/request-mail.ts'
 import { getMailToken } from '../../resources/mail/spend-mail-token.ts'
@@ -27,6 +29,7 @@ const minuteMs = 60_000
 
 /** What a page may show to the holder of a mail link. */
 export interface MailLink {
+  texts: PageTexts
   app: PagePlace
   /** Whether the account has a password, which proves whose it is. */
   asksPassword: boolean
@@ -43,14 +46,21 @@ export interface MailLink {
 }
 
 /** Reads a token without spending it. Throws `invalid_token`, whatever is wrong with it. */
-export async function describeMailLink(deps: Deps, token: string, ...purposes: TokenPurpose[]): Promise<MailLink> {
+export async function describeMailLink(
+  deps: Deps,
+  token: string,
+  reader: Reader,
+  ...purposes: TokenPurpose[]
+): Promise<MailLink> {
   const found = await getMailToken(deps, token, ...purposes)
   const { email, new_email: newEmail, app_id: appId, redirect_url: asked, expires_at: expiresAt } = found
   const app = await getApp(deps, appId)
   const isAllowed = asked !== null && matchesRedirectUrl(asked, app.allowed_redirect_urls)
   const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
   const asksPassword = (await getUser(deps, found.user_id)).password_hash !== null
-  return { app: placeOf(deps.config, app), asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
+  const place = placeOf(deps.config, app)
+  const texts = textsFor({ ...reader, place })
+  return { texts, app: place, asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
 }
 
 /** What the mails that lead to one page are for. */

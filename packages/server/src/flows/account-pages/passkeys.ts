@@ -12,16 +12,17 @@ import { algorithms, PasskeyError, verifyRegistration } from '../../lib/web-auth
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import type { PasskeyRow } from '../../models/passkey.ts'
 import { placeOf } from '../../pages/place.ts'
+import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { addPasskey, listOwnPasskeys, mostPasskeys, removeOwnPasskey, renamePasskey } from '../../resources/passkeys/passkeys.ts'
 import { callerOfBrowser, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { userOf } from '../../resources/users/present.ts'
 import { assertPagesOn } from '../oauth/authorize.ts'
-import { startAgainView } from '../oauth/error-views.ts'
+import { startAgainView, toldView } from '../oauth/error-views.ts'
 import { browserSeconds, type PageAnswer, refusalOf } from '../oauth/pages.ts'
 import { invalidPasskey, newChallenge, spendChallenge } from '../sign-in/passkey.ts'
 import { challengeLifeMs, openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
-import { noAppView, passkeysView } from './passkey-views.ts'
+import { passkeysView } from './passkey-views.ts'
 import type { PasskeyForm } from './schema.ts'
 
 export type { PageAnswer }
@@ -33,11 +34,14 @@ export async function showPasskeys(
   deps: Deps,
   { app: code, said }: { app: string; said: string },
   cookies: Cookies,
+  { origin }: Pick<Actor, 'origin'>,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   const live = await findBrowserSession(deps, cookies.session)
   const app = await findAppOfPage(deps, code)
-  if (!live) return app ? { location: signInPath(app.code) } : { view: noAppView }
+  const place = app && placeOf(deps.config, app)
+  const texts = textsFor({ accepts: origin.languages, place })
+  if (!live) return app ? { location: signInPath(app.code) } : { view: toldView(texts, texts.passkeys.noApp, 400) }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
   const now = deps.clock()
@@ -48,8 +52,7 @@ export async function showPasskeys(
   const outcome = openField(deps, 'account', browser, said || undefined)
   const mayAdd = isFresh && party !== undefined && passkeys.length < mostPasskeys
   const view = passkeysView({
-    ...{ user, passkeys, app, isFresh, host: party?.id },
-    place: app && placeOf(deps.config, app),
+    ...{ texts, user, passkeys, app, place, isFresh, host: party?.id },
     field: sealField(deps, 'account', browser, { userId: user.id, sealedAt: now }),
     refusal: outcome?.userId === user.id ? outcome.refusal : undefined,
     adding: mayAdd ? await askForNewPasskey(deps, { live, passkeys, party, browser }) : undefined,
@@ -111,7 +114,8 @@ export async function changePasskeys(
   const { browser } = cookies
   const sealed = openField(deps, 'account', browser, form.field)
   const now = deps.clock()
-  if (browser === undefined || !sealed || now - sealed.sealedAt > requestLifeMs) return { view: startAgainView(undefined) }
+  if (browser === undefined || !sealed || now - sealed.sealedAt > requestLifeMs)
+    return { view: startAgainView(textsFor({ accepts: origin.languages }), undefined) }
   const page = `${path}${form.app === '' ? '' : `?app=${encodeURIComponent(form.app)}`}`
   const live = await findBrowserSession(deps, cookies.session)
   // Somebody else may have signed in meanwhile, in another tab.

@@ -4,6 +4,8 @@ import { errorOfPage, leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
 import { type FormRefusal, type PageToken, refusalOf, wayOn } from '../../pages/fields.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
+import type { LinkPath } from '../../pages/texts/page-texts.ts'
+import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
 import {
   choosePassword,
@@ -55,12 +57,12 @@ type View = Parameters<typeof showPage>[0]
  * mail follow links. There is no session and no cookie: the token in the form is the only authority, so a forged post from another
  * site gains nothing.
  */
-interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'path' | 'errors'> {
-  advice: string
+interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'errors'> {
+  path: LinkPath
   /** The purposes of the tokens that it takes, if a mail has them. */
   purposes: MailPurposes
   /** Reads what the link is about, without spending the token. Throws `invalid_token`, `invalid_invitation`. */
-  read(deps: Deps, token: string): Promise<S>
+  read(deps: Deps, token: string, reader: Reader): Promise<S>
   show(place: PageToken, subject: S, refusal?: FormRefusal, sent?: F): View
   /** Its fields; input that does not match was not sent by the form. */
   form: z.ZodType<F>
@@ -71,14 +73,15 @@ interface LinkPage<S, F extends { token: string }> extends Pick<Route, 'path' | 
 }
 
 function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[] {
-  const { path, advice, purposes, errors, read, show, form, leadsOn, submit } = page
+  const { path, purposes, errors, read, show, form, leadsOn, submit } = page
   /** The page for a link that does not work. */
   const deadLink = async (deps: Deps, method: string, token: string, origin: Origin, error: unknown) => {
     if (!isOfDeadLink(error)) throw error
     const place = await findPlaceOfLink(deps, token, purposes)
-    return errorOfPage({ method, advice, place, onward: wayOn(place) }, error, origin.requestId)
+    const texts = textsFor({ ...readerOf(origin), place })
+    return errorOfPage(texts, { method, path, place, onward: wayOn(texts, place) }, error, origin.requestId)
   }
-  const common = { path, advice, tag: 'Pages', speaks: 'page', auth: 'public' } as const
+  const common = { path, tag: 'Pages', speaks: 'page', auth: 'public' } as const
   return [
     route({
       ...common,
@@ -89,7 +92,7 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
       errors: errors.filter((code) => code === 'invalid_token' || code === 'invalid_invitation'),
       async handle(deps, { query: { token }, origin }) {
         try {
-          return showPage(show({ path, token }, await read(deps, token)))
+          return showPage(show({ path, token }, await read(deps, token, readerOf(origin))))
         } catch (error) {
           return deadLink(deps, 'GET', token, origin, error)
         }
@@ -105,7 +108,7 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
       async handle(deps, { body, origin }) {
         let subject: S
         try {
-          subject = await read(deps, body.token)
+          subject = await read(deps, body.token, readerOf(origin))
         } catch (error) {
           return deadLink(deps, 'POST', body.token, origin, error)
         }
@@ -120,6 +123,10 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
       },
     }),
   ]
+}
+
+function readerOf({ languages }: Origin): Reader {
+  return { accepts: languages }
 }
 
 const passkeyCookies = { reads: ['browser', 'session'], sets: ['browser'] } as const
@@ -139,7 +146,7 @@ const passkeyPages: Route[] = [
     query: passkeysQuery,
     responses: { 200: z.string(), 303: null, 400: z.string() },
     errors: ['not_found'],
-    handle: async (deps, { query, cookies }) => reply(await showPasskeys(deps, query, cookies)),
+    handle: async (deps, { query, cookies, origin }) => reply(await showPasskeys(deps, query, cookies, { origin })),
   }),
   route({
     ...passkeyPage,
@@ -174,10 +181,8 @@ export const accountPages: Route[] = [
   ...passkeyPages,
   ...linkPage({
     path: '/verify-email',
-    advice:
-      'If you already confirmed your address, you are done. If not, request another mail where you registered, and open its link.',
     purposes: ['verify_email'],
-    read: (deps, token) => describeMailLink(deps, token, 'verify_email'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'verify_email'),
     show: verifyView,
     form: confirmForm,
     errors: ['invalid_credentials', 'invalid_token', 'invalid_two_factor_code', 'two_factor_required'],
@@ -186,9 +191,8 @@ export const accountPages: Route[] = [
   }),
   ...linkPage({
     path: '/disown-email',
-    advice: 'If you already answered this mail, or requested a newer one, there is nothing to do here.',
     purposes: ['verify_email'],
-    read: (deps, token) => describeMailLink(deps, token, 'verify_email'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'verify_email'),
     show: disownView,
     form: tokenForm,
     errors: ['invalid_token'],
@@ -201,9 +205,8 @@ export const accountPages: Route[] = [
   // address, and confirms the new one in the app, since this page has no session that could show whose account it is.
   ...linkPage({
     path: '/confirm-email',
-    advice: 'If you already confirmed the address, you are done. If not, request the change again where you are signed in.',
     purposes: ['change_email', 'allow_email_change'],
-    read: (deps, token) => describeMailLink(deps, token, 'change_email', 'allow_email_change'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'change_email', 'allow_email_change'),
     show: changeView,
     form: confirmForm,
     errors: ['invalid_credentials', 'invalid_token'],
@@ -215,9 +218,8 @@ export const accountPages: Route[] = [
   }),
   ...linkPage({
     path: '/undo-email-change',
-    advice: 'If you already took the change back, you are done. If not, contact the people who run the service.',
     purposes: ['undo_email_change'],
-    read: (deps, token) => describeMailLink(deps, token, 'undo_email_change'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'undo_email_change'),
     show: undoView,
     form: tokenForm,
     errors: ['invalid_token'],
@@ -228,9 +230,8 @@ export const accountPages: Route[] = [
   }),
   ...linkPage({
     path: '/delete-account',
-    advice: 'If you already deleted the account, you are done. If not, ask again where you are signed in.',
     purposes: ['delete_account'],
-    read: (deps, token) => describeMailLink(deps, token, 'delete_account'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'delete_account'),
     show: deletionView,
     form: tokenForm,
     errors: ['invalid_token'],
@@ -241,9 +242,8 @@ export const accountPages: Route[] = [
   }),
   ...linkPage({
     path: '/reset-password',
-    advice: 'If you still need a new password, request another mail with "forgot password", and open its link.',
     purposes: ['reset_password'],
-    read: (deps, token) => describeMailLink(deps, token, 'reset_password'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'reset_password'),
     show: resetView,
     form: newPasswordForm,
     errors: ['invalid_token'],
@@ -254,9 +254,8 @@ export const accountPages: Route[] = [
   }),
   ...linkPage({
     path: '/magic-link',
-    advice: 'To sign in, request another mail where you want to sign in, and open its link within 15 minutes.',
     purposes: ['magic_link'],
-    read: (deps, token) => describeMailLink(deps, token, 'magic_link'),
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'magic_link'),
     show: magicLinkView,
     form: tokenForm,
     errors: ['invalid_token'],
@@ -266,7 +265,6 @@ export const accountPages: Route[] = [
   }),
   ...linkPage({
     path: '/accept-invitation',
-    advice: 'If you already accepted the invitation, you are done. If not, ask the person who invited you for another one.',
     purposes: [],
     read: describeInvitation,
     show: invitationView,

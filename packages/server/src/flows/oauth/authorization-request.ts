@@ -48,6 +48,7 @@ export interface AuthorizationRequest {
   prompt: 'none' | 'login' | 'create' | undefined
   maxAgeSeconds: number | undefined
   loginHint: string | undefined
+  /** The languages that the app asks for, as it sent them. */
   uiLocales: string | undefined
   organizationId: string | undefined
   provider: string | undefined

@@ -9,11 +9,12 @@ import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redir
 import type { App } from '../../models/app.ts'
 import { stepForm } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
+import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
-import { startAgainView } from './error-views.ts'
+import { startAgainView, toldView } from './error-views.ts'
 import { browserSeconds, type PageAnswer } from './pages.ts'
 
 export interface LogoutRequest {
@@ -54,21 +55,29 @@ export async function askLogout(
   deps: Deps,
   { done, ...query }: LogoutRequest & { done?: string | undefined },
   cookies: Cookies,
+  { origin }: Pick<Actor, 'origin'>,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
-  if (done === 'yes') return { view: signedOutView }
+  const reader = { accepts: origin.languages }
+  if (done === 'yes') {
+    const texts = textsFor(reader)
+    return { view: toldView(texts, texts.signOut.done) }
+  }
   const { app, location } = await readLogout(deps, query)
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const now = deps.clock()
   const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const request = sealField(deps, 'logout', browser, { query: new URLSearchParams(members).toString(), sealedAt: now })
+  const place = app && placeOf(deps.config, app)
+  const { language, signOut } = textsFor({ ...reader, place })
   const view: PageView = {
     status: 200,
-    title: 'Sign out',
-    place: app && placeOf(deps.config, app),
+    language,
+    title: signOut.title,
+    place,
     leadsTo: location === null ? [] : [location],
-    body: html`<p>Sign out in this browser, and in the apps that you entered from it?</p>
-${stepForm({ action: '/oauth/logout', hidden: { request }, button: 'Sign out' })}`,
+    body: html`<p>${signOut.text}</p>
+${stepForm({ action: '/oauth/logout', hidden: { request }, button: signOut.button })}`,
   }
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
   return { view, ...known }
@@ -82,14 +91,9 @@ export async function answerLogout(
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   const carried = openField(deps, 'logout', cookies.browser, form.request)
-  if (!carried || deps.clock() - carried.sealedAt > requestLifeMs) return { view: startAgainView(undefined) }
+  if (!carried || deps.clock() - carried.sealedAt > requestLifeMs)
+    return { view: startAgainView(textsFor({ accepts: actor.origin.languages }), undefined) }
   await logOutBrowser(deps, cookies.session, actor)
   const { location } = await readLogout(deps, Object.fromEntries(new URLSearchParams(carried.query)))
   return { location: location ?? '/oauth/logout?done=yes', cookies: { session: null } }
-}
-
-const signedOutView: PageView = {
-  status: 200,
-  title: 'You are signed out',
-  body: html`<p>You are signed out in this browser, and in the apps that you entered from it.</p>`,
 }

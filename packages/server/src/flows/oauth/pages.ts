@@ -7,6 +7,8 @@ import type { PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { nameOf } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
+import { faultsIn } from '../../pages/texts/faults.ts'
+import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { getApp } from '../../resources/apps/get-app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
@@ -19,6 +21,7 @@ import {
   type AuthorizationRequest,
   hashOfQuery,
   parametersIn,
+  type ReadRequest,
   readAuthorizationRequest,
   type SentParameters,
 } from './authorization-request.ts'
@@ -56,7 +59,7 @@ export async function answerAuthorize(
   const isAlive = resume !== undefined && now - resume.sealedAt <= requestLifeMs
   const live = await findBrowserSession(deps, cookies.session)
   const read = await readAuthorizationRequest(deps, sent, isAlive ? resume.begunAt : now, live?.catalog_generation)
-  if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
+  if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   // What another request has carried does not count for this one.
   const carriedOn = isAlive && resume.queryHash === hashOfQuery(read.request.query) ? resume : undefined
@@ -68,6 +71,8 @@ export async function answerAuthorize(
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
   const { step, person } = decided
+  const place = placeOf(deps.config, request.app)
+  const texts = textsFor({ ...readerOf(request, actor), place })
   const asksWho = 'ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account')
   let said = carriedOn?.refusal
   // At once, but only once: somebody who comes back may choose another way.
@@ -93,7 +98,7 @@ export async function answerAuthorize(
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
   const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })
-  const view = { ...carriedOn, request, place: placeOf(deps.config, request.app), carried, said, providers, inviting, passkey }
+  const view = { ...carriedOn, texts, request, place, carried, said, providers, inviting, passkey }
   return { view: stepView(step, person, view), ...known }
 }
 
@@ -110,11 +115,13 @@ export async function answerReturn(
   assertPagesOn(deps)
   const { browser } = cookies
   const pending = await findPendingAtProvider(deps, state)
-  if (!pending) return { view: startAgainView(undefined) }
+  if (!pending) return { view: startAgainView(textsFor(readerOf({}, actor)), undefined) }
   const carried = openField(deps, 'request', browser, pending.request_field ?? undefined)
-  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried) return { view: elsewhereView }
-  const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
-  if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
+  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried)
+    return { view: elsewhereView(textsFor(readerOf({}, actor))) }
+  const sent = parametersIn(carried.query)
+  const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
+  if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   const { request } = read
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
@@ -129,14 +136,22 @@ export async function answerReturn(
 }
 
 /** Opens the link of a mail that was asked for on the page. Only the browser that asked goes on to the app. */
-export async function answerMailLink(deps: Deps, token: string, { browser }: Cookies): Promise<PageAnswer> {
+export async function answerMailLink(
+  deps: Deps,
+  token: string,
+  { browser }: Cookies,
+  actor: Pick<Actor, 'origin'>,
+): Promise<PageAnswer> {
   assertPagesOn(deps)
   const found = await getMailOfPage(deps, token)
   const purpose = found.purpose as AskedMail['purpose']
   const isHere = browser !== undefined && found.browser_hash === hashOpaqueToken(browser)
   const carried = isHere ? openField(deps, 'request', browser, found.request_field ?? undefined) : undefined
   if (browser === undefined || !carried) {
-    if (purpose === 'magic_link') return { view: codeElsewhereView(placeOf(deps.config, await getApp(deps, found.app_id))) }
+    if (purpose === 'magic_link') {
+      const place = placeOf(deps.config, await getApp(deps, found.app_id))
+      return { view: codeElsewhereView(textsFor({ ...readerOf({}, actor), place }), place) }
+    }
     return { location: `${linkPaths[purpose]}?token=${encodeURIComponent(token)}` }
   }
   const mail = { purpose, email: found.email, codeKey: '', token }
@@ -153,11 +168,12 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     const query = new URLSearchParams(form.query).toString()
     // Of two tabs that begin at the same moment in a new browser, one has the cookie of the other. It begins again.
     const mustStart = browser === undefined || query === ''
-    return mustStart ? { view: await startAgain(deps, query) } : { location: `${path}?${query}` }
+    return mustStart ? { view: await startAgain(deps, query, actor) } : { location: `${path}?${query}` }
   }
-  if (now - carried.sealedAt > requestLifeMs) return { view: await startAgain(deps, carried.query) }
-  const read = await readAuthorizationRequest(deps, parametersIn(carried.query), carried.begunAt)
-  if ('fault' in read) return { view: faultView(read.fault, read.app && placeOf(deps.config, read.app)) }
+  if (now - carried.sealedAt > requestLifeMs) return { view: await startAgain(deps, carried.query, actor) }
+  const sent = parametersIn(carried.query)
+  const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
+  if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   const { request } = read
   const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
@@ -182,10 +198,29 @@ function asAsked(actor: Actor, { uiLocales = '' }: AuthorizationRequest): Actor 
 }
 
 /** For a form that can no longer be taken, with the app that its request names. */
-async function startAgain(deps: Deps, query: string): Promise<PageView> {
-  const code = new URLSearchParams(query).get('client_id')
-  const app = code === null ? undefined : await (await readCatalog(deps)).findApp({ code })
-  return startAgainView(query || undefined, app && placeOf(deps.config, app))
+async function startAgain(deps: Deps, query: string, actor: Pick<Actor, 'origin'>): Promise<PageView> {
+  const { client_id: code, ui_locales: uiLocales } = parametersIn(query)
+  const app = typeof code === 'string' ? await (await readCatalog(deps)).findApp({ code }) : undefined
+  const place = app && placeOf(deps.config, app)
+  return startAgainView(textsFor({ ...readerOf({ uiLocales }, actor), place }), query || undefined, place)
+}
+
+/** What is known about the reader of a page before it is known who they are. */
+function readerOf(
+  { uiLocales }: { uiLocales?: string | string[] | undefined },
+  { origin }: Pick<Actor, 'origin'>,
+): Pick<Reader, 'uiLocales' | 'accepts'> {
+  return { uiLocales: typeof uiLocales === 'string' ? uiLocales : undefined, accepts: origin.languages }
+}
+
+function viewOfFault(
+  { config }: Deps,
+  { fault, app }: Extract<ReadRequest, { fault: unknown }>,
+  { ui_locales: uiLocales }: SentParameters,
+  actor: Pick<Actor, 'origin'>,
+): PageView {
+  const place = app && placeOf(config, app)
+  return faultView(textsFor({ ...readerOf({ uiLocales }, actor), place }), fault, place)
 }
 
 /** After these the person has to begin again. */
@@ -224,9 +259,7 @@ function typedIn(form: StepForm): Typed {
 export function refusalOf(error: unknown, typed: Typed = {}): SaidRefusal {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   const { code, errors, retryAfter } = error
-  const faults: Record<string, string> = {}
-  for (const { path, message } of errors ?? []) faults[path] ??= message
-  return { code, faults, ...(retryAfter === undefined ? {} : { retryAfter }), ...typed }
+  return { code, faults: faultsIn(errors), ...(retryAfter === undefined ? {} : { retryAfter }), ...typed }
 }
 
 /** Why somebody could not go to a provider. One that cannot be reached is said on the page, which has other ways. */

@@ -93,11 +93,10 @@ export const oauthRoutes: Route[] = [
     speaks: 'page',
     noStore: true,
     cookies: { reads: ['browser'], sets: [] },
-    advice: 'Ask for another mail where you signed in.',
     query: mailQuery,
     responses: { 200: z.string(), 303: null },
     errors: ['invalid_token'],
-    handle: async (deps, { query, cookies }) => reply(await answerMailLink(deps, query.token, cookies)),
+    handle: async (deps, { query, cookies, origin }) => reply(await answerMailLink(deps, query.token, cookies, { origin })),
   }),
   route({
     method: 'POST',
@@ -163,7 +162,7 @@ export const oauthRoutes: Route[] = [
     query: logoutQuery,
     responses: { 200: z.string() },
     errors: ['not_found'],
-    handle: async (deps, { query, cookies }) => reply(await askLogout(deps, query, cookies)),
+    handle: async (deps, { query, cookies, origin }) => reply(await askLogout(deps, query, cookies, { origin })),
   }),
   route({
     method: 'POST',

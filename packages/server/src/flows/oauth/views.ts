@@ -2,8 +2,20 @@ import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
-import { alert, checkbox, choice, type FormRefusal, field, generalFault, nameOf, shown, stepForm } from '../../pages/fields.ts'
+import {
+  alert,
+  checkbox,
+  choice,
+  type FormRefusal,
+  field,
+  generalFault,
+  nameOf,
+  shown,
+  stepForm,
+  twoFactorCode,
+} from '../../pages/fields.ts'
 import { passkeyFields, scriptUrl } from '../../pages/passkeys.ts'
+import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { takesSignUps } from '../../resources/apps/check-policy.ts'
 import type { PasskeyRequest } from '../sign-in/passkey.ts'
 import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from '../sign-in/sealed-fields.ts'
@@ -14,6 +26,7 @@ const action = '/oauth/authorize'
 
 /** What a page of the sign-in shows, apart from the step itself. */
 export interface Shown {
+  texts: PageTexts
   request: AuthorizationRequest
   /** The app. */
   place: PagePlace
@@ -40,7 +53,7 @@ type Part = Pick<PageView, 'title' | 'body' | 'script'>
 export function stepView(step: Step, person: Person | undefined, view: Shown): PageView {
   const page = viewOf(step, person, view)
   const leadsTo = [view.request.redirectUri, ...view.providers.map(({ issuer }) => issuer)]
-  return { status: 200, place: view.place, leadsTo, ...page }
+  return { status: 200, language: view.texts.language, place: view.place, leadsTo, ...page }
 }
 
 function viewOf(step: Step, person: Person | undefined, view: Shown): Part {
@@ -63,57 +76,59 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Part {
   }
 }
 
-const keepBox = ({ said }: Shown) => checkbox('keep', 'Keep me signed in', said?.isKept === true)
+const keepBox = ({ texts, said }: Shown) => checkbox('keep', texts.signIn.keep, said?.isKept === true)
 
 function signInView(person: Person | undefined, view: Shown): Part {
-  const { request, carried, said } = view
+  const { texts, request, carried, said } = view
+  const { signIn, fields } = texts
   const refusal = refusalOf(said)
   const email = said?.email || person?.user.email || request.loginHint || ''
   const isPasskeyFirst = request.method === 'passkey'
   return {
-    title: 'Sign in',
+    title: signIn.title,
     script: view.passkey && scriptUrl,
     body: html`${invitedTo(view)}${stepForm(
       {
         action,
         hidden: { ...carried, step: 'sign_in' },
-        button: 'Sign in',
+        button: signIn.button,
         after: html`${!isPasskeyFirst && passkeyButton(view)}${providerButtons(view)}`,
       },
-      alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
+      alert(generalFaultOf(view, refusal) ?? faultOfProvider(texts, said)),
       isPasskeyFirst ? passkeyButton(view) : undefined,
       field(
+        texts,
         {
           name: 'email',
-          label: 'E-mail address',
+          label: fields.email,
           type: 'email',
           autocomplete: view.passkey ? 'username webauthn' : 'username',
           value: email,
         },
         refusal,
       ),
-      field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' }, refusal),
+      field(texts, { name: 'password', label: fields.password, type: 'password', autocomplete: 'current-password' }, refusal),
       keepBox(view),
-    )}${quietForm(view, 'magic_link', 'E-mail me a code')}${quietForm(view, 'forgot', 'Forgot password?')}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', 'Create account')}`,
+    )}${quietForm(view, 'magic_link', signIn.mailCode)}${quietForm(view, 'forgot', signIn.forgot)}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', signIn.create)}`,
   }
 }
 
 /** The script of the page shows the button, and fills in the fields. */
-function passkeyButton({ passkey, request }: Shown): Html | undefined {
+function passkeyButton({ texts, passkey, request }: Shown): Html | undefined {
   return (
     passkey &&
-    html`${passkeyFields('get', passkey)}<p><button type="button"${request.method !== 'passkey' && html` class="quiet"`} data-passkey-button hidden>Use a passkey</button></p>\n`
+    html`${passkeyFields(texts, 'get', passkey)}<p><button type="button"${request.method !== 'passkey' && html` class="quiet"`} data-passkey-button hidden>${texts.signIn.passkey}</button></p>\n`
   )
 }
 
 /** Buttons of the form, and not links, so that "Keep me signed in" is sent with them. They need none of its other fields. */
-function providerButtons({ providers }: Shown): Html | undefined {
+function providerButtons({ texts, providers }: Shown): Html | undefined {
   if (providers.length === 0) return undefined
   const buttons = providers.map(
     ({ code }) =>
-      html`<p><button class="quiet" name="provider" value="${code}" formnovalidate>Continue with ${providerName(code)}</button></p>\n`,
+      html`<p><button class="quiet" name="provider" value="${code}" formnovalidate>${texts.providers.continueWith(providerName(code))}</button></p>\n`,
   )
-  return html`<p class="or">or</p>\n${buttons}`
+  return html`<p class="or">${texts.providers.or}</p>\n${buttons}`
 }
 
 /** A provider has no name of its own. */
@@ -124,16 +139,16 @@ function providerName(code: string): string {
     .join(' ')
 }
 
-function faultOfProvider(said: SaidRefusal | undefined): string | undefined {
+function faultOfProvider({ providers }: PageTexts, said: SaidRefusal | undefined): string | undefined {
   switch (said?.code) {
     case 'provider_access_denied':
-      return 'The provider did not sign you in.'
+      return providers.denied
     case 'provider_temporarily_unavailable':
-      return 'The provider cannot be reached at the moment. Sign in another way, or try again later.'
+      return providers.unreachable
     case 'provider_login_too_old':
-      return 'The provider did not ask you to sign in again. Sign in another way.'
+      return providers.tooOld
     case 'provider_server_error':
-      return 'The provider gave an answer that cannot be used. Sign in another way.'
+      return providers.broken
     default:
       return undefined
   }
@@ -141,33 +156,40 @@ function faultOfProvider(said: SaidRefusal | undefined): string | undefined {
 
 /** A provider has named somebody: an account that is not there yet, or not the one that is signed in. */
 function namedView({ email, isNew }: NamedByProvider, person: Person | undefined, view: Shown): Part {
+  const { named, signIn, create } = view.texts
   const app = nameOf(view.request.app)
-  const now = person && html`<p>You are signed in as ${shown(person.user.email)}. That ends in this browser.</p>\n`
+  const now = person && html`<p>${named.signedInAs(shown(person.user.email))}</p>\n`
   const agree = (button: string) => stepForm({ action, hidden: { ...view.carried, step: 'agree' }, button })
-  const instead = stepForm({ action, hidden: { ...view.carried, step: 'restart' }, button: 'Sign in another way', isQuiet: true })
+  const instead = stepForm({
+    action,
+    hidden: { ...view.carried, step: 'restart' },
+    button: signIn.anotherWay,
+    isQuiet: true,
+  })
   return isNew
     ? {
-        title: 'Create your account',
-        body: html`<p>There is no account for ${shown(email)} at ${shown(app)} yet.</p>
-${now}${agree('Create your account')}${instead}`,
+        title: create.title,
+        body: html`<p>${named.noAccount(shown(email), shown(app))}</p>
+${now}${agree(create.title)}${instead}`,
       }
     : {
-        title: `Continue as ${email}`,
-        body: html`${now}${agree('Continue')}${instead}`,
+        title: named.continueAs(email),
+        body: html`${now}${agree(signIn.continue)}${instead}`,
       }
 }
 
-function secondFactorView({ request, carried, said, ticket }: Shown): Part {
+function secondFactorView(view: Shown): Part {
+  const { texts, carried, said, ticket } = view
+  const { signIn, secondFactor } = texts
   const refusal = refusalOf(said)
-  const hint = 'From your authenticator app, or one of your recovery codes.'
   return {
-    title: 'Enter your code',
-    body: html`<p>Signing in as ${shown(ticket?.email ?? '')}.</p>
+    title: secondFactor.title,
+    body: html`<p>${signIn.signingInAs(shown(ticket?.email ?? ''))}</p>
 ${stepForm(
-  { action, hidden: { ...carried, step: 'two_factor' }, button: 'Continue' },
-  alert(generalFaultOf(refusal, request)),
-  field({ name: 'two_factor_code', label: 'Two-factor code', type: 'text', autocomplete: 'one-time-code', hint }, refusal),
-)}${stepForm({ action, hidden: { ...carried, step: 'restart' }, button: 'Use another account', isQuiet: true })}`,
+  { action, hidden: { ...carried, step: 'two_factor' }, button: signIn.continue },
+  alert(generalFaultOf(view, refusal)),
+  field(texts, twoFactorCode(texts), refusal),
+)}${quietForm(view, 'restart', signIn.anotherAccount)}`,
   }
 }
 
@@ -175,59 +197,67 @@ function quietForm({ carried }: Shown, step: string, button: string, more: Reado
   return stepForm({ action, hidden: { ...carried, ...more, step }, button, isQuiet: true })
 }
 
-function invitedTo({ inviting }: Shown): Html | undefined {
-  return inviting === undefined ? undefined : html`<p>You are invited to ${shown(inviting)}.</p>\n`
+function invitedTo({ texts, inviting }: Shown): Html | undefined {
+  return inviting === undefined ? undefined : html`<p>${texts.signIn.invitedTo(shown(inviting))}</p>\n`
 }
 
 function createView(view: Shown): Part {
-  const { request, carried, said } = view
+  const { texts, carried, said } = view
+  const { fields, create } = texts
   const refusal = refusalOf(said)
-  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
-  const password = { name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password' } as const
-  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several unrelated words are easy to remember.`
   const name = { type: 'text', isOptional: true } as const
+  const firstName = { name: 'first_name', label: fields.firstName, autocomplete: 'given-name', value: said?.firstName }
+  const lastName = { name: 'last_name', label: fields.lastName, autocomplete: 'family-name', value: said?.lastName }
   return {
-    title: 'Create your account',
+    title: create.title,
     body: html`${invitedTo(view)}${stepForm(
-      { action, hidden: { ...carried, step: 'register' }, button: 'Create account', after: providerButtons(view) },
-      alert(generalFaultOf(refusal, request) ?? faultOfProvider(said)),
-      field({ ...email, value: said?.email || request.loginHint || '' }, refusal),
-      field({ ...password, hint }, refusal),
-      field({ ...name, name: 'first_name', label: 'First name', autocomplete: 'given-name', value: said?.firstName }, refusal),
-      field({ ...name, name: 'last_name', label: 'Last name', autocomplete: 'family-name', value: said?.lastName }, refusal),
+      { action, hidden: { ...carried, step: 'register' }, button: create.button, after: providerButtons(view) },
+      alert(generalFaultOf(view, refusal) ?? faultOfProvider(texts, said)),
+      emailField(view, refusal),
+      newPasswordField(texts, fields.password, refusal),
+      field(texts, { ...name, ...firstName }, refusal),
+      field(texts, { ...name, ...lastName }, refusal),
       keepBox(view),
-    )}${quietForm(view, 'sign_in_instead', 'Sign in instead')}`,
+    )}${quietForm(view, 'sign_in_instead', create.instead)}`,
   }
+}
+
+function emailField({ texts, said, request }: Shown, refusal: FormRefusal | undefined): Html {
+  const email = { name: 'email', label: texts.fields.email, type: 'email', autocomplete: 'username' } as const
+  return field(texts, { ...email, value: said?.email || request.loginHint || '' }, refusal)
+}
+
+function newPasswordField(texts: PageTexts, label: string, refusal: FormRefusal | undefined): Html {
+  const hint = texts.hints.newPassword(MIN_PASSWORD_CHARACTERS)
+  return field(texts, { name: 'password', label, type: 'password', autocomplete: 'new-password', hint }, refusal)
 }
 
 /** Nobody joins an organization without having read its name. */
 function joinView(person: Person | undefined, view: Shown): Part {
-  const app = nameOf(view.request.app)
+  const { texts, inviting = '', request, carried, said } = view
+  const app = nameOf(request.app)
   return {
-    title: `Join ${view.inviting ?? 'the organization'}`,
-    body: html`${signedInAs(person)}<p>You are invited to become a member of ${shown(view.inviting ?? '')}. Then you go on to ${shown(app)} at ${shown(hostOf(view.request.redirectUri))}.</p>
-${alert(view.said && generalFaultOf(refusalOf(view.said), view.request))}${stepForm({ action, hidden: { ...view.carried, step: 'join' }, button: 'Join' })}${anotherAccount(view)}`,
+    title: texts.join.title(inviting),
+    body: html`${signedInAs(person, view)}<p>${texts.join.text(shown(inviting), shown(app), shown(hostOf(request.redirectUri)))}</p>
+${alert(said && generalFaultOf(view, refusalOf(said)))}${stepForm({ action, hidden: { ...carried, step: 'join' }, button: texts.join.button })}${anotherAccount(view)}`,
   }
 }
 
 /** Asks where to mail a code to. */
 function askMailView(instead: 'forgot' | 'magic_link', view: Shown): Part {
-  const { request, carried, said } = view
+  const { texts, carried, said } = view
   const refusal = refusalOf(said)
   const isReset = instead === 'forgot'
-  const text = isReset
-    ? 'We mail you a code, with which you can set a new password.'
-    : 'We mail you a code, with which you sign in.'
+  const { title, text } = isReset ? texts.askMail.reset : texts.askMail.signIn
   const purpose = isReset ? 'reset_password' : 'magic_link'
-  const email = { name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username' } as const
   return {
-    title: isReset ? 'Forgot your password?' : 'Sign in by e-mail',
+    title,
     body: html`<p>${text}</p>
 ${stepForm(
-  { action, hidden: { ...carried, step: 'ask_mail', purpose }, button: 'Send the code' },
-  alert(generalFaultOf(refusal, request)),
-  field({ ...email, value: said?.email || request.loginHint || '' }, refusal),
-)}${quietForm(view, 'restart', 'Back')}`,
+  { action, hidden: { ...carried, step: 'ask_mail', purpose }, button: texts.askMail.button },
+  alert(generalFaultOf(view, refusal)),
+  emailField(view, refusal),
+)}${quietForm(view, 'restart', texts.signIn.back)}`,
   }
 }
 
@@ -235,66 +265,53 @@ ${stepForm(
  * After a mail was asked for, and after its link was opened in this browser. It says the same whether or not there is an account,
  * unless the person is signed in to it and verifies its address.
  */
-function mailView(mail: AskedMail, view: Shown): Part {
-  const { request, carried, said } = view
+function mailView({ purpose, email, token }: AskedMail, view: Shown): Part {
+  const { texts, carried, said } = view
+  const { mail, signIn, fields, hints } = texts
   const refusal = refusalOf(said)
-  const { purpose, email, token } = mail
-  const isReset = purpose === 'reset_password'
-  const code = {
-    name: 'code',
-    label: 'Code from the mail',
-    type: 'text',
-    autocomplete: 'one-time-code',
-    hint: 'Six digits.',
-  } as const
-  const newPassword = { name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password' } as const
-  const hint = `At least ${MIN_PASSWORD_CHARACTERS} characters. Several unrelated words are easy to remember.`
-  const buttons = { reset_password: 'Set the new password', magic_link: 'Sign in', verify_email: 'Confirm' }
+  const code = { name: 'code', label: fields.mailCode, type: 'text', autocomplete: 'one-time-code' } as const
+  const buttons = { reset_password: mail.setPassword, magic_link: signIn.button, verify_email: mail.confirm }
   const hidden = { ...carried, step: 'mail_code' }
   const form = stepForm(
     { action, hidden, button: buttons[purpose] },
-    alert(generalFaultOf(refusal, request)),
-    token === undefined ? field(code, refusal) : undefined,
-    isReset ? field({ ...newPassword, hint }, refusal) : undefined,
+    alert(generalFaultOf(view, refusal)),
+    token === undefined ? field(texts, { ...code, hint: hints.mailCode }, refusal) : undefined,
+    purpose === 'reset_password' ? newPasswordField(texts, fields.newPassword, refusal) : undefined,
     purpose === 'verify_email' ? undefined : keepBox(view),
   )
-  if (token !== undefined)
-    return {
-      title: { reset_password: 'Choose a new password', magic_link: 'Sign in', verify_email: 'Confirm your e-mail address' }[
-        purpose
-      ],
-      body: html`<p>You opened the link that was mailed to ${shown(email)}.</p>\n${form}`,
-    }
+  const titles = { reset_password: mail.newPasswordTitle, magic_link: signIn.title, verify_email: mail.confirmTitle }
+  if (token !== undefined) return { title: titles[purpose], body: html`<p>${mail.opened(shown(email))}</p>\n${form}` }
   return {
-    title: 'Check your mail',
-    body: html`<p>${purpose === 'verify_email' ? html`A mail with a code is on its way to ${shown(email)}.` : html`If there is an account for ${shown(email)}, a mail with a code is on its way.`}</p>
-${form}${quietForm(view, 'ask_mail', 'Send it again', { purpose, email })}${purpose !== 'verify_email' && quietForm(view, 'restart', 'Back')}`,
+    title: mail.title,
+    body: html`<p>${purpose === 'verify_email' ? mail.onItsWay(shown(email)) : mail.ifThereIs(shown(email))}</p>
+${form}${quietForm(view, 'ask_mail', mail.again, { purpose, email })}${purpose !== 'verify_email' && quietForm(view, 'restart', signIn.back)}`,
   }
 }
 
 function organizationView(person: Person | undefined, view: Shown): Part {
+  const { organization, signIn } = view.texts
   const options = (person?.organizations ?? []).map(({ id, name, slug }) => ({ value: id, label: nameOf({ name, code: slug }) }))
   return {
-    title: 'Choose an organization',
-    body: html`${signedInAs(person)}${stepForm(
-      { action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' },
+    title: organization.title,
+    body: html`${signedInAs(person, view)}${stepForm(
+      { action, hidden: { ...view.carried, step: 'continue' }, button: signIn.continue },
       leadsTo(view),
-      choice('organization_id', 'Sign in for', [...options, { value: '', label: 'No organization' }]),
+      choice('organization_id', organization.legend, [...options, { value: '', label: organization.none }]),
     )}${anotherAccount(view)}`,
   }
 }
 
 function continueView(person: Person | undefined, view: Shown): Part {
-  const app = nameOf(view.request.app)
+  const { continueTo, signIn } = view.texts
   return {
-    title: `Continue to ${app}`,
-    body: html`${signedInAs(person)}${leadsTo(view)}${stepForm({ action, hidden: { ...view.carried, step: 'continue' }, button: 'Continue' })}${anotherAccount(view)}`,
+    title: continueTo(nameOf(view.request.app)),
+    body: html`${signedInAs(person, view)}${leadsTo(view)}${stepForm({ action, hidden: { ...view.carried, step: 'continue' }, button: signIn.continue })}${anotherAccount(view)}`,
   }
 }
 
 /** Shown before a person enters an app for the first time. */
-function leadsTo({ request }: Shown): Html {
-  return html`<p>You go on to ${shown(hostOf(request.redirectUri))}.</p>\n`
+function leadsTo({ texts, request }: Shown): Html {
+  return html`<p>${texts.signIn.leadsTo(shown(hostOf(request.redirectUri)))}</p>\n`
 }
 
 /** In punycode, so that a letter that looks like another cannot hide where the person goes. */
@@ -303,102 +320,111 @@ function hostOf(redirectUri: string): string {
   return host || protocol.slice(0, -1)
 }
 
-function signedInAs(person: Person | undefined): Html {
-  return html`<p>You are signed in as ${shown(person?.user.email ?? '')}.</p>\n`
+function signedInAs(person: Person | undefined, { texts }: Shown): Html {
+  return html`<p>${texts.signIn.signedInAs(shown(person?.user.email ?? ''))}</p>\n`
 }
 
-function anotherAccount({ carried }: Shown): Html {
-  return stepForm({ action, hidden: { ...carried, step: 'another_account' }, button: 'Use another account', isQuiet: true })
+function anotherAccount(view: Shown): Html {
+  return quietForm(view, 'another_account', view.texts.signIn.anotherAccount)
 }
 
 /** Why somebody may not enter, and what they can do. */
 function refusedView(code: ErrorCode | 'unknown_here', person: Person | undefined, view: Shown): Part {
+  const { texts, said, carried } = view
+  const { refused, verify } = texts
   const app = shown(nameOf(view.request.app))
-  const { said } = view
-  const notes: Partial<Record<typeof code, [title: string, text: Html]>> = {
-    unknown_here: ['This account is not known here', html`${app} does not know this account. If you have another one, use that.`],
-    app_access_denied: ['You don’t have access yet', html`You don’t have access to ${app} yet. An admin can give it to you.`],
-    organization_membership_required: [
-      'You are not a member of this organization',
-      html`Ask an admin of the organization to invite you.`,
-    ],
-    account_suspended: ['Your account is suspended', html`Ask the people who run ${app} what you can do.`],
-    app_inactive: ['This app is switched off', html`Nobody can enter ${app} at the moment. Try again later.`],
-  }
-  if (code === 'email_unverified') return unverifiedView(html`${app} asks for a verified e-mail address.`, person, view)
+  if (code === 'email_unverified') return unverifiedView(verify.why(app), person, view)
+  const { title, text } = noteOf(code, texts, app)
   const isUnproven = person !== undefined && !hasProvenAddress(person.user)
-  const [title, text] = notes[code] ?? [code === 'unknown_here' ? '' : errorCodes[code].title, html`You cannot enter ${app}.`]
   // An admin decides by the address, so the person has to verify it before they can ask.
-  if (code === 'app_access_denied' && isUnproven)
-    return { ...unverifiedView(html`${text} You can ask for it once your address is verified.`, person, view), title }
+  if (code === 'app_access_denied' && isUnproven) return { ...unverifiedView(html`${text} ${verify.toAsk}`, person, view), title }
   const isAsked = said?.code === 'access_requested'
-  const outcome = isAsked
-    ? html`<p>You have asked for access. You get a mail when an admin has decided.</p>\n`
-    : alert(said && generalFaultOf(refusalOf(said), view.request))
+  const outcome = isAsked ? html`<p>${refused.noAccess.asked}</p>\n` : alert(said && generalFaultOf(view, refusalOf(said)))
   const ask = code === 'app_access_denied' && !isAsked
   return {
     title,
-    body: html`${signedInAs(person)}<p>${text}</p>
-${outcome}${ask && stepForm({ action, hidden: { ...view.carried, step: 'ask_for_access' }, button: 'Ask for access' })}${anotherAccount(view)}`,
+    body: html`${signedInAs(person, view)}<p>${text}</p>
+${outcome}${ask && stepForm({ action, hidden: { ...carried, step: 'ask_for_access' }, button: refused.noAccess.ask })}${anotherAccount(view)}`,
+  }
+}
+
+function noteOf(code: ErrorCode | 'unknown_here', { refused }: PageTexts, app: Html): { title: string; text: string | Html } {
+  const told = ({ title, text }: { title: string; text(app: Html): Html }) => ({ title, text: text(app) })
+  switch (code) {
+    case 'unknown_here':
+      return told(refused.unknownHere)
+    case 'app_access_denied':
+      return told(refused.noAccess)
+    case 'organization_membership_required':
+      return refused.noMember
+    case 'account_suspended':
+      return told(refused.suspended)
+    case 'app_inactive':
+      return told(refused.appInactive)
+    default:
+      return told(refused.other)
   }
 }
 
 /** Asks for the code of a mail, or offers to send one. `why` says what a verified address is for. */
 function unverifiedView(why: Html, person: Person | undefined, view: Shown): Part {
+  const { texts, said, carried } = view
   const email = person?.user.email ?? ''
   if (view.mail?.purpose === 'verify_email' && view.mail.email === email) {
     const page = mailView(view.mail, view)
     return { ...page, body: html`<p>${why}</p>\n${page.body}${anotherAccount(view)}` }
   }
-  const { said } = view
+  const hidden = { ...carried, step: 'ask_mail', purpose: 'verify_email' }
   return {
-    title: 'Verify your e-mail address',
-    body: html`${signedInAs(person)}<p>${why}</p>
-${alert(said && generalFaultOf(refusalOf(said), view.request))}${stepForm({ action, hidden: { ...view.carried, step: 'ask_mail', purpose: 'verify_email' }, button: 'Send me a code' })}${anotherAccount(view)}`,
+    title: texts.verify.title,
+    body: html`${signedInAs(person, view)}<p>${why}</p>
+${alert(said && generalFaultOf(view, refusalOf(said)))}${stepForm({ action, hidden, button: texts.verify.button })}${anotherAccount(view)}`,
   }
 }
 
 function refusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
   if (!said || !(said.code in errorCodes)) return undefined
   const code = said.code as ErrorCode
-  const faults = {
+  const faults: FormRefusal['faults'] = {
     ...said.faults,
-    ...(code === 'invalid_mail_code' ? { code: 'is wrong' } : {}),
-    ...(code === 'invalid_two_factor_code' ? { two_factor_code: 'is wrong or was already used' } : {}),
+    ...(code === 'invalid_mail_code' ? { code: 'wrong' } : {}),
+    ...(code === 'invalid_two_factor_code' ? { two_factor_code: 'wrong_or_used' } : {}),
   }
   const focus = code === 'invalid_credentials' ? 'password' : Object.keys(faults)[0]
-  return { status: errorCodes[code].status, code, title: errorCodes[code].title, faults, focus, retryAfter: said.retryAfter }
+  return { status: errorCodes[code].status, code, faults, focus, retryAfter: said.retryAfter }
 }
 
-function generalFaultOf(refusal: FormRefusal | undefined, { app }: AuthorizationRequest): string | undefined {
+function generalFaultOf({ texts, request }: Shown, refusal: FormRefusal | undefined): string | undefined {
+  const { refusals } = texts
+  const app = nameOf(request.app)
   switch (refusal?.code) {
     case 'invalid_credentials':
-      return 'The e-mail address or the password is wrong.'
+      return refusals.wrongCredentials
     case 'invalid_passkey':
-      return 'This passkey does not work here. Sign in another way.'
+      return refusals.passkey
     case 'user_exists':
-      return 'There is already an account with this e-mail address. Sign in instead, or set a new password.'
+      return refusals.userExists
     case 'invalid_invitation':
-      return 'The invitation is no longer good, or is for another e-mail address.'
+      return refusals.invitation
     case 'link_required':
-      return `There is already an account with this e-mail address. Sign in to it with its password.`
+      return refusals.linkRequired
     case 'not_found':
     case 'sso_provider_disabled':
     case 'auth_method_not_allowed':
-      return 'This way to sign in is not open here. Choose another one.'
+      return refusals.wayClosed
     case 'sso_email_missing':
-      return 'The provider did not tell your e-mail address. Sign in another way.'
+      return refusals.noEmailOfProvider
     case 'sign_up_closed':
-      return `${nameOf(app)} takes no new accounts.`
+      return refusals.signUpClosed(app)
     case 'invalid_sso_code':
     case 'invalid_token':
-      return 'That took too long. Sign in again.'
+      return refusals.tooLong
     case 'invalid_mail_code':
     case 'invalid_two_factor_code':
       return undefined
     case 'email_unverified':
-      return 'Verify your e-mail address first, with the link that was mailed to you.'
+      return refusals.unverified
     default:
-      return generalFault(refusal, nameOf(app))
+      return generalFault(texts, refusal, app)
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { faultWords } from '../../pages/texts/faults.ts'
 
 /** What a hidden field may carry of a request: long enough for a person who is called away, and no longer than a day's forms. */
 export const requestLifeMs = 60 * 60_000
@@ -44,7 +45,7 @@ const codeRequest = z.object({ email: z.string(), appId: z.string(), codeKey: z.
 /** Why a form is shown again, and what stands in it. A password never does. */
 const refusal = z.object({
   code: z.string(),
-  faults: z.record(z.string(), z.string()),
+  faults: z.record(z.string(), z.enum(faultWords).catch('invalid')),
   retryAfter: z.number().optional(),
   email: z.string().optional(),
   firstName: z.string().optional(),

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
-import { type ApiError, errorCodes } from '../../errors.ts'
+import type { ApiError } from '../../errors.ts'
 import { textOn } from '../../lib/brand.ts'
 import { Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { shownName } from '../../lib/shown-name.ts'
+import type { PageTexts } from '../../pages/texts/page-texts.ts'
+import { textsIn } from '../../pages/texts/texts-for.ts'
 import type { Reply } from './json.ts'
 
 // Text contrasts with its background at 4.5:1 or more, in both color schemes; borders of fields at 3:1.
@@ -83,11 +85,11 @@ function accentStyle(place: PagePlace | undefined): string | undefined {
 }
 
 /** Renders the whole document of a page: one column, at most one script of ours, nothing loaded from elsewhere. */
-function renderPage({ title, place, body, script }: PageView): string {
+function renderPage({ language, title, place, body, script }: PageView): string {
   const name = place && (shownName(place.name) || place.code)
   const accent = accentStyle(place)
   const { markup } = html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -100,15 +102,15 @@ ${accent && html`<style>${new Html(accent)}</style>\n`}${script && html`<script 
 ${place?.logo && html`<img class="logo" src="${place.logo}" alt="">\n`}${name && html`<p class="place"><bdi>${name}</bdi></p>\n`}<h1>${title}</h1>
 ${body}
 </main>
-${footerOf(place)}</body>
+${footerOf(textsIn(language), place)}</body>
 </html>
 `
   return markup
 }
 
-function footerOf(place: PagePlace | undefined): Html | undefined {
+function footerOf({ footer }: PageTexts, place: PagePlace | undefined): Html | undefined {
   if (!place?.links?.length) return undefined
-  const links = place.links.map(({ label, url }) => html`<a href="${url}">${label}</a>\n`)
+  const links = place.links.map(({ kind, url }) => html`<a href="${url}">${footer[kind]}</a>\n`)
   return html`<footer>\n${links}</footer>\n`
 }
 
@@ -145,8 +147,8 @@ function sourceOf(url: string): string {
 }
 
 /** The last line of an error page. */
-function renderHelp(requestId: string): Html {
-  return html`<p class="hint">If it happens again, tell the people who run this service the number of this request: ${requestId}</p>`
+function renderHelp({ errors }: PageTexts, requestId: string): Html {
+  return html`<p class="hint">${errors.help(requestId)}</p>`
 }
 
 /**
@@ -154,34 +156,45 @@ function renderHelp(requestId: string): Html {
  * is known.
  */
 export function errorOfPage(
-  {
-    method,
-    advice,
-    place,
-    onward,
-  }: { method: string; advice?: string; place?: PagePlace | undefined; onward?: Html | undefined },
+  texts: PageTexts,
+  { method, path, place, onward }: { method: string; path: string; place?: PagePlace | undefined; onward?: Html | undefined },
   { code, status, retryAfter }: ApiError,
   requestId: string,
 ): Reply {
-  if (code === 'foreign_form') return foreignForm(status)
+  const { language, deadLink, foreignForm, unreadableForm, errors } = texts
+  const show = (title: string, body: Html) => ({
+    ...showPage({ status, language, title, place, body, retryAfter }),
+    errorCode: code,
+  })
+  if (code === 'foreign_form') return show(foreignForm.title, html`<p>${foreignForm.text}</p>`)
   const isOfForm = status < 500 && retryAfter === undefined
   const isOfLink = code === 'invalid_token' || code === 'invalid_invitation' || (isOfForm && method === 'GET')
-  const title = isOfLink ? 'This link does not work' : isOfForm ? 'This form cannot be read' : errorCodes[code].title
-  const help = isOfForm ? 'Open the link of the mail again.' : 'Wait a little, go back, and try again.'
-  const why = 'It may have been used already, be too old, or have been replaced by a newer one.'
-  const body = isOfLink ? html`<p>${why}</p>\n<p>${advice}</p>\n${onward}` : html`<p>${help}</p>\n${renderHelp(requestId)}`
-  return { ...showPage({ status, title, place, body, retryAfter }), errorCode: code }
+  if (isOfLink) {
+    const advice = Object.entries(deadLink.advice).find(([of]) => of === path)?.[1]
+    return show(deadLink.title, html`<p>${deadLink.text}</p>\n${advice && html`<p>${advice}</p>\n`}${onward}`)
+  }
+  const title = isOfForm ? unreadableForm.title : titleOf(texts, code)
+  return show(title, html`<p>${isOfForm ? unreadableForm.text : errors.wait}</p>\n${renderHelp(texts, requestId)}`)
 }
 
-function foreignForm(status: number): Reply {
-  const body = html`<p>Another site sent this form, so it was not read. Go back to the app, and sign in from there.</p>`
-  return { ...showPage({ status, title: 'This form is not ours', body }), errorCode: 'foreign_form' }
+function titleOf({ errors, apiErrors }: PageTexts, code: string): string {
+  const titles: Readonly<Record<string, string>> = {
+    ...apiErrors,
+    rate_limited: errors.tooMany,
+    unavailable: errors.unavailable,
+    internal_error: errors.internal,
+    account_locked: errors.locked,
+  }
+  return titles[code] ?? errors.other
 }
 
-/** An error of a route that speaks JSON, for a browser that opened its URL. */
-export function errorForBrowser({ code, status, errors, detail, retryAfter }: ApiError, requestId: string): Reply {
-  const faults = errors?.map(({ path, message }) => `${path}: ${message}`)
-  const advice = faults ?? [detail ?? 'Go back to where you came from, and try again']
-  const body = html`${advice.map((line) => html`<p>${line}.</p>\n`)}${renderHelp(requestId)}`
-  return { ...showPage({ status, title: errorCodes[code].title, body, retryAfter }), errorCode: code }
+/**
+ * An error of a route that speaks JSON, for a browser that opened its URL. Faults of parameters are for developers, so they stay
+ * English.
+ */
+export function errorForBrowser(texts: PageTexts, { code, status, errors, retryAfter }: ApiError, requestId: string): Reply {
+  const faults = errors?.map(({ path, message }) => html`<p lang="en">${path}: ${message}.</p>\n`)
+  const body = html`${faults ?? html`<p>${code === 'invalid_sso_state' ? texts.errors.startAgain : texts.errors.goBack}</p>\n`}${renderHelp(texts, requestId)}`
+  const { language } = texts
+  return { ...showPage({ status, language, title: titleOf(texts, code), body, retryAfter }), errorCode: code }
 }
