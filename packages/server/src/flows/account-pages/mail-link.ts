@@ -57,9 +57,10 @@ export async function describeMailLink(
   const app = await getApp(deps, appId)
   const isAllowed = asked !== null && matchesRedirectUrl(asked, app.allowed_redirect_urls)
   const minutesLeft = Math.ceil((expiresAt - deps.clock()) / minuteMs)
-  const asksPassword = (await getUser(deps, found.user_id)).password_hash !== null
+  const user = await getUser(deps, found.user_id)
+  const asksPassword = user.password_hash !== null
   const place = placeOf(deps.config, app)
-  const texts = textsFor({ ...reader, place })
+  const texts = textsFor({ ...reader, locale: user.locale, place })
   return { texts, app: place, asksPassword, email, newEmail, redirectUrl: isAllowed ? asked : null, minutesLeft }
 }
 

@@ -40,7 +40,8 @@ export async function showPasskeys(
   const live = await findBrowserSession(deps, cookies.session)
   const app = await findAppOfPage(deps, code)
   const place = app && placeOf(deps.config, app)
-  const texts = textsFor({ accepts: origin.languages, place })
+  const locale = live && userOf(live).locale
+  const texts = textsFor({ accepts: origin.languages, locale, place })
   if (!live) return app ? { location: signInPath(app.code) } : { view: toldView(texts, texts.passkeys.noApp, 400) }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}

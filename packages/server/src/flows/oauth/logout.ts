@@ -12,6 +12,7 @@ import { placeOf } from '../../pages/place.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { userOf } from '../../resources/users/present.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
 import { startAgainView, toldView } from './error-views.ts'
@@ -22,6 +23,7 @@ export interface LogoutRequest {
   post_logout_redirect_uri?: string | undefined
   state?: string | undefined
   id_token_hint?: string | undefined
+  ui_locales?: string | undefined
 }
 
 /**
@@ -58,7 +60,7 @@ export async function askLogout(
   { origin }: Pick<Actor, 'origin'>,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
-  const reader = { accepts: origin.languages }
+  const reader = { uiLocales: query.ui_locales, accepts: origin.languages }
   if (done === 'yes') {
     const texts = textsFor(reader)
     return { view: toldView(texts, texts.signOut.done) }
@@ -67,9 +69,13 @@ export async function askLogout(
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const now = deps.clock()
   const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  const request = sealField(deps, 'logout', browser, { query: new URLSearchParams(members).toString(), sealedAt: now })
   const place = app && placeOf(deps.config, app)
-  const { language, signOut } = textsFor({ ...reader, place })
+  const live = await findBrowserSession(deps, cookies.session)
+  const { language, signOut } = textsFor({ ...reader, locale: live && userOf(live).locale, place })
+  const asked = new URLSearchParams(members)
+  // Then nobody is signed in any more.
+  asked.set('ui_locales', language)
+  const request = sealField(deps, 'logout', browser, { query: asked.toString(), sealedAt: now })
   const view: PageView = {
     status: 200,
     language,
@@ -94,6 +100,7 @@ export async function answerLogout(
   if (!carried || deps.clock() - carried.sealedAt > requestLifeMs)
     return { view: startAgainView(textsFor({ accepts: actor.origin.languages }), undefined) }
   await logOutBrowser(deps, cookies.session, actor)
-  const { location } = await readLogout(deps, Object.fromEntries(new URLSearchParams(carried.query)))
-  return { location: location ?? '/oauth/logout?done=yes', cookies: { session: null } }
+  const request: LogoutRequest = Object.fromEntries(new URLSearchParams(carried.query))
+  const { location } = await readLogout(deps, request)
+  return { location: location ?? `/oauth/logout?done=yes&ui_locales=${request.ui_locales ?? ''}`, cookies: { session: null } }
 }

@@ -15,6 +15,7 @@ import { findOpenInvitation } from '../../resources/invitations/list-invitations
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { findBrowserSession, keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
+import { getUser } from '../../resources/users/get-user.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
 import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import {
@@ -72,7 +73,7 @@ export async function answerAuthorize(
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
   const { step, person } = decided
   const place = placeOf(deps.config, request.app)
-  const texts = textsFor({ ...readerOf(request, actor), place })
+  const texts = textsFor({ ...readerOf(request, actor), locale: person?.user.locale, place })
   const asksWho = 'ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account')
   let said = carriedOn?.refusal
   // At once, but only once: somebody who comes back may choose another way.
@@ -150,7 +151,8 @@ export async function answerMailLink(
   if (browser === undefined || !carried) {
     if (purpose === 'magic_link') {
       const place = placeOf(deps.config, await getApp(deps, found.app_id))
-      return { view: codeElsewhereView(textsFor({ ...readerOf({}, actor), place }), place) }
+      const { locale } = await getUser(deps, found.user_id)
+      return { view: codeElsewhereView(textsFor({ ...readerOf({}, actor), locale, place }), place) }
     }
     return { location: `${linkPaths[purpose]}?token=${encodeURIComponent(token)}` }
   }

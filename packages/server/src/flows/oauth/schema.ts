@@ -109,6 +109,7 @@ export const logoutQuery = z.object({
   post_logout_redirect_uri: text.optional(),
   state: text.optional(),
   id_token_hint: text.optional(),
+  ui_locales: text.optional(),
   done: text.optional().meta({ description: 'Set by our own pages' }),
 })
 

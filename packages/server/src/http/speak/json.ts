@@ -28,7 +28,10 @@ export interface Reply {
 export function say(ctx: Context, { status, body, headers, retryAfter, stream, errorCode }: Reply): void {
   ctx.state.errorCode = errorCode
   ctx.status = status
-  if (headers) ctx.set(headers)
+  const { Vary: vary, ...others } = headers ?? {}
+  ctx.set(others)
+  // What else it varies with is known already.
+  if (vary !== undefined) ctx.vary(vary)
   // Whole seconds, at least one.
   if (retryAfter !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfter))))
   if (stream) sendEvents(ctx, stream)

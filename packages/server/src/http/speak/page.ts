@@ -69,7 +69,8 @@ function hashOf(text: string): string {
 
 /** A page as the answer to a request. */
 export function showPage(view: PageView): Reply {
-  const headers = { ...pageHeaders(view.leadsTo, view), 'Content-Type': 'text/html; charset=utf-8' }
+  const ofLanguage = { 'Content-Language': view.language, Vary: 'Accept-Language' }
+  const headers = { ...pageHeaders(view.leadsTo, view), ...ofLanguage, 'Content-Type': 'text/html; charset=utf-8' }
   return { status: view.status, headers, body: renderPage(view), retryAfter: view.retryAfter }
 }
 

@@ -1,8 +1,8 @@
 import { html } from '../../lib/html.ts'
+import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
-import { unitsOf } from './units-of.ts'
 
-const minutesOf = unitsOf('en', 'minute')
+const { ahead } = minutesIn('en-GB')
 const nothingMore = 'There is nothing more to do here.'
 const cannotWork = 'This sign-in cannot work'
 const threeWords = 'Several unrelated words are easy to remember.'
@@ -49,8 +49,8 @@ export const en: PageTexts = {
   refusals: {
     twoFactorRequired: 'This account has a second factor. Enter your password again, together with the code.',
     anotherTwoFactorCode: 'Enter your password again, together with another code.',
-    locked: (minutes) => `This account is locked after too many failed attempts. Try again in ${minutesOf(minutes)}.`,
-    limited: (minutes) => `Too many attempts. Try again in ${minutesOf(minutes)}.`,
+    locked: (minutes) => `This account is locked after too many failed attempts. Try again ${ahead(minutes)}.`,
+    limited: (minutes) => `Too many attempts. Try again ${ahead(minutes)}.`,
     suspended: (app) => `This account is suspended. Ask the people who run ${app} what you can do.`,
     noAccess: (app) => `This account has no access to ${app}. Ask the person who invited you to give it access.`,
     domain: (app) => `${app} does not accept addresses of this domain.`,

@@ -1,8 +1,13 @@
 import { chooseLanguage, type Language } from '../../lib/locale.ts'
+import { de } from './de.ts'
 import { en } from './en.ts'
+import { es } from './es.ts'
+import { fr } from './fr.ts'
+import { it } from './it.ts'
 import type { PageTexts } from './page-texts.ts'
+import { pt } from './pt.ts'
 
-const catalogs: Partial<Record<Language, PageTexts>> = { en }
+const catalogs: Readonly<Record<Language, PageTexts>> = { en, de, fr, es, it, pt }
 
 /** What is known about the reader of a page. What stands first counts most. */
 export interface Reader {
@@ -22,5 +27,5 @@ export function textsFor({ uiLocales, locale, accepts, place }: Reader): PageTex
 }
 
 export function textsIn(language: Language): PageTexts {
-  return catalogs[language] ?? en
+  return catalogs[language]
 }
