@@ -1,9 +1,11 @@
-// Every state of the sign-in page in a real Chromium: axe finds nothing, nothing is cut off, and a picture of each is taken.
+// Every state of the sign-in page in a real Chromium: axe finds nothing, nothing is cut off, and a picture of each is taken. The full
+// lane shows each in every language too.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
+import { languages } from '../../packages/server/src/lib/locale.ts'
 import { openBrowser } from '../support/browser.ts'
 import { PASSWORD, someEmail } from '../support/client.ts'
 import { addMember, buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
@@ -118,8 +120,70 @@ const layoutFaults = `(() => {
 const schemes = isFastLane ? (['light'] as const) : (['light', 'dark'] as const)
 const widths = [360, 1280]
 
-/** Checks the page that is shown, and takes its pictures. The text tells the state from others with the same heading. */
-async function look(page: Page, name: string, title: string, text?: string): Promise<void> {
+const others = isFastLane ? [] : languages.filter((language) => language !== 'en')
+/** Gets the document of a state once more, as a browser asks for it whose reader prefers a language. */
+type Again = (headers: Record<string, string>, language: string) => Promise<{ text(): Promise<string> }>
+
+/** Words that no other language of ours has. */
+const english =
+  /(?<![\p{L}-])(the|you|your|this|that|and|is|are|of|to|with|from|have|not|be|been|sign|enter|choose|new|back|again|address|open|ask|forgot|create|send|too|many|already|there)(?![\p{L}-])/iu
+
+/** Run in the page: what it says, without what others have named. */
+const words = `(() => {
+  const copy = document.documentElement.cloneNode(true)
+  for (const element of copy.querySelectorAll('bdi, code, style, script, textarea, [lang=en]:not(html)')) element.remove()
+  return copy.textContent.replaceAll(/\\S+@\\S+/g, '').replaceAll(/The (Shop|Forum|Archive|Vault|Gallery|Old App)|Acme|Stranger|Gone/g, '')
+})()`
+
+/** For each tab, one in another profile that shows its states in other languages. */
+const besides = new WeakMap<Page, Promise<Page>>()
+
+async function openBeside(): Promise<Page> {
+  const beside = await browser.newPage({ viewport: { width: 320, height: 800 } })
+  await beside.goto('about:blank')
+  await beside.evaluate(axe.source)
+  return beside
+}
+
+/** Shows a state in all other languages, 320 pixels wide. Colors take axe longest, so it looks at those of all languages at once. */
+async function lookInLanguages(page: Page, name: string, again: Again): Promise<void> {
+  if (others.length === 0) return
+  const opened = besides.get(page) ?? openBeside()
+  besides.set(page, opened)
+  const beside = await opened
+  const title = await page.title()
+  const mains: string[] = []
+  const axeIn = async (state: string, options: string) => {
+    const { violations } = await beside.evaluate<AxeResults>(`axe.run({ preload: false, ${options} })`)
+    expect(violations.map(({ id, nodes }) => [state, id, nodes[0]?.html])).toEqual([])
+  }
+  for (const language of others) {
+    const state = `${name} in ${language}`
+    const html = await (await again({ 'accept-language': language }, language)).text()
+    mains.push(/<main>.*<\/main>/s.exec(html)?.[0] ?? '')
+    await beside.setContent(html)
+    expect(await beside.evaluate('[document.documentElement.lang, document.title]'), state).toEqual([
+      language,
+      expect.not.stringMatching(title),
+    ])
+    expect(await beside.evaluate(layoutFaults), state).toEqual([])
+    const said = await beside.evaluate<string>(words)
+    expect(said, state).not.toMatch(english)
+    expect(said, state).not.toMatch(/undefined|null|NaN|\[object|\$\{|[{}]/)
+    await axeIn(state, "rules: { 'color-contrast': { enabled: false } }")
+  }
+  await beside.evaluate(`document.body.innerHTML = ${JSON.stringify(mains.join(''))}`)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await beside.emulateMedia({ colorScheme })
+    await axeIn(`${name}, ${colorScheme}`, "runOnly: ['color-contrast']")
+  }
+}
+
+/**
+ * Checks the page that is shown, and takes its pictures. The text tells the state from others with the same heading. `again` is for a
+ * state that was not got by its URL alone.
+ */
+async function look(page: Page, name: string, title: string, text?: string, again?: Again): Promise<void> {
   await heading(page, title)
   if (text !== undefined) await page.getByText(text).first().waitFor()
   for (const colorScheme of schemes) {
@@ -132,6 +196,15 @@ async function look(page: Page, name: string, title: string, text?: string): Pro
     const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')
     expect(violations.map(({ id, nodes }) => [name, colorScheme, id, nodes[0]?.html])).toEqual([])
   }
+  const byUrl: Again = (headers, language) =>
+    page.request.get(page.url().replace(/ui_locales=en/, `ui_locales=${language}`), { headers })
+  await lookInLanguages(page, name, again ?? byUrl)
+}
+
+/** A form that is sent once more, with other languages. */
+function sendAgain(page: Page, path: string, form: Record<string, string> = {}, site = 'same-origin'): Again {
+  return (headers) =>
+    page.request.post(urlOfService() + path, { form, headers: { ...headers, 'sec-fetch-site': site }, maxRedirects: 0 })
 }
 
 test('asking who it is, a second factor, and an organization', async () => {
@@ -235,7 +308,7 @@ test('tries that are limited', async () => {
   await fillIn(page, email)
   await heading(page, 'Sign in')
   await fillIn(page, email)
-  await look(page, 'limited-address', 'Too many requests')
+  await look(page, 'limited-address', 'Too many requests', undefined, sendAgain(page, '/oauth/authorize'))
 })
 
 const codeIn = ({ text }: Mail) => /: (\d{6})$/m.exec(text)?.[1] ?? ''
@@ -420,12 +493,14 @@ test('requests and forms that cannot be read', async () => {
   await page.goto(`${urlOfService()}/oauth/return?state=unknown`)
   await look(page, 'nothing-pending', 'This page is too old', 'Go back to the app')
   await beginAt(page, shop)
+  const fields = await page.evaluate<[string, string][]>('[...new FormData(document.forms[0])]')
   service.advance(3_601)
   await fillIn(page, someEmail())
-  await look(page, 'too-old', 'This page is too old', 'Start again')
+  const tooOld = sendAgain(page, '/oauth/authorize', Object.fromEntries(fields))
+  await look(page, 'too-old', 'This page is too old', 'Start again', tooOld)
   const form = `<form method="post" action="${urlOfService()}/oauth/logout"><button>Win</button></form>`
   await page.route('http://evil.example/', (route) => route.fulfill({ body: form, contentType: 'text/html' }))
   await page.goto('http://evil.example/')
   await press(page, 'Win')
-  await look(page, 'foreign-form', 'This form is not ours')
+  await look(page, 'foreign-form', 'This form is not ours', undefined, sendAgain(page, '/oauth/logout', {}, 'cross-site'))
 })
