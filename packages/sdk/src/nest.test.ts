@@ -1,10 +1,10 @@
 import { type ArgumentsHost, Controller, Get, Logger, Module, type PipeTransform, UseGuards } from '@nestjs/common'
 import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
-import { expect, onTestFinished, test } from 'vitest'
-import type { Principal } from './index.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createAuth, type Principal } from './index.ts'
 import { AuthErrorFilter, AuthPrincipal, Public, requireAuth } from './nest.ts'
-import { buildAuth, CLAIMS, signToken } from './test-tokens.ts'
+import { buildAuth, CLAIMS, NOW, SECRET, signToken } from './test-tokens.ts'
 
 // Only what is specific to Nest. What all guards share is in guards.test.ts.
 
@@ -124,4 +124,21 @@ test.each(['rpc', 'ws', 'graphql'])('a guard refuses what comes by %s', async (t
   Logger.overrideLogger(false)
   const host = { getType: () => type } as unknown as ArgumentsHost
   await expect(async () => requireAuth(auth).canActivate(host as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+})
+
+test('an app whose .env is read after its modules are loaded says so, and works with lazy', async () => {
+  // As `ConfigModule` does: after this module has called `createAuth`.
+  const settings = { SERVICE_APP_CODE: 'billing', JWT_ACCESS_SECRET: SECRET }
+  const later = { revocation: { mode: 'off' }, now: () => NOW * 1000 } as const
+  expect(() => createAuth(later)).toThrow('.env is not read yet: pass lazy: true')
+  const guard = requireAuth(createAuth({ ...later, lazy: true }))
+  class Root {}
+  Module({ controllers: [InvoicesController], providers: [{ provide: APP_GUARD, useValue: guard }] })(Root)
+  for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const app = await NestFactory.create(Root, new ExpressAdapter(), { logger: false })
+  onTestFinished(() => app.close())
+  await app.listen(0, '127.0.0.1')
+  const headers = { authorization: `Bearer ${signToken()}` }
+  expect((await fetch(`${await app.getUrl()}/invoices`, { headers })).status).toBe(200)
 })
