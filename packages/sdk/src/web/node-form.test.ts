@@ -23,6 +23,9 @@ type Email = { claims: { email: string } } | undefined
 const nameOf = (principal: Email) => principal?.claims.email ?? 'nobody'
 type Listen = (session: WebSession<'notes:delete'>, port: number) => Promise<() => unknown>
 
+/** What the guarded page does before it answers. */
+let before: () => unknown = () => {}
+
 /** An open page, a guarded one, and a guarded call, as users of each framework write them. */
 const frameworks: Record<string, Listen> = {
   express: expressApp(express),
@@ -36,7 +39,8 @@ const frameworks: Record<string, Listen> = {
       else await next()
     })
     app.use(session.node.requireSession())
-    app.use((ctx) => {
+    app.use(async (ctx) => {
+      await before()
       ctx.set('cache-control', 'public, max-age=3600')
       if (ctx.method === 'DELETE') ctx.state.auth.assert('notes:delete')
       ctx.cookies.set('theme', 'dark')
@@ -54,6 +58,7 @@ const frameworks: Record<string, Listen> = {
       url: '/notes',
       onRequest: session.node.requireSession(),
       handler: async (request, reply) => {
+        await before()
         reply.header('cache-control', 'public, max-age=3600').header('set-cookie', 'theme=dark')
         return nameOf(getAuth(request))
       },
@@ -64,7 +69,8 @@ const frameworks: Record<string, Listen> = {
 
   async node(session, port) {
     const guard = session.node.requireSession()
-    const page = (request: IncomingMessage, response: ServerResponse) => {
+    const page = async (request: IncomingMessage, response: ServerResponse) => {
+      await before()
       response.appendHeader('set-cookie', 'theme=dark')
       response.writeHead(200, { 'Cache-Control': 'public, max-age=3600' }).end(nameOf(getAuth(request)))
     }
@@ -85,7 +91,8 @@ function expressApp(framework: typeof express): Listen {
     // A router that is mounted sees a shorter path.
     const notes = framework.Router()
     notes.use(session.node.requireSession())
-    notes.all('/', (request, response) => {
+    notes.all('/', async (request, response) => {
+      await before()
       response.cookie('theme', 'dark').set('cache-control', 'public, max-age=3600')
       response.send(nameOf(getAuth(request)))
     })
@@ -135,6 +142,23 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     expect([out.status, out.headers.get('location')]).toEqual([303, `${origin}/`])
     const refused = await browser.call('/notes')
     expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([401, 'token_missing'])
+  })
+
+  test('an answer that goes out after the user has signed out sets no cookie of the session', async () => {
+    const { browser, gate } = await build()
+    await browser.follow('/login')
+    gate.advance(1000)
+    onTestFinished(() => {
+      before = () => {}
+    })
+    before = async () => {
+      before = () => {}
+      expect((await browser.send('/logout')).status).toBe(303)
+    }
+    const answer = await browser.open('/notes')
+    expect([answer.status, await answer.text()]).toEqual([200, 'test.user@example.com'])
+    expect(answer.headers.getSetCookie().map((line) => line.split(';')[0])).toEqual(['theme=dark'])
+    expect([...browser.jar.keys()]).toEqual(['theme'])
   })
 
   test('a renewed session comes back beside the cookies of the app, once, and the answer is not cached', async () => {

@@ -135,12 +135,13 @@ function exchangeOf([first, second, third]: unknown[]): Exchange {
       setAuth(first as object, principal as never)
       if (koa) koa.state.auth = principal
     },
-    hand({ cookies, cookieAfter }) {
+    hand(loaded) {
+      const { cookies, cookieAfter } = loaded
       if (cookieAfter !== undefined) request.headers.cookie = cookieAfter
       if (cookies.length === 0 || handed.has(response)) return
       handed.add(response)
       for (const cookie of cookies) setCookie(cookie)
-      forbidCaching(response)
+      adjustHead(response, () => (loaded.cookies.length > 0 ? [] : cookies))
     },
     answer({ status, headers, cookies, body }) {
       for (const cookie of cookies) setCookie(cookie)
@@ -170,13 +171,24 @@ function exchangeOf([first, second, third]: unknown[]): Exchange {
   }
 }
 
-/** Overrides what the app says about caching, such as middleware for static files, when the head is written. */
-function forbidCaching(response: ServerResponse): void {
+/**
+ * When the head is written, overrides what the app says about caching, such as middleware for static files, and leaves out the cookies
+ * of a session that has ended since: `stale` returns them.
+ */
+function adjustHead(response: ServerResponse, stale: () => readonly string[]): void {
   const { writeHead } = response
   response.writeHead = (status: number, ...rest: unknown[]) => {
+    const gone = stale()
+    const lasting = (cookies: unknown) => [cookies ?? []].flat().filter((cookie) => !gone.includes(cookie as string)) as string[]
     const headers = rest.at(-1)
     if (typeof headers === 'object' && headers !== null && !Array.isArray(headers))
-      rest[rest.length - 1] = Object.fromEntries(Object.entries(headers).filter(([name]) => !/^cache-control$/i.test(name)))
+      rest[rest.length - 1] = Object.fromEntries(
+        Object.entries(headers).flatMap(([name, value]) => {
+          if (/^cache-control$/i.test(name)) return []
+          return [[name, /^set-cookie$/i.test(name) ? lasting(value) : value]]
+        }),
+      )
+    if (gone.length > 0) response.setHeader('set-cookie', lasting(response.getHeader('set-cookie')))
     for (const [name, value] of Object.entries(UNCACHED)) response.setHeader(name, value)
     return (writeHead as (...given: unknown[]) => ServerResponse).call(response, status, ...rest)
   }

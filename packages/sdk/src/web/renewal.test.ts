@@ -161,6 +161,18 @@ test('signing out wins over a renewal that is on its way: its answer sets no coo
   expect(browser.jar.size).toBe(0)
 })
 
+test('an answer that goes out after the user has signed out sets no cookie', async () => {
+  const { browser, gate, session } = build()
+  await browser.follow('/login')
+  gate.advance(1000)
+  const request = new Request(ORIGIN, { headers: { cookie: cookieOf(browser) } })
+  const answer = await session.handle(request, async () => {
+    expect((await browser.send('/logout')).status).toBe(303)
+    return new Response('late')
+  })
+  expect([await answer.text(), answer.headers.getSetCookie(), browser.jar.size]).toEqual(['late', [], 0])
+})
+
 test('signing out of the browser goes to the service and comes back', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')

@@ -14,7 +14,7 @@ import type { Tokens } from './token-endpoint.ts'
 export interface Loaded<Name extends string = string> {
   readonly principal: UserPrincipal<Name> | undefined
   readonly accessToken: string | undefined
-  /** `Set-Cookie` headers. */
+  /** `Set-Cookie` headers. Read them when the answer goes out: a session that the user has ended since sets none. */
   readonly cookies: readonly string[]
   /** The `Cookie` header for those who handle the request after the session was renewed or refused. */
   readonly cookieAfter: string | undefined
@@ -113,9 +113,10 @@ export class SessionCore<Name extends string> {
     const current = isDue && mayRenew ? undefined : await verify(kept.access)
     if (current) return { ...current, cookies: [], cookieAfter: undefined }
     if (!mayRenew) return end()
+    const signIn = await this.#signIn()
     let renewed: Tokens
     try {
-      renewed = await (await this.#signIn()).renew(kept.refresh)
+      renewed = await signIn.renew(kept.refresh)
     } catch (error) {
       if (AuthError.is(error, 'SERVICE_REJECTED')) return end()
       // The renewal was ahead of time. A token that is valid for some seconds yet is better than none.
@@ -126,7 +127,14 @@ export class SessionCore<Name extends string> {
     const found = await verify(renewed.access)
     if (!found) return end()
     const changes = await cookies.set(SESSION, renewed, sent)
-    return { ...found, cookies: changes, cookieAfter: cookies.after(sent, changes) }
+    const lasting = () => (signIn.hasEnded(kept.refresh) ? [] : changes)
+    return {
+      ...found,
+      get cookies() {
+        return lasting()
+      },
+      cookieAfter: cookies.after(sent, changes),
+    }
   }
 
   #open(): Parts {

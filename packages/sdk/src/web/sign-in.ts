@@ -43,6 +43,7 @@ export function openSignIn(parts: Parts) {
   const service = new TokenEndpoint(parts.settings)
   return {
     renew: (refresh: string) => service.renew(refresh),
+    hasEnded: (refresh: string) => service.hasEnded(refresh),
     answer: answerWith({ ...parts, service }),
     refuse: (incoming: Incoming, error: unknown) => refuse(parts.config, incoming, error),
   }

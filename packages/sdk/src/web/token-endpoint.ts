@@ -30,10 +30,13 @@ const MAX_KEPT = 1_000
 export class TokenEndpoint {
   readonly #settings: Settings
   readonly #kept = new Map<string, { readonly until: number; readonly tokens: Promise<Tokens> }>()
+  /** What `#kept` holds for a session that was signed out here. */
+  readonly #signedOut = Promise.reject(refused('SERVICE_REJECTED', 'signed_out')) as Promise<Tokens>
   #metadata: Promise<Metadata> | undefined
 
   constructor(settings: Settings) {
     this.#settings = settings
+    this.#signedOut.catch(() => {})
   }
 
   metadata(): Promise<Metadata> {
@@ -67,11 +70,14 @@ export class TokenEndpoint {
   async end(refresh: string): Promise<void> {
     const renewal = this.#kept.get(refresh)?.tokens
     this.#kept.delete(refresh)
-    this.#once(refresh, async () => {
-      throw refused('SERVICE_REJECTED', 'signed_out')
-    }).catch(() => {})
+    this.#once(refresh, () => this.#signedOut).catch(() => {})
     const renewed = await renewal?.catch(() => undefined)
     await this.#post('/oauth/revoke', { token: renewed?.refresh ?? refresh })
+  }
+
+  /** Whether the session of a refresh token was signed out on this server in the last minute. */
+  hasEnded(refresh: string): boolean {
+    return this.#kept.get(refresh)?.tokens === this.#signedOut
   }
 
   #once(key: string, ask: () => Promise<Tokens>): Promise<Tokens> {
