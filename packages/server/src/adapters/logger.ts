@@ -1,5 +1,5 @@
 import pino from 'pino'
-import type { Logger } from '../lib/lazy-logger.ts'
+import type { Logger } from '../lib/logger.ts'
 
 /** The headers and body members whose values never go into a log, at any level. */
 const redactedPaths = [

@@ -39,7 +39,7 @@ const require = createRequire(import.meta.url)
 
 /**
  * Loaded with the first mail. A service that sends none starts sooner and needs less memory. Required instead of imported: its
- * modules would import `node:http`, which loads all of fetch (`http/node-http.ts`).
+ * modules would import `node:http`, which loads all of fetch (`http/connections.ts`).
  */
 const nodemailer = (): typeof import('nodemailer') => require('nodemailer')
 

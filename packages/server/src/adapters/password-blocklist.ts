@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module'
 import { MIN_PASSWORD_CHARACTERS } from '../lib/password-policy.ts'
-import { requireOnce } from '../lib/require-once.ts'
 
+const require = createRequire(import.meta.url)
 const size = 10_000
 let blocklist: ReadonlySet<string> | undefined
 
@@ -17,9 +18,8 @@ function isLongEnough(password: string): boolean {
   return password.length >= MIN_PASSWORD_CHARACTERS
 }
 
-/** In lower case and ASCII, most common first. Loaded only here, so that servers that never need it do not hold it in memory. */
+/** In lower case and ASCII, most common first. Loaded only here: a server that has nobody choose a password never needs it. */
 function listByFrequency(): string[] {
-  // Most of the 3 MB are words that are not used here.
-  const { dictionary } = requireOnce<typeof import('@zxcvbn-ts/language-common')>('@zxcvbn-ts/language-common')
-  return dictionary['passwords-common']
+  const words: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common')
+  return words.dictionary['passwords-common']
 }

@@ -5,7 +5,6 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
-import { LazyLogger } from '../lib/lazy-logger.ts'
 import { readTraceparent } from '../lib/trace-context.ts'
 import type { Route } from './route.ts'
 
@@ -33,7 +32,7 @@ const maxPathLength = 500
 
 /** Returns dependencies for the work of one request. Every line that they log names the request. */
 export function naming(deps: Deps<Pool>, ctx: Context): Deps<Pool> {
-  return { ...deps, logger: new LazyLogger(deps.logger, ctx.state.lineFields) }
+  return { ...deps, logger: deps.logger.child(ctx.state.lineFields) }
 }
 
 /** Sets the id and origin of each request and the headers of every response. Logs one line when the request is done. */

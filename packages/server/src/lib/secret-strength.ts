@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto'
-import { requireOnce } from './require-once.ts'
+import { createRequire } from 'node:module'
+
+// Required where they are used: most commands of the program judge no secret, and the words are 3 MB.
+const require = createRequire(import.meta.url)
 
 /** The least number of guesses that is safe: a billion billion guesses a second would take eleven days. */
 const enoughGuesses = 1e24
@@ -11,9 +14,9 @@ const judgedCharacters = 100
  * second, mostly for loading common words.
  */
 export function isGuessable(secret: string): boolean {
-  const { ZxcvbnFactory } = requireOnce<typeof import('@zxcvbn-ts/core')>('@zxcvbn-ts/core')
-  const { adjacencyGraphs: graphs, dictionary } =
-    requireOnce<typeof import('@zxcvbn-ts/language-common')>('@zxcvbn-ts/language-common')
+  const { ZxcvbnFactory }: typeof import('@zxcvbn-ts/core') = require('@zxcvbn-ts/core')
+  const words: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common')
+  const { adjacencyGraphs: graphs, dictionary } = words
   return new ZxcvbnFactory({ graphs, dictionary }).check(secret.slice(0, judgedCharacters)).guesses < enoughGuesses
 }
 
