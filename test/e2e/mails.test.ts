@@ -21,15 +21,19 @@ const sender: Sender = {
   language: 'en',
 }
 
+/** A mail with its logo in place. */
+function shown(sender: Sender, name: (typeof sampleMails)[number]): string {
+  const { html, logo } = writeSample(sender, name)
+  return html.replace(/cid:[\w@]+/, `data:${logo?.type};base64,${logo?.image.toString('base64')}`)
+}
+
 const schemes = isFastLane ? (['light'] as const) : (['light', 'dark'] as const)
 const widths = isFastLane ? [360] : [320, 360, 600, 1280]
 
 describe.each(sampleMails)('%s', (name) => {
   test.each(schemes)('fits every width and can be read in the %s', async (colorScheme) => {
     const page = await browser.newPage({ colorScheme })
-    const { html, logo } = writeSample(sender, name)
-    const image = `data:${logo?.type};base64,${logo?.image.toString('base64')}`
-    await page.setContent(html.replace(/cid:[\w@]+/, image))
+    await page.setContent(shown(sender, name))
     for (const width of widths) {
       await page.setViewportSize({ width, height: 640 })
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width} px`).toBe(true)
@@ -42,7 +46,7 @@ describe.each(sampleMails)('%s', (name) => {
 test.skipIf(isFastLane).each(languages)('every mail fits the narrowest telephone (%s)', async (language) => {
   const page = await browser.newPage({ viewport: { width: 320, height: 640 } })
   for (const name of sampleMails) {
-    await page.setContent(writeSample({ ...sender, language }, name).html)
+    await page.setContent(shown({ ...sender, language }, name))
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), name).toBe(true)
     if (shots) await page.screenshot({ path: join(shots, `mail-${name}-${language}.png`), fullPage: true })
   }

@@ -11,6 +11,7 @@ import { type Language, languages } from '../../packages/server/src/lib/locale.t
 import { describeProgram } from '../../packages/server/src/mail/describe-program.ts'
 import { type Sender, sampleMails, writeSample } from '../../packages/server/src/mail/samples.ts'
 import { catalogs } from '../../packages/server/src/mail/templates.ts'
+import type { MailTexts } from '../../packages/server/src/mail/texts/mail-texts.ts'
 import { buildPng } from '../support/images.ts'
 import { isFastLane } from '../support/lane.ts'
 
@@ -143,6 +144,15 @@ describe.each(languages.filter((language) => language !== 'en'))('the catalog of
         .sort(),
     )
   })
+})
+
+test('a catalog with a text too few or too many does not compile', () => {
+  const { hello: _, ...rest } = catalogs.en
+  // @ts-expect-error: one is missing.
+  const short: MailTexts = rest
+  // @ts-expect-error: nobody says this one.
+  const long: MailTexts = { ...catalogs.en, goodbye: 'Goodbye' }
+  expect([short, long]).toHaveLength(2)
 })
 
 test('a notice says when and where in the words of its reader', async () => {
