@@ -65,7 +65,8 @@ async function plant({ isClicked = false } = {}): Promise<Planted> {
     organization_name: 'Trap',
     first_name: 'Eve',
     last_name: 'Stranger',
-    locale: 'it',
+    // Its mails stay English.
+    locale: 'zh',
   })
   const { user, organization } = tokens
   const authenticator = await enableTwoFactor(service, tokens.access_token)
