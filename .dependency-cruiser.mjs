@@ -139,7 +139,12 @@ export default {
     only(
       'http-is-handed-what-it-needs',
       `${server}http/`,
-      [`${server}(http|lib|adapters)/`, `${server}pages/texts/`, `${server}(errors|deps)[.]ts$`, `${server}db/handle[.]ts$`],
+      [
+        `${server}(http|lib|adapters)/`,
+        `${server}pages/(fields|texts/)`,
+        `${server}(errors|deps)[.]ts$`,
+        `${server}db/handle[.]ts$`,
+      ],
       'http/ imports Koa, errors, deps, lib/, the texts of pages and the types of adapters and handles; app.ts hands it the rest.',
     ),
     only(

@@ -370,6 +370,7 @@ test('providers', async () => {
   const other = await newPage()
   await other.goto(await comeBack(account(email)))
   await look(other, 'provider-elsewhere', 'Go back to where you began')
+  expect(await other.title()).toBe('Go back to where you began - The Gallery')
   await page.goto(await comeBack(undefined))
   await look(page, 'provider-refuses', 'Sign in', 'The provider did not sign you in.')
   await page.goto(await comeBack(account(undefined)))

@@ -4,8 +4,10 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
 import { shownOnceMark } from '../lib/fields.ts'
+import type { PagePlace } from '../lib/html.ts'
 import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
+import { wayOn } from '../pages/fields.ts'
 import { textsFor } from '../pages/texts/texts-for.ts'
 import { assertOwnForm, readCookies, writeCookies } from './cookies.ts'
 import { countRefusal, limitOf } from './limits.ts'
@@ -161,18 +163,35 @@ export function errorHandler(deps: Deps): Middleware {
       if (error.status >= 500 && error.cause !== undefined) {
         deps.logger.error({ ...ctx.state.lineFields, code: error.code, err: error.cause }, 'request failed')
       }
-      say(ctx, errorReply(ctx, error))
+      say(ctx, await errorReply(deps, ctx, error))
     }
   }
 }
 
-function errorReply(ctx: Context, error: ApiError): Reply {
+async function errorReply(deps: Deps, ctx: Context, error: ApiError): Promise<Reply> {
   const { requestId } = ctx.state.origin
   const route = ctx.state.answering?.route
   if (route?.oauthErrors) return errorForOAuth(route.oauthErrors, error, requestId)
-  const texts = textsFor({ accepts: ctx.state.origin.languages })
-  if (route?.speaks === 'page') return errorOfPage(texts, route, error, requestId)
+  const accepts = ctx.state.origin.languages
+  if (route?.speaks === 'page') {
+    const place = await findPlace(deps, route, ctx, error)
+    const texts = textsFor({ accepts, place })
+    const { method, path } = route
+    return errorOfPage(texts, { method, path, place, onward: wayOn(texts, place) }, error, requestId)
+  }
+  const texts = textsFor({ accepts })
   if (route?.navigation) ctx.vary('Accept')
   const isForBrowser = route?.navigation && prefersHtml(ctx)
   return isForBrowser ? errorForBrowser(texts, error, requestId) : errorAsJson(error, requestId)
+}
+
+/** The app that a form is about which was refused before it was read: it came from elsewhere, or there were too many. */
+async function findPlace(deps: Deps, route: Route, ctx: Context, { code }: ApiError): Promise<PagePlace | undefined> {
+  const isUnread = (code === 'foreign_form' || code === 'rate_limited') && !ctx.req.readableDidRead
+  if (!route.placeOf || !isUnread) return undefined
+  try {
+    return await route.placeOf(deps, (await readBody(ctx, route)).value)
+  } catch {
+    return undefined
+  }
 }

@@ -6,6 +6,7 @@ import type { ServiceScope } from '../lib/authority.ts'
 import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
 import type { CookieName, Cookies } from '../lib/cookies.ts'
 import { dryRun } from '../lib/fields.ts'
+import type { PagePlace } from '../lib/html.ts'
 import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason, type Lines } from './read-request.ts'
 import type { Reply } from './speak/json.ts'
@@ -86,6 +87,8 @@ export interface Route {
    * The cookies that it reads and sets. Only routes at the root have any. A POST that reads one takes only forms of our own pages.
    */
   cookies?: { reads: readonly CookieName[]; sets: readonly CookieName[] }
+  /** The app that the page of an error names, of a form that was not taken. What the form says may be anybody's. */
+  placeOf?(deps: Deps, sent: Record<string, unknown>): Promise<PagePlace | undefined>
   auth: RouteAuth
   /**
    * Whether pages of other origins may call it (AUTH_CORS_ORIGINS). By default those routes that an app calls for its user: for

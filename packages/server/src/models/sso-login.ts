@@ -112,13 +112,17 @@ export class SsoLogin extends BaseModel {
     db: Db,
     stateHash: string,
     now: number,
-  ): Promise<{ browser_hash: string; request_field: string | null } | undefined> {
+  ): Promise<{ browser_hash: string; request_field: string | null; app_id: string } | undefined> {
     return rowsOf(SsoLogin, db)
       .where({ state_hash: stateHash })
       .whereNotNull('browser_hash')
       .whereNotNull('answered_at')
       .where('expires_at', '>', now)
-      .first<{ browser_hash: string; request_field: string | null } | undefined>('browser_hash', 'request_field')
+      .first<{ browser_hash: string; request_field: string | null; app_id: string } | undefined>(
+        'browser_hash',
+        'request_field',
+        'app_id',
+      )
   }
 
   /** The code of the app that the login leads to. */

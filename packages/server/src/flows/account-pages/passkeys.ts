@@ -4,6 +4,7 @@ import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
+import type { PagePlace } from '../../lib/html.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { randomText } from '../../lib/random.ts'
 import { type RelyingParty, relyingPartyOf } from '../../lib/relying-party.ts'
@@ -73,6 +74,12 @@ async function findAppOfPage(deps: Deps, named: string) {
   return app?.status === 'active' ? app : undefined
 }
 
+/** The app that a form of the page names, which anybody can have written. */
+export async function findPlaceOfPage(deps: Deps, { app: code }: { app: string }): Promise<PagePlace | undefined> {
+  const app = await findAppOfPage(deps, code)
+  return app && placeOf(deps.config, app)
+}
+
 /** What a page needs to have the browser make a passkey. The handle of a first passkey is made up, and kept only if it is added. */
 async function askForNewPasskey(
   deps: Deps,
@@ -115,8 +122,10 @@ export async function changePasskeys(
   const { browser } = cookies
   const sealed = openField(deps, 'account', browser, form.field)
   const now = deps.clock()
-  if (browser === undefined || !sealed || now - sealed.sealedAt > requestLifeMs)
-    return { view: startAgainView(textsFor({ accepts: origin.languages }), undefined) }
+  if (browser === undefined || !sealed || now - sealed.sealedAt > requestLifeMs) {
+    const place = await findPlaceOfPage(deps, form)
+    return { view: startAgainView(textsFor({ accepts: origin.languages, place }), undefined, place) }
+  }
   const page = `${path}${form.app === '' ? '' : `?app=${encodeURIComponent(form.app)}`}`
   const live = await findBrowserSession(deps, cookies.session)
   // Somebody else may have signed in meanwhile, in another tab.

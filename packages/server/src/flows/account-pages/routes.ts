@@ -37,7 +37,7 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { changePasskeys, type PageAnswer, showPasskeys } from './passkeys.ts'
+import { changePasskeys, findPlaceOfPage, type PageAnswer, showPasskeys } from './passkeys.ts'
 import {
   confirmForm,
   invitationAnswers,
@@ -103,6 +103,7 @@ function linkPage<S, F extends { token: string }>(page: LinkPage<S, F>): Route[]
       method: 'POST',
       summary: 'Do what the link of a mail is for',
       body: form,
+      placeOf: async (deps, sent) => findPlaceOfLink(deps, tokenForm.parse(sent).token, purposes),
       responses: leadsOn ? { 200: z.string(), 303: null } : { 200: z.string() },
       errors,
       async handle(deps, { body, origin }) {
@@ -155,6 +156,7 @@ const passkeyPages: Route[] = [
     description: 'For forms of the page itself.',
     cookies: passkeyCookies,
     body: passkeyForm,
+    placeOf: async (deps, sent) => findPlaceOfPage(deps, passkeyForm.parse(sent)),
     responses: { 303: null, 400: z.string() },
     errors: ['foreign_form', 'not_found'],
     handle: async (deps, { body, cookies, origin }) => reply(await changePasskeys(deps, body, cookies, { origin })),

@@ -30,8 +30,9 @@ export function codeElsewhereView(texts: PageTexts, place: PagePlace): PageView 
 }
 
 /** For a browser that did not begin what it brings to an end. */
-export function elsewhereView(texts: PageTexts): PageView {
-  return toldView(texts, texts.elsewhere, 400)
+export function elsewhereView(texts: PageTexts, place: PagePlace): PageView {
+  const view = toldView(texts, texts.elsewhere, 400)
+  return { ...view, place, body: html`${view.body}\n${wayOn(texts, place)}` }
 }
 
 export function toldView({ language }: PageTexts, { title, text }: Told, status = 200): PageView {

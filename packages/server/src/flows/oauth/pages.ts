@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies, SetCookies } from '../../lib/cookies.ts'
-import type { PageView } from '../../lib/html.ts'
+import type { PagePlace, PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { nameOf } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
@@ -118,8 +118,10 @@ export async function answerReturn(
   const pending = await findPendingAtProvider(deps, state)
   if (!pending) return { view: startAgainView(textsFor(readerOf({}, actor)), undefined) }
   const carried = openField(deps, 'request', browser, pending.request_field ?? undefined)
-  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried)
-    return { view: elsewhereView(textsFor(readerOf({}, actor))) }
+  if (browser === undefined || hashOpaqueToken(browser) !== pending.browser_hash || !carried) {
+    const place = placeOf(deps.config, await getApp(deps, pending.app_id))
+    return { view: elsewhereView(textsFor({ ...readerOf({}, actor), place }), place) }
+  }
   const sent = parametersIn(carried.query)
   const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
@@ -199,11 +201,17 @@ function asAsked(actor: Actor, { uiLocales = '' }: AuthorizationRequest): Actor 
   return { ...actor, origin: { ...origin, languages: `${uiLocales} ${origin.languages ?? ''}` } }
 }
 
+/** The app that the request of a form names, which anybody can have written. */
+export async function findPlaceOfForm(deps: Deps, { query }: { query: string }): Promise<PagePlace | undefined> {
+  const { client_id: code } = parametersIn(query)
+  const app = typeof code === 'string' ? await (await readCatalog(deps)).findApp({ code }) : undefined
+  return app && placeOf(deps.config, app)
+}
+
 /** For a form that can no longer be taken, with the app that its request names. */
 async function startAgain(deps: Deps, query: string, actor: Pick<Actor, 'origin'>): Promise<PageView> {
-  const { client_id: code, ui_locales: uiLocales } = parametersIn(query)
-  const app = typeof code === 'string' ? await (await readCatalog(deps)).findApp({ code }) : undefined
-  const place = app && placeOf(deps.config, app)
+  const { ui_locales: uiLocales } = parametersIn(query)
+  const place = await findPlaceOfForm(deps, { query })
   return startAgainView(textsFor({ ...readerOf({ uiLocales }, actor), place }), query || undefined, place)
 }
 

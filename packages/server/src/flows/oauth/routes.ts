@@ -4,7 +4,7 @@ import { leadTo, showPage } from '../../http/speak/page.ts'
 import { assertPagesOn } from './authorize.ts'
 import { answerLogout, askLogout } from './logout.ts'
 import { metadataOf } from './metadata.ts'
-import { answerAuthorize, answerMailLink, answerReturn, answerStep, type PageAnswer } from './pages.ts'
+import { answerAuthorize, answerMailLink, answerReturn, answerStep, findPlaceOfForm, type PageAnswer } from './pages.ts'
 import {
   authorizeQuery,
   logoutForm,
@@ -59,6 +59,7 @@ export const oauthRoutes: Route[] = [
     noStore: true,
     cookies,
     body: stepForm,
+    placeOf: async (deps, sent) => findPlaceOfForm(deps, stepForm.parse(sent)),
     responses: { 303: null, 400: z.string(), 403: z.string() },
     errors: ['foreign_form', 'not_found'],
     handle: async (deps, { body, cookies, origin }) =>

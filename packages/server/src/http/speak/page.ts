@@ -167,7 +167,7 @@ export function errorOfPage(
     ...showPage({ status, language, title, place, body, retryAfter }),
     errorCode: code,
   })
-  if (code === 'foreign_form') return show(foreignForm.title, html`<p>${foreignForm.text}</p>`)
+  if (code === 'foreign_form') return show(foreignForm.title, html`<p>${foreignForm.text}</p>\n${onward}`)
   const isOfForm = status < 500 && retryAfter === undefined
   const isOfLink = code === 'invalid_token' || code === 'invalid_invitation' || (isOfForm && method === 'GET')
   if (isOfLink) {
@@ -175,7 +175,7 @@ export function errorOfPage(
     return show(deadLink.title, html`<p>${deadLink.text}</p>\n${advice && html`<p>${advice}</p>\n`}${onward}`)
   }
   const title = isOfForm ? unreadableForm.title : titleOf(texts, code)
-  return show(title, html`<p>${isOfForm ? unreadableForm.text : errors.wait}</p>\n${renderHelp(texts, requestId)}`)
+  return show(title, html`<p>${isOfForm ? unreadableForm.text : errors.wait}</p>\n${onward}${renderHelp(texts, requestId)}`)
 }
 
 function titleOf({ errors, apiErrors }: PageTexts, code: string): string {
