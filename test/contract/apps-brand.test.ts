@@ -3,16 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { buildJpeg, buildPng, buildWebp } from '../support/images.ts'
-import { buildApp, type Json } from '../support/service.ts'
+import { buildApp, buildService, type Json } from '../support/service.ts'
 import { askFor, visit } from '../support/sign-in-page.ts'
+import { traceStatements } from '../support/trace-statements.ts'
 
 const service = serviceFixture()
 const app = appFixture(service, { allowed_redirect_urls: ['https://shop.example.com/cb'], auto_grant_on_signup: true })
 
 const patch = (brand: Json, code: string = app.code) => service.admin('PATCH', `/admin/apps/${code}`, { body: { brand } })
 const logoOf = (code: string) => `/admin/apps/${code}/logo`
-const put = (code: string, body: Buffer, type = 'image/png') =>
-  service.admin('PUT', logoOf(code), { body, headers: { 'content-type': type } })
+const put = (code: string, body: Buffer, type = 'image/png', at = service) =>
+  at.admin('PUT', logoOf(code), { body, headers: { 'content-type': type } })
 const eventsOf = async ({ id }: Json) =>
   (await service.admin('GET', `/admin/audit?event=app.logo_changed&app_id=${id}`)).body.items.map(({ details }: Json) => details)
 
@@ -93,6 +94,18 @@ describe('the logo', () => {
       { before: { logo_path: first.logo_path }, after: { logo_path: second.logo_path } },
       { before: { logo_path: second.logo_path }, after: { logo_path: null } },
     ])
+  })
+
+  test('is read from the database once for all who look at it, until it is replaced', async () => {
+    const own = await buildService({ DB_POOL_MAX: '1' })
+    const shop = await buildApp(own)
+    const { logo_path } = (await put(shop.code, buildPng(8, 8), 'image/png', own)).body
+    const statements = await traceStatements(own)
+    const look = async () => (await fetch(own.url + logo_path)).status
+    expect(await Promise.all(Array.from({ length: 20 }, look))).toEqual(Array(20).fill(200))
+    expect(statements.filter((each) => each.includes('app_logos'))).toHaveLength(1)
+    expect((await put(shop.code, buildPng(9, 9), 'image/png', own)).status).toBe(200)
+    expect(await Promise.all(Array.from({ length: 20 }, look))).toEqual(Array(20).fill(404))
   })
 
   test('two apps may have the same one, and the other keeps it when one of them is deleted', async () => {

@@ -13,6 +13,7 @@ import { createKnex, type DatabaseSettings } from './db/knex.ts'
 import { pendingMigrations } from './db/migrate.ts'
 import { type AccessTokenClaims, AccessTokens } from './lib/access-token.ts'
 import { AuditProofs } from './lib/audit-proof.ts'
+import type { ImageType } from './lib/image.ts'
 import { inFlight } from './lib/in-flight.ts'
 import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
 import type { Logger } from './lib/logger.ts'
@@ -48,6 +49,7 @@ export interface Deps<D extends Db = Db> {
   openIdClients: () => Promise<Pick<OpenIdClients, keyof OpenIdClients>>
   /** Apps and permissions kept in memory. Read them through `readCatalog`. */
   catalogCache: GenerationCache<unknown>
+  logoCache: GenerationCache<Promise<{ type: ImageType; image: Buffer } | undefined>>
   /** Claims of tokens whose signature was verified, by token. A change of any key begins a new generation. */
   verifiedTokens: GenerationCache<AccessTokenClaims>
   lifecycle: Lifecycle
@@ -120,9 +122,13 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
   }
 }
 
-function createCaches(): Pick<Deps, 'catalogCache' | 'verifiedTokens'> {
-  // Tokens are long, so few are kept.
-  return { catalogCache: new GenerationCache(10_000), verifiedTokens: new GenerationCache(500) }
+function createCaches(): Pick<Deps, 'catalogCache' | 'logoCache' | 'verifiedTokens'> {
+  // Tokens are long and logos large, so few are kept.
+  return {
+    catalogCache: new GenerationCache(10_000),
+    logoCache: new GenerationCache(20),
+    verifiedTokens: new GenerationCache(500),
+  }
 }
 
 function openPool(config: DatabaseSettings, logger: Logger, beside?: Pool): Pool {

@@ -8,9 +8,12 @@ import type { Actor } from '../../lib/caller.ts'
 import { readImage } from '../../lib/image.ts'
 import { App } from '../../models/app.ts'
 import { AppLogo } from '../../models/app-logo.ts'
+import { Generation } from '../../models/generation.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { getApp, getAppForUpdate } from './get-app.ts'
+
+type Logo = Pick<AppLogo, 'type' | 'image'>
 
 /** Sets the logo of an app, or removes it if there are no bytes. Throws `not_found`, `validation_failed`. */
 export async function changeLogo(deps: Deps<Pool>, ref: string, image: Buffer | undefined, actor: Actor): Promise<App> {
@@ -46,14 +49,25 @@ function assertLogo(image: Buffer) {
 }
 
 /** The logo of an app. Throws `not_found` if it has none. */
-export async function getLogoOfApp(deps: Deps, ref: string): Promise<AppLogo> {
+export async function getLogoOfApp(deps: Deps, ref: string): Promise<Logo> {
   const { logo } = await getApp(deps, ref)
   return getLogo(deps, logo)
 }
 
 /** The logo with this digest. Throws `not_found`. */
-export async function getLogo(deps: Deps, digest: string | null): Promise<AppLogo> {
-  const logo = digest === null ? undefined : await AppLogo.findByDigest(deps.db, digest)
+export async function getLogo(deps: Deps, digest: string | null): Promise<Logo> {
+  const logo = digest === null ? undefined : await readLogo(deps, digest)
   if (!logo) throw new ApiError('not_found')
   return logo
+}
+
+/** Strangers may ask as often as they like, so an image is read once. Every change of a logo renews the generation. */
+async function readLogo(deps: Deps, digest: string): Promise<Logo | undefined> {
+  const kept = deps.logoCache.at(await Generation.ofCatalog(deps.db))
+  const reading = kept.get(digest) ?? AppLogo.findByDigest(deps.db, digest)
+  kept.set(digest, reading)
+  const logo = await reading.catch(() => undefined)
+  // What is not there must not push out what is.
+  if (!logo) kept.delete(digest)
+  return logo ?? reading
 }
