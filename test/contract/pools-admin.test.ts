@@ -271,6 +271,7 @@ describe('collisions', () => {
       locked_until,
       last_login_at,
       made_by,
+      locale,
       ...user
     }: Json) => user
     const expected = [homes, byTag, mixed].map((users) => ({ email: users[0].email, users: users.map(plain) }))
