@@ -1,4 +1,4 @@
-// How migrations are applied: in one transaction, or index by index on a Postgres in use.
+// How migrations are applied: in one transaction, or one by one on a Postgres in use.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -83,14 +83,41 @@ describe('a migration that makes indexes', () => {
   test.runIf(onPostgres)('has no time limit, also where the database has one', async () => {
     const db = await someDatabase()
     const { database } = (await db.raw('select current_database() as database')).rows[0]
-    await db.raw(`alter database ${database} set statement_timeout = '5ms'`)
+    await db.raw(`alter database ${database} set statement_timeout = '200ms'`)
     const url = new URL(inject('templates').postgres!.adminUrl)
     url.pathname = `/${database}`
     const patient = createKnex({ databaseUrl: url.href, dbPoolMax: 1 })
     onTestFinished(() => patient.destroy())
-    expect((await patient.raw("select current_setting('statement_timeout') as limit, pg_sleep(0.02)")).rows[0].limit).toBe('0')
+    expect((await patient.raw("select current_setting('statement_timeout') as limit, pg_sleep(0.4)")).rows[0].limit).toBe('0')
   })
 })
+
+test.runIf(onPostgres)(
+  'a migration gives way to a request that holds a table which it needs, and needs one that it holds',
+  async () => {
+    const db = await someDatabase({ dbPoolMax: 4 })
+    const both: Migrations = {
+      steps: {
+        ...migrations.steps,
+        '9999-both': {
+          up: async (db) => {
+            await db.schema.alterTable('sessions', (t) => t.text('nickname'))
+            await db.schema.alterTable('apps', (t) => t.text('nickname'))
+          },
+        },
+      },
+      checksums: { ...migrations.checksums, '9999-both': 'a' },
+    }
+    const request = await db.transaction()
+    await request('apps').first()
+    const run = migrate(db, 1, both)
+    const waiting = "select 1 from pg_stat_activity where query like 'alter table%apps%' and wait_event_type = 'Lock'"
+    await expect.poll(async () => (await db.raw(waiting)).rows, { interval: 10 }).toHaveLength(1)
+    await request('sessions').first()
+    await request.commit()
+    expect(await run).toEqual(['9999-both'])
+  },
+)
 
 test('on a new database all of it is one transaction', async () => {
   const db = await someDatabase()

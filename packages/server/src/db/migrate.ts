@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { codeOf } from '../lib/system-error-code.ts'
+import { DatabaseUnavailableError } from '../lib/unavailable.ts'
 import { asTx, isPostgres, primaryOf, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import { makeIndexes } from './make-indexes.ts'
@@ -64,6 +66,8 @@ const table = 'schema_migrations'
 const stepLock = 7_231_004
 const turnLock = 7_231_005
 const turnPollMs = 200
+/** Postgres looks for a deadlock after a second. */
+const firstLockWaitMs = 300
 
 /** The migrations that the database has, oldest first. Empty if the database was never migrated. */
 async function appliedMigrations(db: Knex): Promise<Applied[]> {
@@ -88,13 +92,12 @@ export async function isMigrated(db: Knex): Promise<boolean> {
 
 /**
  * Brings the schema and the built-in rows up to date, and returns the names of the applied migrations. Servers that start at once
- * wait for each other. Everything is one transaction, except for indexes on a Postgres in use: there, each migration is applied
- * completely or started again by the next run. That takes two connections. Throws SchemaTooNewError or SchemaDiffersError.
+ * wait for each other. Everything is one transaction, except on a Postgres in use: there, each migration is applied completely or
+ * started again by the next run, so that requests never wait for more than one. That takes two connections. Throws SchemaTooNewError or SchemaDiffersError.
  */
 export async function migrate(db: Knex, now: number = Date.now(), list: Migrations = migrations): Promise<string[]> {
   const pending = await pendingMigrations(db, list)
-  const makesIndexes = pending.some((name) => list.steps[name]!.indexes)
-  if (makesIndexes && isPostgres(db) && (await isMigrated(db))) return inTurn(db, () => applyOneByOne(db, now, list))
+  if (pending.length > 0 && isPostgres(db) && (await isMigrated(db))) return inTurn(db, () => applyOneByOne(db, now, list))
   return db.transaction((trx) => applyPending(asTx(trx), now, list))
 }
 
@@ -125,9 +128,32 @@ async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<s
   for (const name of await pendingMigrations(db, list)) {
     const step = list.steps[name]!
     if (step.indexes) await makeIndexes(db, step.indexes)
-    applied.push(...(await db.transaction((trx) => applyPending(asTx(trx), now, list, name))))
+    applied.push(...(await amongRequests(db, (trx) => applyPending(trx, now, list, name))))
   }
   return applied
+}
+
+/**
+ * Runs a transaction that locks tables which requests use. It gives up a wait before Postgres would look for a deadlock and end a
+ * request, and tries again. Each try waits longer, so that it comes through among many long requests too.
+ */
+async function amongRequests<T>(db: Knex, run: (trx: Tx) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await db.transaction(async (trx) => {
+        await trx.raw(`set local lock_timeout = ${tries * firstLockWaitMs}`)
+        return run(asTx(trx))
+      })
+    } catch (error) {
+      if (!isLockConflict(error)) throw error
+      await sleep(turnPollMs)
+    }
+  }
+}
+
+function isLockConflict(error: unknown): boolean {
+  const code = codeOf(error instanceof DatabaseUnavailableError ? error.cause : error) ?? ''
+  return ['40P01', '55P03'].includes(code)
 }
 
 /**
