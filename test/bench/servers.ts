@@ -1,5 +1,6 @@
 // Measures one, two and four server processes on one Postgres, called in turns without sticky sessions: a session
-// that one server opened is refreshed at the next. Bcrypt runs at cost 4, so that logins are not only hashing.
+// that one server opened is refreshed at the next. Each number of servers has a database of its own, since a server that
+// only listens would still read each revocation of the others. Bcrypt runs at cost 4, so that logins are not only hashing.
 // Servers, Postgres and this generator share the cores of the machine, which limits what more servers can gain, so
 // the processor time of each is printed as well.
 import { randomUUID } from 'node:crypto'
@@ -43,6 +44,20 @@ interface Lane {
   refresh_token: string
 }
 
+/** A connection of the bench itself. */
+interface Observer {
+  connect(): Promise<void>
+  query(sql: string): Promise<{ rows: { pid: number }[] }>
+  end(): Promise<void>
+}
+
+/** Servers that share one database, in which nobody else works. */
+interface Site {
+  servers: ServerUnderTest[]
+  lanes: Lane[]
+  observer: Observer
+}
+
 interface Round {
   perSecond: number
   /** These three are processor milliseconds per call. */
@@ -53,26 +68,29 @@ interface Round {
 
 const children = new Children()
 const { templates, stop } = await prepareTemplates(['postgres'])
-const { url: databaseUrl } = await createDatabase('postgres', templates)
-const observer = new (fromServer('pg').Client)({ connectionString: databaseUrl })
+const sites = new Map<number, Site>()
 try {
-  await observer.connect()
-  const servers: ServerUnderTest[] = []
-  for (let count = 0; count < Math.max(...COUNTS); count += 1) {
-    servers.push(await startGatehouse(children, { ...settings, DATABASE_URL: databaseUrl }))
-  }
-  const lanes = await openLanes(servers[0]!)
+  for (const count of COUNTS) sites.set(count, await startSite(count))
   console.log(
     `  ${availableParallelism()} processors, ${IN_FLIGHT} requests in flight, ${SLOW_IN_FLIGHT} at each server while commits are slow`,
   )
   for (const deed of Object.keys(AMOUNT) as Deed[]) {
-    if (deed === 'logout, slow commits') await slowCommits()
-    await compare(deed, servers, lanes)
+    if (deed === 'logout, slow commits') await Promise.all([...sites.values()].map(slowCommits))
+    await compare(deed)
   }
 } finally {
   await children.stopAll()
-  await observer.end()
+  await Promise.all([...sites.values()].map(({ observer }) => observer.end()))
   await stop()
+}
+
+async function startSite(count: number): Promise<Site> {
+  const { url } = await createDatabase('postgres', templates)
+  const observer: Observer = new (fromServer('pg').Client)({ connectionString: url })
+  await observer.connect()
+  const servers: ServerUnderTest[] = []
+  while (servers.length < count) servers.push(await startGatehouse(children, { ...settings, DATABASE_URL: url }))
+  return { servers, observer, lanes: await openLanes(servers[0]!) }
 }
 
 async function openLanes({ url }: ServerUnderTest): Promise<Lane[]> {
@@ -90,11 +108,11 @@ async function openLanes({ url }: ServerUnderTest): Promise<Lane[]> {
 }
 
 /** Measures the numbers of servers in turns. Records the median of the rounds, and of their ratios to one server. */
-async function compare(deed: Deed, servers: readonly ServerUnderTest[], lanes: Lane[]): Promise<void> {
+async function compare(deed: Deed): Promise<void> {
   const rounds = new Map<number, Round[]>(COUNTS.map((count) => [count, []]))
   for (let round = 0; round <= ROUNDS; round += 1) {
     for (const count of [...COUNTS.slice(round % COUNTS.length), ...COUNTS.slice(0, round % COUNTS.length)]) {
-      const measured = await measure(deed, servers.slice(0, count), lanes)
+      const measured = await measure(deed, sites.get(count)!)
       if (round > 0) rounds.get(count)!.push(measured)
     }
   }
@@ -113,13 +131,13 @@ async function compare(deed: Deed, servers: readonly ServerUnderTest[], lanes: L
   }
 }
 
-async function measure(deed: Deed, servers: readonly ServerUnderTest[], allLanes: Lane[]): Promise<Round> {
+async function measure(deed: Deed, { servers, lanes: allLanes, observer }: Site): Promise<Round> {
   const count = AMOUNT[deed]
   const lanes = deed === 'logout, slow commits' ? allLanes.slice(0, SLOW_IN_FLIGHT * servers.length) : allLanes
   const cpu = async () => ({
     servers: servers.reduce((sum, server) => sum + cpuMs(server), 0),
     generator: process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
-    backends: await cpuOfBackends(),
+    backends: await cpuOfBackends(observer),
   })
   const isLogout = deed !== 'login' && deed !== 'refresh' && deed !== 'me'
   const sessions = isLogout ? await openSessions(servers[0]!, allLanes, count) : []
@@ -173,7 +191,7 @@ async function openSessions({ url }: ServerUnderTest, lanes: Lane[], count: numb
 }
 
 /** From now on each revocation takes 5 ms at its commit, as on a disk that is slow or far away. */
-async function slowCommits(): Promise<void> {
+async function slowCommits({ observer }: Site): Promise<void> {
   await observer.query(`create function slow_commit() returns trigger language plpgsql as $$
     begin perform pg_sleep(0.005); return null; end $$`)
   await observer.query(`create constraint trigger slow_commit after insert on revocations
@@ -205,7 +223,7 @@ function ask(agent: Agent, method: string, url: string, body?: object, token?: s
 }
 
 /** Processor milliseconds of the Postgres processes that serve connections to this database. */
-async function cpuOfBackends(): Promise<Map<number, number>> {
+async function cpuOfBackends(observer: Observer): Promise<Map<number, number>> {
   const { rows } = await observer.query('select pid from pg_stat_activity where datname = current_database()')
-  return new Map(rows.map(({ pid }: { pid: number }) => [pid, cpuMs({ pid })]))
+  return new Map(rows.map(({ pid }) => [pid, cpuMs({ pid })]))
 }

@@ -20,8 +20,8 @@ const batchSize = 2_000
 /** How often to read whatever is heard: a server may die between a commit and its notification. */
 const pollMs = 1_000
 const tendMs = 30_000
-/** The first commit is announced at once. Those of this time after it are announced together. */
-const announceMs = 10
+/** The first commit is read and announced at once. Those of this time after it are read and announced together. */
+const gatherMs = 10
 /** How long one transaction may hold back the cursors of the feeds before the log warns of it. */
 const heldWarnSeconds = 300
 
@@ -92,6 +92,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
       await publishNew()
       await endOutdated()
       numbering?.wake()
+      await sleep(gatherMs)
     },
     (error) => logger.warn({ err: error }, 'revocations cannot be read; retrying every second'),
   )
@@ -99,7 +100,7 @@ export async function startRevocationFeed(deps: Deps<Pool>, patient: Deps<Pool> 
   const announcer = onDemand(
     async () => {
       await notify(deps.db, channel, `new:${hub.id}`)
-      await sleep(announceMs)
+      await sleep(gatherMs)
     },
     (error) => logger.warn({ err: error }, 'other servers cannot be notified; they read every second'),
   )
