@@ -133,7 +133,7 @@ type Again = (headers: Record<string, string>, language: string) => Promise<{ te
 
 /** Words that no other language of ours has. */
 const english =
-  /(?<![\p{L}-])(the|you|your|this|that|and|is|are|of|to|with|from|have|not|be|been|sign|enter|choose|new|back|again|address|open|ask|forgot|create|send|too|many|already|there)(?![\p{L}-])/iu
+  /(?<![\p{L}\p{N}-])(the|you|your|this|that|and|is|are|of|to|with|from|have|not|be|been|sign|enter|choose|new|back|again|address|open|ask|forgot|create|send|too|many|already|there)(?![\p{L}\p{N}-])/iu
 
 /** Run in the page: what it says, without what others have named. */
 const words = `(() => {

@@ -47,14 +47,10 @@ const inserting = new Statement(
 )
 
 const spending = new Statement<SpentCode>(`
-  update authorization_codes set spent_at = :now where hash = :hash and spent_at is null and expires_at > :now
+  update authorization_codes set spent_at = :now, session_id = :sessionId where hash = :hash and spent_at is null and expires_at > :now
   returning *, (select u.email from users u where u.id = authorization_codes.user_id) as email, ${catalogGeneration},
     (select b.started_at from browser_sessions b
       where b.id = authorization_codes.browser_session_id and b.ended_at is null and b.expires_at > :now) as browser_started_at`)
-
-const notingSession = new Statement(
-  'update authorization_codes set session_id = :sessionId where hash = :hash and reused_at is null',
-)
 
 /** What an app exchanges for the tokens of a session. */
 export class AuthorizationCode extends BaseModel {
@@ -79,23 +75,24 @@ export class AuthorizationCode extends BaseModel {
   declare created_at: number
   declare expires_at: number
   declare spent_at: number | null
+  /** When it was used again. A server of the previous version looks at it before it opens the session. */
   declare reused_at: number | null
-  /** The session that the first use opened. */
+  /** The id of the session that the first use opened, unless that use was refused. */
   declare session_id: string | null
 
   static async insert(db: Pool, row: NewCode): Promise<void> {
     await inserting.run(db, { ...row })
   }
 
-  /** Spends a code. Of concurrent uses one succeeds; the others get undefined. It stays spent if the request then fails. */
-  static async spend(db: Pool, hash: string, now: number): Promise<SpentCode | undefined> {
-    return spending.first(db, { hash, now })
+  /** Spends a code, for a session that it may open. Of concurrent uses one succeeds; the others wait for it and get undefined. */
+  static async spend(
+    db: Tx,
+    { hash, sessionId, now }: { hash: string; sessionId: string; now: number },
+  ): Promise<SpentCode | undefined> {
+    return spending.first(db, { hash, sessionId, now })
   }
 
-  /**
-   * Notes a second use within the life of the code. Returns what the first use opened, which is to end; if it has opened nothing
-   * yet, it no longer can. Undefined if the code is unknown or over.
-   */
+  /** Notes a second use within the life of the code. Returns whom it was for. Undefined if the code is unknown or over. */
   static async noteReuse(
     db: Tx,
     hash: string,
@@ -108,11 +105,6 @@ export class AuthorizationCode extends BaseModel {
       .update({ reused_at: now })
       .returning(['user_id', 'app_id', 'session_id'])
     return reused
-  }
-
-  /** Notes the session that a spent code opened. False if the code was used again meanwhile, so that nothing may be opened. */
-  static async noteSession(db: Tx, hash: string, sessionId: string): Promise<boolean> {
-    return (await notingSession.run(db, { hash, sessionId })) > 0
   }
 
   /** The code of the app that a code was made for. */
