@@ -1,4 +1,13 @@
-import { type Meter, type MeterProvider, metrics, type Span, type Tracer, type TracerProvider, trace } from '@opentelemetry/api'
+import {
+  type Meter,
+  type MeterProvider,
+  type MetricOptions,
+  metrics,
+  type Span,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { assembleAuth } from './auth.ts'
 import { readConfig } from './config.ts'
@@ -10,6 +19,7 @@ import { NOW, SECRET, signToken } from './test-tokens.ts'
 
 let spans: { name: string; root: boolean; attributes: object; status?: object; isEnded: boolean }[]
 let counts: [name: string, attributes: object][]
+let descriptions: Record<string, string | undefined>
 
 function record(): void {
   const tracer = {
@@ -24,9 +34,10 @@ function record(): void {
     },
   } as Tracer
   const meter = {
-    createCounter: (name: string) => ({
-      add: (count: number, attributes: object) => void counts.push([name, { count, ...attributes }]),
-    }),
+    createCounter(name: string, { description }: MetricOptions = {}) {
+      descriptions[name] = description
+      return { add: (count: number, attributes: object) => void counts.push([name, { count, ...attributes }]) }
+    },
   } as unknown as Meter
   trace.setGlobalTracerProvider({ getTracer: () => tracer } as TracerProvider)
   metrics.setGlobalMeterProvider({ getMeter: () => meter } as MeterProvider)
@@ -35,6 +46,7 @@ function record(): void {
 beforeEach(() => {
   spans = []
   counts = []
+  descriptions = {}
 })
 afterEach(() => {
   trace.disable()
@@ -115,6 +127,16 @@ test('calls and the feeds do too, and no span lasts as long as the stream', asyn
   expect(counts).toContainEqual(['gatehouse.events', { count: 1, ...app, type: 'revocation.connected' }])
   expect(JSON.stringify([spans, counts])).not.toMatch(/eyJ|gsa_/)
   await follower.close()
+})
+
+test('each counter brings its description, which the collector passes on', async () => {
+  record()
+  await buildAuth()
+  expect(descriptions).toEqual({
+    'gatehouse.verifications': 'Access tokens verified',
+    'gatehouse.calls': 'Calls to the service',
+    'gatehouse.events': 'Events passed to onEvent',
+  })
 })
 
 test('nothing of it is made where OpenTelemetry is not registered, though its API is installed', async () => {

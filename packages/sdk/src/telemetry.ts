@@ -22,7 +22,7 @@ interface Counter {
 
 export interface OpenTelemetry {
   readonly trace?: { getTracer(name: string): Tracer }
-  readonly metrics?: { getMeter(name: string): { createCounter(name: string): Counter } }
+  readonly metrics?: { getMeter(name: string): { createCounter(name: string, options: { description: string }): Counter } }
 }
 
 const NAME = '@gatehouse/sdk'
@@ -36,10 +36,11 @@ export function observe(config: Config, check: Verify, { trace, metrics }: OpenT
   const tracer = trace?.getTracer(NAME)
   const meter = metrics?.getMeter(NAME)
   const app = { 'gatehouse.app_code': config.appCode }
-  // docs/sdk.md describes them.
-  const [verifications, calls, events] = ['verifications', 'calls', 'events'].map((name) =>
-    meter?.createCounter(`gatehouse.${name}`),
-  )
+  const [verifications, calls, events] = [
+    ['verifications', 'Access tokens verified'],
+    ['calls', 'Calls to the service'],
+    ['events', 'Events passed to onEvent'],
+  ].map(([name, description = '']) => meter?.createCounter(`gatehouse.${name}`, { description }))
 
   const fail = (span: Span | undefined, type: string, message?: string) => {
     span?.setAttribute('error.type', type)
