@@ -268,6 +268,8 @@ test('a new account, and an invitation', async () => {
 test('people whom the app does not admit', async () => {
   const { user } = await build()
   const page = await signedIn(user.email)
+  await beginAt(page, shop, { acr_values: 'mfa' })
+  await look(page, 'second-factor-missing', 'You need a second factor')
   await beginAt(page, vault)
   await look(page, 'no-access', 'You don’t have access yet')
   await press(page, 'Ask for access')
@@ -444,6 +446,9 @@ test('passkeys, and the page where people add and remove them', async () => {
   await press(page, 'Add a passkey')
   await named('Laptop')
   await look(page, 'passkeys-one', 'Your passkeys', 'not used yet')
+  await beginAt(page, shop, { acr_values: 'mfa' })
+  await look(page, 'second-factor-passkey', 'Use your passkey')
+  await openPage()
   await session.send('WebAuthn.removeVirtualAuthenticator', laptop)
   await addDevice(true, true)
   const long = 'The phone that I bought in Łódź in 2025, with a name that is far longer than a line of this page'

@@ -4,6 +4,7 @@ import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
+import { hasPasskeyColumn } from './passkey.ts'
 import { type UserRow, userColumns } from './user.ts'
 
 /** What was proven when a person signed in. Browser sessions and the codes made from them keep it. */
@@ -31,6 +32,8 @@ interface BrowserSessionRow extends StoredProof {
   /** Whether another user has the same e-mail, in whatever pool. */
   has_namesake: number | boolean
   is_member: number | boolean
+  /** Whether the user has a passkey of this host. */
+  has_passkey: number | boolean
   catalog_generation: string
 }
 
@@ -39,6 +42,7 @@ const liveByHash = new Statement<LiveBrowserSession>(`
     b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, f.activated_at as factor_activated_at, ${userColumns},
     exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
     exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member,
+    ${hasPasskeyColumn},
     ${catalogGeneration}
   from browser_sessions b
   join users u on u.id = b.user_id
@@ -68,8 +72,9 @@ export class BrowserSession extends BaseModel {
   declare ip: string | null
   declare user_agent: string | null
 
-  static async findLive(db: Db, hash: string, now: number): Promise<LiveBrowserSession | undefined> {
-    return liveByHash.first(db, { hash, now })
+  /** `rpId` is the host of passkeys; null where none work. */
+  static async findLive(db: Db, of: { hash: string; rpId: string | null; now: number }): Promise<LiveBrowserSession | undefined> {
+    return liveByHash.first(db, of)
   }
 
   /** A page of those of a user that are alive, newest first, in the terms of sessions. */

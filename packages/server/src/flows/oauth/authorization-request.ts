@@ -47,6 +47,8 @@ export interface AuthorizationRequest {
   nonce: string | undefined
   prompt: 'none' | 'login' | 'create' | undefined
   maxAgeSeconds: number | undefined
+  /** Whether two factors must have been shown (`acr_values=mfa`). A passkey is both. */
+  demandsMfa: boolean
   loginHint: string | undefined
   /** The languages that the app asks for, as it sent them. */
   uiLocales: string | undefined
@@ -84,6 +86,8 @@ export type ReadRequest =
   | { location: string }
   | { fault: RequestFault; app: App | undefined }
 
+/** The only value of `acr_values` that is known here: two factors. */
+export const mfa = 'mfa'
 const mostState = 2_000
 const mostNonce = 200
 const scopes = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access']
@@ -135,7 +139,10 @@ export async function readAuthorizationRequest(
     return refuse('invalid_request', 'max_age must be a number of seconds')
   if (given.organization_id !== undefined && !isUuid(given.organization_id))
     return refuse('invalid_request', 'organization_id must be a UUID')
-  if (given.acr_values !== undefined) return refuse('unmet_authentication_requirements', 'acr_values cannot be met')
+  // Any value of the list is enough for the app (RFC 9470), and this is the only one that is known here.
+  const demandsMfa = given.acr_values?.split(' ').includes(mfa) === true
+  if (given.acr_values !== undefined && !demandsMfa)
+    return refuse('unmet_authentication_requirements', `acr_values can ask for ${mfa} alone`)
   const method = ownMethods.find((own) => own === given.method)
   return {
     request: {
@@ -147,6 +154,7 @@ export async function readAuthorizationRequest(
       nonce: given.nonce,
       prompt,
       maxAgeSeconds: given.max_age === undefined ? undefined : Number(given.max_age),
+      demandsMfa,
       loginHint: given.login_hint?.slice(0, 254),
       uiLocales: given.ui_locales,
       organizationId: given.organization_id,
@@ -167,6 +175,7 @@ function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, be
   const prompt = sent.prompt === 'login' ? sent.prompt : undefined
   const uiLocales = typeof sent.ui_locales === 'string' ? sent.ui_locales : undefined
   const none = { state: undefined, nonce: undefined, maxAgeSeconds: undefined, loginHint: undefined, organizationId: undefined }
+  const demandsMfa = false
   const query = queryOf({
     ...{ client_id: app.code, account: sent.account },
     ...(prompt && { prompt }),
@@ -175,7 +184,17 @@ function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, be
   const path = `/account/passkeys?app=${encodeURIComponent(app.code)}`
   return {
     request: {
-      ...{ app, prompt, uiLocales, query, begunAt, ...none, isForAccount: true, redirectUri: `${config.publicUrl}${path}` },
+      ...{
+        app,
+        prompt,
+        uiLocales,
+        query,
+        begunAt,
+        ...none,
+        demandsMfa,
+        isForAccount: true,
+        redirectUri: `${config.publicUrl}${path}`,
+      },
       ...{ codeChallenge: '', scope: '', provider: undefined, method: undefined, invite: undefined },
     },
   }

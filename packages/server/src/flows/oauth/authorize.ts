@@ -104,12 +104,13 @@ async function look(
   live: LiveBrowserSession | undefined,
   actor: Actor,
 ): Promise<{ person: Person | undefined; situation: Situation }> {
-  const { app, prompt, maxAgeSeconds, begunAt, redirectUri } = request
+  const { app, prompt, maxAgeSeconds, demandsMfa, begunAt, redirectUri } = request
   const situation: Situation = {
     now: deps.clock(),
     request: {
       prompt,
       maxAgeSeconds,
+      demandsMfa,
       begunAt,
       hasInvite: request.invite !== undefined,
       canJoin: false,
@@ -157,13 +158,15 @@ async function look(
 /** What was shown in a browser session, by the factors that the user has now. */
 function shownIn(
   live: LiveBrowserSession,
-): Pick<SignedIn, 'firstProvenAt' | 'lastSeenAt' | 'secondProvenAt' | 'hasSecondFactor'> {
+): Pick<SignedIn, 'firstProvenAt' | 'lastSeenAt' | 'secondProvenAt' | 'hasSecondFactor' | 'hasPasskey'> {
   const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
   return {
     firstProvenAt: live.first_proven_at,
     lastSeenAt: live.last_seen_at,
-    secondProvenAt: activatedAt !== null && shownOf === activatedAt ? shownAt : null,
+    // Without an active factor, only a passkey can have been shown that still counts.
+    secondProvenAt: shownOf === activatedAt ? shownAt : null,
     hasSecondFactor: activatedAt !== null,
+    hasPasskey: Boolean(live.has_passkey),
   }
 }
 

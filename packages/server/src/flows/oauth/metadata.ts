@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { mfa } from './authorization-request.ts'
 
 /** What standard clients read about this service (RFC 8414). */
 export function metadataOf({ publicUrl }: Pick<Deps['config'], 'publicUrl'>) {
@@ -16,6 +17,7 @@ export function metadataOf({ publicUrl }: Pick<Deps['config'], 'publicUrl'>) {
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     revocation_endpoint_auth_methods_supported: ['none'],
     scopes_supported: ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access'],
+    acr_values_supported: [mfa],
     prompt_values_supported: ['none', 'login', 'create'],
     authorization_response_iss_parameter_supported: true,
     request_parameter_supported: false,

@@ -25,13 +25,15 @@ const requests = [
   ...combinations<Situation['request']>({
     prompt: [undefined, 'none', 'login', 'create'],
     maxAgeSeconds: [undefined, 0, 300],
+    demandsMfa: [false, true],
     begunAt: [begunAt],
     hasInvite: [false, true],
     canJoin: [false, true],
     hasOrganization: [false, true],
     isRedirectOwned: [true, false],
   }),
-]
+  // What these two change has nothing to do with the rest.
+].filter(({ demandsMfa, hasInvite, hasOrganization }) => !demandsMfa || (!hasInvite && !hasOrganization))
 const apps = [
   ...combinations<Situation['app']>({
     singleSignOn: [true, false],
@@ -45,16 +47,23 @@ const people: SignedIn[] = [
     lastSeenAt: [begunAt, minutesAgo(4.5)],
     secondProvenAt: [null, begunAt, minutesAgo(11)],
     hasSecondFactor: [false, true],
+    hasPasskey: [false, true],
     isNamedHere: [true, false],
     hasEntered: [true, false],
     refusal: [undefined, 'app_access_denied'],
     organizations: [0, 1, 2],
   }),
-]
+].filter(({ hasPasskey, organizations }) => !hasPasskey || organizations === 0)
+
+/** When the person was proven as the request demands it: of two factors the older proof counts. */
+const provenAtOf = ({ demandsMfa }: Situation['request'], { firstProvenAt, secondProvenAt }: SignedIn) =>
+  demandsMfa && secondProvenAt !== null && secondProvenAt < firstProvenAt ? secondProvenAt : firstProvenAt
 
 /** Whether the person has signed in for the request. */
-const isAnswered = (prompt: string, { firstProvenAt, lastSeenAt }: SignedIn) =>
-  firstProvenAt >= begunAt || (prompt === 'create' && lastSeenAt >= begunAt)
+const isAnswered = (request: Situation['request'], signedIn: SignedIn) =>
+  request.prompt === 'create'
+    ? signedIn.firstProvenAt >= begunAt || signedIn.lastSeenAt >= begunAt
+    : provenAtOf(request, signedIn) >= begunAt
 
 /** Gets each situation with what follows from it. Returns the situations for which it is false. */
 function violations(isRight: (situation: Situation, step: ReturnType<typeof nextStep>) => boolean): string[] {
@@ -73,15 +82,19 @@ function violations(isRight: (situation: Situation, step: ReturnType<typeof next
 const conditions: Record<string, (situation: Situation, person: SignedIn) => boolean> = {
   'the app takes part in single sign-on': ({ app }) => app.singleSignOn,
   'the redirect URL has an owner': ({ request }) => request.isRedirectOwned,
-  'no prompt, or one that was answered for this request': ({ request }, { firstProvenAt }) =>
-    request.prompt === undefined || request.prompt === 'none' || firstProvenAt >= request.begunAt,
+  'no prompt, or one that was answered for this request': ({ request }, person) =>
+    request.prompt === undefined ||
+    request.prompt === 'none' ||
+    (request.prompt === 'login' ? isAnswered(request, person) : person.firstProvenAt >= begunAt),
   'no invitation': ({ request }) => !request.hasInvite,
   'no organization to join first': ({ request }) => !request.canJoin,
   'the user has entered before': (_, { hasEntered }) => hasEntered,
-  'the proof is newer than max_age': ({ request }, { firstProvenAt }) =>
-    firstProvenAt >= request.begunAt || now - firstProvenAt <= (request.maxAgeSeconds ?? 1e9) * 1000,
-  'the proof is newer than the app demands': ({ request, app }, { firstProvenAt }) =>
-    firstProvenAt >= request.begunAt || now - firstProvenAt <= (app.maxSignInAgeSeconds ?? 1e9) * 1000,
+  'the proof is newer than max_age': ({ request }, person) =>
+    provenAtOf(request, person) >= begunAt || now - provenAtOf(request, person) <= (request.maxAgeSeconds ?? 1e9) * 1000,
+  'the proof is newer than the app demands': ({ request, app }, person) =>
+    provenAtOf(request, person) >= begunAt || now - provenAtOf(request, person) <= (app.maxSignInAgeSeconds ?? 1e9) * 1000,
+  'two factors were shown where the request demands them': ({ request }, { secondProvenAt }) =>
+    !request.demandsMfa || secondProvenAt !== null,
   'the second factor was shown': (_, { hasSecondFactor, secondProvenAt }) => !hasSecondFactor || secondProvenAt !== null,
   'the app knows this user by this address': (_, { isNamedHere }) => isNamedHere,
   'the gate admits': (_, { refusal }) => refusal === undefined,
@@ -157,7 +170,7 @@ describe('over every combination of what decides', () => {
       violations(({ request, signedIn }, step) => {
         if (!('refuse' in step)) return true
         if (!signedIn || (signedIn.hasSecondFactor && signedIn.secondProvenAt === null)) return false
-        if (request.prompt === 'login' && signedIn.firstProvenAt < request.begunAt) return false
+        if (request.prompt === 'login' && !isAnswered(request, signedIn)) return false
         return step.refuse === (signedIn.isNamedHere ? signedIn.refusal : 'unknown_here')
       }),
     ).toEqual([])
@@ -172,7 +185,7 @@ describe('over every combination of what decides', () => {
         const isDue =
           request.canJoin &&
           signedIn?.isNamedHere === true &&
-          (request.prompt === undefined || isAnswered(request.prompt, signedIn)) &&
+          (request.prompt === undefined || isAnswered(request, signedIn)) &&
           proofs.every((name) => conditions[name]!(situation, signedIn))
         return ('ask' in step && step.ask === 'join') === isDue
       }),
@@ -190,8 +203,8 @@ describe('over every combination of what decides', () => {
 
   test('a person who has shown everything for this request is not asked for it again', () => {
     expect(
-      violations(({ signedIn }, step) => {
-        if (!signedIn || signedIn.firstProvenAt < begunAt) return true
+      violations(({ request, signedIn }, step) => {
+        if (!signedIn || provenAtOf(request, signedIn) < begunAt) return true
         if (signedIn.hasSecondFactor && signedIn.secondProvenAt === null) return true
         return !('ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account'))
       }),
@@ -207,8 +220,23 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
+  test('a person who lacks the second of two factors is asked for a passkey, or to enrol, and who has one for its code', () => {
+    expect(
+      violations((situation, step) => {
+        const { request, signedIn } = situation
+        if (request.prompt === 'none' || !('ask' in step)) return true
+        if (step.ask !== 'use_passkey' && step.ask !== 'enrol') return true
+        if (!signedIn || !request.demandsMfa || signedIn.secondProvenAt !== null || signedIn.hasSecondFactor) return false
+        return (step.ask === 'use_passkey') === signedIn.hasPasskey && signedIn.isNamedHere && signedIn.refusal === undefined
+      }),
+    ).toEqual([])
+  })
+
   test('a person who goes on by a button has proven as much as one who enters silently', () => {
-    const proofs = ['the proof is newer than max_age', 'the proof is newer than the app demands', 'the second factor was shown']
+    const proofs = [
+      ...['the proof is newer than max_age', 'the proof is newer than the app demands', 'the second factor was shown'],
+      'two factors were shown where the request demands them',
+    ]
     expect(
       violations((situation, step) => {
         const { signedIn } = situation

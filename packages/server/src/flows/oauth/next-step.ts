@@ -6,6 +6,8 @@ export interface Situation {
   request: {
     prompt: 'none' | 'login' | 'create' | undefined
     maxAgeSeconds: number | undefined
+    /** Whether two factors must have been shown. */
+    demandsMfa: boolean
     begunAt: number
     hasInvite: boolean
     /** Whether the person who is signed in can still accept the invitation. */
@@ -27,9 +29,11 @@ export interface SignedIn {
   firstProvenAt: number
   /** When they last signed in in this browser or entered an app. A provider may have proven them earlier. */
   lastSeenAt: number
-  /** When the second factor was shown; null if it was not, or if the factor was replaced since. */
+  /** When the second factor or a passkey was shown; null if neither was, or if the factor was replaced since. */
   secondProvenAt: number | null
   hasSecondFactor: boolean
+  /** Whether the user has a passkey that works here. */
+  hasPasskey: boolean
   /** Whether the user is exactly the one whom this e-mail names in the pools of the app. */
   isNamedHere: boolean
   /** Whether the user already has an active row for the app, or enters without one by right. */
@@ -40,7 +44,7 @@ export interface SignedIn {
 }
 
 export type NextStep =
-  | { ask: 'sign_in' | 'create_account' | 'continue' | 'organization' | 'join' }
+  | { ask: 'sign_in' | 'create_account' | 'use_passkey' | 'enrol' | 'continue' | 'organization' | 'join' }
   /** The person is known, and may not enter. */
   | { refuse: ErrorCode | 'unknown_here' }
   | { enter: 'silently' }
@@ -62,17 +66,20 @@ export function nextStep(situation: Situation): NextStep {
 function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   if (!signedIn) return { ask: request.prompt === 'create' ? 'create_account' : 'sign_in' }
   const { firstProvenAt, lastSeenAt, secondProvenAt, hasSecondFactor } = signedIn
+  // Of two factors that are demanded, the older proof counts.
+  const provenAt = request.demandsMfa ? Math.min(firstProvenAt, secondProvenAt ?? firstProvenAt) : firstProvenAt
   const isNewerThan = (provenAt: number, seconds: number) => provenAt >= request.begunAt || now - provenAt <= seconds * 1000
   const isNew = (provenAt: number) => provenAt >= request.begunAt
-  if (request.prompt === 'login' && !isNew(firstProvenAt)) return { ask: 'sign_in' }
+  if (request.prompt === 'login' && !isNew(provenAt)) return { ask: 'sign_in' }
   if (request.prompt === 'create' && !isNew(firstProvenAt) && !isNew(lastSeenAt)) return { ask: 'create_account' }
   if (hasSecondFactor && secondProvenAt === null) return { ask: 'sign_in' }
   const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
-  if (!isNewerThan(firstProvenAt, oldest)) return { ask: 'sign_in' }
+  if (!isNewerThan(provenAt, oldest)) return { ask: 'sign_in' }
   if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }
   // Before the gate: joining may be what opens it.
   if (request.canJoin) return { ask: 'join' }
   if (signedIn.refusal !== undefined) return { refuse: signedIn.refusal }
+  if (request.demandsMfa && secondProvenAt === null) return { ask: signedIn.hasPasskey ? 'use_passkey' : 'enrol' }
   if (!request.hasOrganization && signedIn.organizations > 1) return { ask: 'organization' }
   const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
   const isFreshEnough = !app.isAdminApp || (isFresh(firstProvenAt) && (!hasSecondFactor || isFresh(secondProvenAt)))

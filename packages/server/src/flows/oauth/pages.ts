@@ -95,7 +95,7 @@ export async function answerAuthorize(
     request: sealField(deps, 'request', browser, sealed),
     ...(carriedOn && typeof resumed === 'string' ? { resume: resumed } : {}),
   }
-  const passkey = asksWho ? await askForPasskey(deps, browser) : undefined
+  const passkey = asksWho || ('ask' in step && step.ask === 'use_passkey') ? await askForPasskey(deps, browser) : undefined
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
   const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })

@@ -22,7 +22,7 @@ export const authorizeQuery = z.object({
   nonce: described('At most 200 characters'),
   prompt: described('`none` shows nothing, `login` asks for a new sign-in, `create` shows the registration first'),
   max_age: described('Asks for a new sign-in if the last one is older, in seconds'),
-  acr_values: parameter,
+  acr_values: described('`mfa`: two factors must be shown, or a passkey. With `max_age`, the older of both proofs counts'),
   login_hint: described('The e-mail address to begin with'),
   ui_locales: described('The languages that the person reads, best first: BCP 47 tags with spaces between them'),
   organization_id: described('The organization that the tokens are for'),
@@ -48,7 +48,17 @@ export const stepForm = z.object({
   step: z
     .enum([
       ...(['sign_in', 'two_factor', 'agree', 'continue', 'ask_for_access', 'another_account', 'restart'] as const),
-      ...(['forgot', 'magic_link', 'ask_mail', 'mail_code', 'create', 'sign_in_instead', 'register', 'join'] as const),
+      ...([
+        'forgot',
+        'magic_link',
+        'ask_mail',
+        'mail_code',
+        'create',
+        'use_passkey',
+        'sign_in_instead',
+        'register',
+        'join',
+      ] as const),
     ])
     .catch('sign_in'),
   purpose: z.enum(['reset_password', 'magic_link', 'verify_email']).optional().catch(undefined),

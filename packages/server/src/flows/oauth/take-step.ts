@@ -94,6 +94,8 @@ export async function takeStep(
     case 'another_account':
       await signOut(deps, journey, actor)
       return { signedOut: true }
+    // Without the answer of a device there is nothing to do.
+    case 'use_passkey':
     case 'restart':
       return undefined
   }

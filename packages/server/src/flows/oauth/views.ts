@@ -67,6 +67,10 @@ function viewOf(step: Step, person: Person | undefined, view: Shown): Part {
       if (view.instead === 'forgot' || view.instead === 'magic_link') return askMailView(view.instead, view)
       if (view.instead === 'create' || (step.ask === 'create_account' && view.instead === undefined)) return createView(view)
       return signInView(person, view)
+    case 'use_passkey':
+      return passkeyView(person, view)
+    case 'enrol':
+      return enrolView(person, view)
     case 'organization':
       return organizationView(person, view)
     case 'join':
@@ -190,6 +194,32 @@ ${stepForm(
   alert(generalFaultOf(view, refusal)),
   field(texts, twoFactorCode(texts), refusal),
 )}${quietForm(view, 'restart', signIn.anotherAccount)}`,
+  }
+}
+
+/** For a person who has no other second factor than a passkey, and has not shown it. */
+function passkeyView(person: Person | undefined, view: Shown): Part {
+  const { texts, carried, said, passkey } = view
+  const values = Object.entries({ ...carried, step: 'use_passkey', keep: person?.live.is_kept === 1 ? 'yes' : '' })
+  return {
+    title: texts.secondFactor.passkey,
+    script: passkey && scriptUrl,
+    body: html`${signedInAs(person, view)}<p>${texts.secondFactor.why(shown(nameOf(view.request.app)))}</p>
+${alert(said && generalFaultOf(view, refusalOf(said)))}<form method="post" action="${action}">
+${values.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}${passkey && passkeyFields(texts, 'get', passkey)}<button type="button" data-passkey-button hidden>${texts.signIn.passkey}</button>
+</form>
+<noscript><p>${texts.passkeys.needsScript}</p></noscript>
+${anotherAccount(view)}`,
+  }
+}
+
+/** For a person who has no second factor. */
+function enrolView(person: Person | undefined, view: Shown): Part {
+  const { secondFactor } = view.texts
+  return {
+    title: secondFactor.missing.title,
+    body: html`${signedInAs(person, view)}<p>${secondFactor.why(shown(nameOf(view.request.app)))} ${secondFactor.missing.text}</p>
+${anotherAccount(view)}`,
   }
 }
 

@@ -93,7 +93,12 @@ export const de: PageTexts = {
     signingInAs: (email) => html`Anmeldung als ${email}.`,
     leadsTo: (host) => html`Es geht weiter zu ${host}.`,
   },
-  secondFactor: { title: 'Code eingeben' },
+  secondFactor: {
+    title: 'Code eingeben',
+    passkey: 'Verwenden Sie Ihren Passkey',
+    why: (app) => html`${app} verlangt einen zweiten Faktor.`,
+    missing: { title: 'Sie brauchen einen zweiten Faktor', text: 'Ihr Konto hat noch keinen.' },
+  },
   create: { title: 'Konto erstellen', button: 'Konto erstellen', instead: 'Stattdessen anmelden' },
   named: {
     noAccount: (email, app) => html`Für ${email} gibt es bei ${app} noch kein Konto.`,

@@ -92,7 +92,12 @@ export const en: PageTexts = {
     signingInAs: (email) => html`Signing in as ${email}.`,
     leadsTo: (host) => html`You go on to ${host}.`,
   },
-  secondFactor: { title: 'Enter your code' },
+  secondFactor: {
+    title: 'Enter your code',
+    passkey: 'Use your passkey',
+    why: (app) => html`${app} asks for a second factor.`,
+    missing: { title: 'You need a second factor', text: 'Your account has none yet.' },
+  },
   create: { title: 'Create your account', button: 'Create account', instead: 'Sign in instead' },
   named: {
     noAccount: (email, app) => html`There is no account for ${email} at ${app} yet.`,

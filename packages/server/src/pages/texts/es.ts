@@ -93,7 +93,12 @@ export const es: PageTexts = {
     signingInAs: (email) => html`Inicio de sesión como ${email}.`,
     leadsTo: (host) => html`A continuación irás a ${host}.`,
   },
-  secondFactor: { title: 'Escribe tu código' },
+  secondFactor: {
+    title: 'Escribe tu código',
+    passkey: 'Usa tu llave de acceso',
+    why: (app) => html`${app} pide un segundo factor.`,
+    missing: { title: 'Necesitas un segundo factor', text: 'Tu cuenta todavía no tiene ninguno.' },
+  },
   create: { title: 'Crea tu cuenta', button: 'Crear la cuenta', instead: 'Ya tengo una cuenta' },
   named: {
     noAccount: (email, app) => html`Todavía no hay ninguna cuenta de ${app} para ${email}.`,

@@ -92,7 +92,12 @@ export const fr: PageTexts = {
     signingInAs: (email) => html`Connexion en tant que ${email}.`,
     leadsTo: (host) => html`Vous allez continuer vers ${host}.`,
   },
-  secondFactor: { title: 'Saisissez votre code' },
+  secondFactor: {
+    title: 'Saisissez votre code',
+    passkey: 'Utilisez votre clé d’accès',
+    why: (app) => html`${app} demande un second facteur.`,
+    missing: { title: 'Il vous faut un second facteur', text: 'Votre compte n’en a pas encore.' },
+  },
   create: { title: 'Créer votre compte', button: 'Créer le compte', instead: 'J’ai déjà un compte' },
   named: {
     noAccount: (email, app) => html`Aucun compte ${app} n’existe encore pour ${email}.`,

@@ -92,7 +92,12 @@ export const it: PageTexts = {
     signingInAs: (email) => html`Accesso come ${email}.`,
     leadsTo: (host) => html`Ora passerai a ${host}.`,
   },
-  secondFactor: { title: 'Inserisci il codice' },
+  secondFactor: {
+    title: 'Inserisci il codice',
+    passkey: 'Usa la tua passkey',
+    why: (app) => html`${app} richiede un secondo fattore.`,
+    missing: { title: 'Ti serve un secondo fattore', text: 'Il tuo account non ne ha ancora uno.' },
+  },
   create: { title: 'Crea il tuo account', button: 'Crea l’account', instead: 'Ho già un account' },
   named: {
     noAccount: (email, app) => html`Non esiste ancora un account di ${app} per ${email}.`,

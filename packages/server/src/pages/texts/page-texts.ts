@@ -104,7 +104,14 @@ export interface PageTexts {
     signingInAs(email: Html): Html
     leadsTo(host: Html): Html
   }
-  secondFactor: { title: string }
+  secondFactor: {
+    title: string
+    /** For a person whose only second factor is a passkey. */
+    passkey: string
+    why(app: Html): Html
+    /** For a person who has none. */
+    missing: Told
+  }
   create: { title: string; button: string; instead: string }
   /** A provider has named somebody. */
   named: {

@@ -92,7 +92,12 @@ export const pt: PageTexts = {
     signingInAs: (email) => html`Entrando como ${email}.`,
     leadsTo: (host) => html`A seguir, você vai para ${host}.`,
   },
-  secondFactor: { title: 'Digite o seu código' },
+  secondFactor: {
+    title: 'Digite o seu código',
+    passkey: 'Use a sua chave de acesso',
+    why: (app) => html`${app} pede um segundo fator.`,
+    missing: { title: 'Você precisa de um segundo fator', text: 'A sua conta ainda não tem nenhum.' },
+  },
   create: { title: 'Crie a sua conta', button: 'Criar a conta', instead: 'Já tenho uma conta' },
   named: {
     noAccount: (email, app) => html`Ainda não existe uma conta de ${app} para ${email}.`,

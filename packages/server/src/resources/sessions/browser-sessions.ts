@@ -4,6 +4,7 @@ import { authorityOfUser } from '../../lib/authority.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { Proof } from '../../lib/proof.ts'
+import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { newId } from '../../lib/uuid.ts'
 import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
 import { Session } from '../../models/session.ts'
@@ -18,7 +19,8 @@ const noteUseEveryMs = 60_000
 export async function findBrowserSession(deps: Deps, secret: string | undefined): Promise<LiveBrowserSession | undefined> {
   if (secret === undefined) return undefined
   const now = deps.clock()
-  const live = await BrowserSession.findLive(deps.db, hashOpaqueToken(secret), now)
+  const rpId = relyingPartyOf(deps.config.publicUrl)?.id ?? null
+  const live = await BrowserSession.findLive(deps.db, { hash: hashOpaqueToken(secret), rpId, now })
   return live && live.started_at + deps.config.sessionMaxSeconds * 1000 > now ? live : undefined
 }
 
