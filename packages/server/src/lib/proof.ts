@@ -1,5 +1,3 @@
-import { wordsIn } from './words.ts'
-
 /** How the user of a session signed in, as its tokens say it. */
 export interface SignInFacts {
   /** When the first factor was shown, in milliseconds. */
@@ -26,7 +24,7 @@ export function storedFacts(session: {
 }): SignInFacts {
   const { first_proven_at: at, amr, auth_method: method, session_created_at: began } = session
   if (at === null || amr === null) return factsOf({ method, firstProvenAt: began, second: null })
-  return { firstProvenAt: at, amr: wordsIn(amr) }
+  return { firstProvenAt: at, amr: amr === '' ? [] : amr.split(' ') }
 }
 
 declare const whole: unique symbol
