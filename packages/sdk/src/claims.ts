@@ -35,6 +35,10 @@ export interface UserClaims extends CommonClaims {
   readonly org_slug?: string
   /** The user's home pool. Left out if it is `default`. */
   readonly namespace?: string
+  /** When the user last showed a first factor. A refresh never moves it. Older services leave this and `amr` out. */
+  readonly auth_time?: number
+  /** What the user showed: `pwd`, `otp`, `swk` for a passkey, and `mfa` for two factors or a passkey that knows its user. */
+  readonly amr?: readonly string[]
 }
 
 /** The claims of a machine token, which stands for a service account: no session, no e-mail, no names and no organization. */
@@ -48,6 +52,8 @@ export interface ServiceClaims extends CommonClaims {
   readonly org_id?: undefined
   readonly org_slug?: undefined
   readonly namespace?: undefined
+  readonly auth_time?: undefined
+  readonly amr?: undefined
 }
 
 /** The claims of an access token. `kind` tells the two apart. */

@@ -12,6 +12,7 @@ export type AuthErrorCode =
   | 'TOKEN_CLAIMS'
   | 'TOKEN_REVOKED'
   | 'APP_MISMATCH'
+  | 'STEP_UP_REQUIRED'
   | keyof typeof statuses
 
 /** The HTTP statuses of the codes that are not about the token. All other codes have 401. */

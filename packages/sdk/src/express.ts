@@ -1,11 +1,11 @@
 import type { Auth } from './auth.ts'
-import { AuthError } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, refusalFor } from './guard.ts'
 import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /** The part of Express's request that a guard reads. Neither Express nor its types are needed. */
 export interface GuardRequest {
@@ -45,8 +45,9 @@ export function optionalAuth<Name extends string, Kind extends TokenKind = 'user
 }
 
 /**
- * Answers a failed `getAuth(req).assert(…)` in a handler with 403 in the service's error shape, and passes every other error on:
- * `app.use(authErrorHandler)`, after the routes. Without it, Express answers 403 with an HTML page.
+ * Answers a failed `getAuth(req).assert(…)` in a handler with 403 and a failed `assertFreshProof` with 401, in the service's
+ * error shape, and passes every other error on: `app.use(authErrorHandler)`, after the routes. Without it, Express answers 403
+ * with an HTML page.
  */
 export function authErrorHandler(
   error: unknown,
@@ -54,7 +55,7 @@ export function authErrorHandler(
   response: GuardResponse,
   next: (error?: unknown) => void,
 ): void {
-  if (AuthError.is(error, 'PERMISSION_DENIED')) refuse(error, request, response, next)
+  if (isRefusedByHandler(error)) refuse(error, request, response, next)
   else next(error)
 }
 

@@ -1,11 +1,11 @@
 import type { Auth } from './auth.ts'
-import { AuthError } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, refusalFor } from './guard.ts'
 import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /** The part of Fastify's request that a guard reads. Neither Fastify nor its types are needed. */
 export interface GuardRequest {
@@ -48,11 +48,12 @@ export function optionalAuth<Name extends string, Kind extends TokenKind = 'user
 }
 
 /**
- * Answers a failed `getAuth(request).assert(…)` in a handler with 403 in the service's error shape, and rethrows every other
- * error: `app.setErrorHandler(authErrorHandler)`. Without it, Fastify answers 403 in its own shape.
+ * Answers a failed `getAuth(request).assert(…)` in a handler with 403 and a failed `assertFreshProof` with 401, in the service's
+ * error shape, and rethrows every other error: `app.setErrorHandler(authErrorHandler)`. Without it, Fastify answers 403 in its
+ * own shape.
  */
 export function authErrorHandler(error: unknown, request: GuardRequest, reply: GuardReply): void {
-  if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
+  if (!isRefusedByHandler(error)) throw error
   refuse(error, request, reply)
 }
 

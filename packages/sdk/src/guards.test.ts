@@ -1,6 +1,6 @@
 import { request as sendRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type AuthError, type AuthErrorCode, createAuth, type Principal, refusal } from './index.ts'
+import { type AuthError, type AuthErrorCode, assertFreshProof, createAuth, type Principal, refusal } from './index.ts'
 import type { Requirements } from './koa.ts'
 import { type Route, stands } from './test-servers.ts'
 import { CLAIMS, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
@@ -40,6 +40,13 @@ const requirements: [Requirements, 200 | 403][] = [
   [{ org: 'required' }, 403],
   [{ permissions: ['invoices:read'], role: 'clerk' }, 403],
 ]
+const proofs: Record<string, Requirements> = {
+  '/fresh': { maxAgeSec: 300 },
+  '/strong': { amr: 'mfa' },
+  '/both': { maxAgeSec: 300, amr: 'mfa' },
+  '/both-for-any': { kind: 'any', maxAgeSec: 300, amr: 'mfa' },
+  '/both-and-a-right': { permissions: ['invoices:void'], maxAgeSec: 300, amr: 'mfa' },
+}
 const broken = new Error('the handler broke')
 const routes: Route[] = [
   { path: '/required', guard: 'required', handle: show },
@@ -74,6 +81,12 @@ const routes: Route[] = [
   { path: '/other-token', guard: 'required', handle: () => auth.verify(signToken({ exp: 1 })) },
   { path: '/service', guard: 'required', requirements: { kind: 'service' }, handle: show },
   { path: '/any', guard: 'required', requirements: { kind: 'any', permissions: ['invoices:read'] }, handle: show },
+  ...Object.entries(proofs).map(([path, asked]): Route => ({ path, guard: 'required', requirements: asked, handle: show })),
+  {
+    path: '/asserts-proof',
+    guard: 'required',
+    handle: (principal) => assertFreshProof(auth, principal, { maxAgeSec: 300, amr: 'mfa' }) ?? show(principal),
+  },
   ...requirements.map(([asked], index): Route => ({ path: `/r${index}`, guard: 'required', requirements: asked, handle: show })),
 ]
 
@@ -205,6 +218,49 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
       expect([reached, failures]).toEqual([[], []])
     },
   )
+
+  const max_age = ', max_age="300"'
+  const acr_values = ', acr_values="mfa"'
+  test.each([
+    // The tolerance for clocks is 5 s.
+    ['/fresh', { auth_time: NOW - 305 }, undefined],
+    ['/fresh', { auth_time: NOW - 306, amr: ['pwd', 'otp', 'mfa'] }, max_age],
+    ['/fresh', {}, max_age],
+    ['/fresh', { auth_time: `${NOW}` }, max_age],
+    ['/strong', { auth_time: NOW - 9_000, amr: ['pwd', 'otp', 'mfa'] }, undefined],
+    ['/strong', { auth_time: NOW, amr: ['pwd'] }, acr_values],
+    ['/strong', { auth_time: NOW, amr: 'mfa' }, acr_values],
+    ['/strong', {}, acr_values],
+    ['/both', { auth_time: NOW, amr: ['swk', 'mfa'] }, undefined],
+    ['/both', { auth_time: NOW, amr: ['pwd'] }, max_age + acr_values],
+    ['/both', { auth_time: NOW - 306, amr: ['swk', 'mfa'] }, max_age + acr_values],
+    ['/both-for-any', { auth_time: NOW, amr: ['swk', 'mfa'] }, undefined],
+    ['/both-for-any', { kind: 'service', sid: undefined, email: undefined }, max_age + acr_values],
+    ['/asserts-proof', { auth_time: NOW, amr: ['swk', 'mfa'] }, undefined],
+    ['/asserts-proof', { auth_time: NOW, amr: ['pwd'] }, max_age + acr_values],
+  ])('%s with %j: a proof that is too old or too weak is answered with what is needed', async (path, claims, needed) => {
+    const answer = await ask(path, signToken(claims))
+    if (needed === undefined) return expect(answer.status).toBe(200)
+    expect(answer).toMatchObject({
+      status: 401,
+      body: {
+        status: 401,
+        code: 'insufficient_user_authentication',
+        title: 'A fresh proof of who you are is required',
+        detail: 'A fresh proof of who you are is required.',
+      },
+    })
+    const challenge = 'Bearer realm="gatehouse", error="insufficient_user_authentication"'
+    expect(answer.headers.get('www-authenticate')).toBe(challenge + needed)
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(answer.text).not.toContain('auth_time')
+    expect(reached).toEqual([])
+    if (path !== '/asserts-proof') expect(failures).toEqual([])
+  })
+
+  test('who lacks a right is not asked for a proof', async () => {
+    expect(await ask('/both-and-a-right', signToken({ auth_time: 1 }))).toMatchObject({ status: 403, body: forbidden })
+  })
 
   test('a token that speaks for an organization passes where one is required', async () => {
     expect((await ask('/org', signToken({ org_id: 'o-1', org_slug: 'acme' }))).status).toBe(200)

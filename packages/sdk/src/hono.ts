@@ -1,10 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Auth } from './auth.ts'
-import { AuthError } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, refusalFor } from './guard.ts'
 import type { PrincipalOf, TokenKind } from './principal.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /** The part of a `Request` that every platform has: `context.req.raw`. */
 export interface GuardRequest {
@@ -26,8 +26,8 @@ export interface OptionalAuthEnv<Name extends string = string, Kind extends Toke
 /**
  * Returns middleware that lets a request through if its bearer token is valid and meets the requirements, with the principal in
  * `c.var.auth`. Otherwise it answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It also
- * answers a failed `c.var.auth.assert(…)` in a handler with 403. It verifies the token itself: it needs no middleware before it,
- * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
+ * answers a failed `c.var.auth.assert(…)` in a handler with 403, and a failed `assertFreshProof` with 401. It verifies the token
+ * itself: it needs no middleware before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -53,8 +53,7 @@ function guardWith<Found>(admit: Admit<Found>): MiddlewareHandler<{ Variables: {
     }
     await next()
     // A failed `c.var.auth.assert(…)` in a handler, unless the app's own `onError` has answered it.
-    if (AuthError.is(context.error, 'PERMISSION_DENIED') && context.res.status === 500)
-      context.res = refuse(context, context.error)
+    if (isRefusedByHandler(context.error) && context.res.status === 500) context.res = refuse(context, context.error)
   }
 }
 

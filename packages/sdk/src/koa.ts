@@ -1,9 +1,9 @@
 import type { Auth } from './auth.ts'
-import { AuthError } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, refusalFor } from './guard.ts'
 import type { PrincipalOf, TokenKind } from './principal.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /** The part of Koa's context that a guard uses. Neither Koa nor its types are needed. */
 export interface GuardContext<State> {
@@ -32,9 +32,9 @@ export interface OptionalAuthState<Name extends string = string, Kind extends To
 /**
  * Returns middleware that lets a request through if its bearer token is valid and meets the requirements, with the principal in
  * `ctx.state.auth`. Otherwise it answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It
- * also answers a failed `ctx.state.auth.assert(…)` in a handler with 403. It verifies the token itself: it needs no middleware
- * before it, and trusts none. A router of `@koa/router` that has a prefix must be `sensitive: true`, or requests in another case
- * pass by its middleware. Throws `CONFIG_INVALID` for a misspelt requirement.
+ * also answers a failed `ctx.state.auth.assert(…)` in a handler with 403, and a failed `assertFreshProof` with 401. It verifies
+ * the token itself: it needs no middleware before it, and trusts none. A router of `@koa/router` that has a prefix must be
+ * `sensitive: true`, or requests in another case pass by its middleware. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -62,7 +62,7 @@ function guardWith<Found>(admit: Admit<Found>): KoaGuard<{ auth: Found }> {
       await next()
     } catch (error) {
       // A failed `ctx.state.auth.assert(…)` in a handler. The app answers other errors, such as those about other tokens.
-      if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
+      if (!isRefusedByHandler(error)) throw error
       refuse(context, error)
     }
   }

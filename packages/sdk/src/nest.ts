@@ -10,12 +10,13 @@ import {
 } from '@nestjs/common'
 import { BaseExceptionFilter } from '@nestjs/core'
 import type { Auth } from './auth.ts'
-import { AuthError, configInvalid } from './errors.ts'
-import { type Admit, admitAnyone, admitAuthorized, type GuardOptions, type Requirements, refusalFor } from './guard.ts'
+import { configInvalid } from './errors.ts'
+import { type Admit, admitAnyone, admitAuthorized, refusalFor } from './guard.ts'
 import type { Principal, TokenKind } from './principal.ts'
 import { getAuth, setAuth } from './request-auth.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /** The part of a request that Express and Fastify have in common. */
 export interface HttpRequest {
@@ -82,12 +83,13 @@ const isPipe = (pipe: Type<PipeTransform> | PipeTransform) =>
 const principalParameter = createParamDecorator((_: unknown, context: ExecutionContext) => getAuth(partsOf(context).request))
 
 /**
- * Answers a failed `principal.assert(…)` in a handler with 403 in the service's error shape, and leaves every other error to
- * Nest: `app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))`. Without it, Nest answers 500.
+ * Answers a failed `principal.assert(…)` in a handler with 403 and a failed `assertFreshProof` with 401, in the service's error
+ * shape, and leaves every other error to Nest: `app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))`. Without it,
+ * Nest answers 500.
  */
 export class AuthErrorFilter extends BaseExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {
-    const isDenied = AuthError.is(exception, 'PERMISSION_DENIED') && host.getType() === 'http'
+    const isDenied = isRefusedByHandler(exception) && host.getType() === 'http'
     super.catch(isDenied ? toHttpException(exception, host) : exception, host)
   }
 }

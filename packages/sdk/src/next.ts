@@ -1,20 +1,13 @@
 /// <reference path="./next-peer.d.ts" />
 import type { Auth } from './auth.ts'
 import { AuthError } from './errors.ts'
-import {
-  type Admit,
-  admitAnyone,
-  admitAuthorized,
-  checkHandler,
-  type GuardOptions,
-  type Requirements,
-  refusalFor,
-} from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, checkHandler, refusalFor } from './guard.ts'
 import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /**
  * For server components and server actions: the principal for the bearer token in the headers of the request. Undefined without a
@@ -45,12 +38,12 @@ export type NextGuard = <Incoming extends Request = Request, Context = RouteCont
 ) => (request: Incoming, context: Context) => Promise<Answer | Response>
 
 /**
- * Guards route handlers (`export const GET = requireAuth(auth)(async (request) => …)`) and the middleware
- * (`export default requireAuth(auth)(() => NextResponse.next())`). It lets a request through if its bearer token is valid and
- * meets the requirements; `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the service's error
- * shape, or 503 if revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in a handler with 403. It
- * verifies the token itself: it needs no middleware before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt
- * requirement.
+ * Guards route handlers (`export const GET = requireAuth(auth)(async (request) => …)`) and the middleware (`export default
+ * requireAuth(auth)(() => NextResponse.next())`). It lets a request through if its bearer token is valid and meets the
+ * requirements; `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the service's error shape, or
+ * 503 if revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in a handler with 403, and a failed
+ * `assertFreshProof` with 401. It verifies the token itself: it needs no middleware before it, and trusts none. Throws
+ * `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -82,7 +75,7 @@ function guardWith(admit: Admit<Principal | undefined>): NextGuard {
         return await handler(request, context)
       } catch (error) {
         // A failed `getAuth(request).assert(…)`. Next.js handles all other errors, including those by which it redirects.
-        if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
+        if (!isRefusedByHandler(error)) throw error
         return refuse(error, request)
       }
     }

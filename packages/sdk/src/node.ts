@@ -1,20 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Auth } from './auth.ts'
-import { AuthError } from './errors.ts'
-import {
-  type Admit,
-  admitAnyone,
-  admitAuthorized,
-  checkHandler,
-  type GuardOptions,
-  type Requirements,
-  refusalFor,
-} from './guard.ts'
+import { type Admit, admitAnyone, admitAuthorized, checkHandler, refusalFor } from './guard.ts'
 import type { Principal, TokenKind } from './principal.ts'
 import { setAuth } from './request-auth.ts'
+import { type GuardOptions, isRefusedByHandler, type Requirements } from './requirements.ts'
 
-export type { GuardOptions, Requirements } from './guard.ts'
 export { getAuth } from './request-auth.ts'
+export type { GuardOptions, Requirements } from './requirements.ts'
 
 /** A listener for `createServer`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -25,9 +17,9 @@ export type NodeGuard = (handler: (request: IncomingMessage, response: ServerRes
 /**
  * Guards handlers of `node:http`. It lets a request through if its bearer token is valid and meets the requirements;
  * `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the service's error shape, or 503 if
- * revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in the handler with 403, and rethrows
- * every other error. It verifies the token itself: it needs no other check before it, and trusts none. Throws `CONFIG_INVALID`
- * for a misspelt requirement.
+ * revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in the handler with 403, and a failed
+ * `assertFreshProof` with 401, and rethrows every other error. It verifies the token itself: it needs no other check before it,
+ * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -59,7 +51,7 @@ function guardWith(admit: Admit<Principal | undefined>): NodeGuard {
         await handler(request, response)
       } catch (error) {
         // The app answers other errors, such as those about other tokens, and completes an answer that has begun.
-        if (!AuthError.is(error, 'PERMISSION_DENIED') || response.headersSent) throw error
+        if (!isRefusedByHandler(error) || response.headersSent) throw error
         refuse(error, request, response)
       }
     }

@@ -14,6 +14,8 @@ export const COMMON_REFUSALS = {
   token_invalid: { status: 401, title: 'The token is not valid' },
   token_expired: { status: 401, title: 'The token has expired' },
   token_revoked: { status: 401, title: 'The token has been revoked' },
+  /** Only guards send it, with a challenge that says what is needed (RFC 9470). */
+  insufficient_user_authentication: { status: 401, title: 'A fresh proof of who you are is required' },
   /** Only guards send it. The service says which right is missing. */
   permission_denied: { status: 403, title: 'The token does not allow this' },
   unavailable: { status: 503, title: 'The service cannot do this right now' },

@@ -77,11 +77,23 @@ export function SignedOut({ children }: { readonly children?: ReactNode }): Reac
  */
 export function SignInButton(props: SignInButtonProps): ReactElement {
   const auth = useProvided()
-  const { returnTo, prompt, provider, method, organizationId, maxAgeSec, onError, onClick, children = 'Sign in', ...rest } = props
+  const {
+    returnTo,
+    prompt,
+    provider,
+    method,
+    organizationId,
+    maxAgeSec,
+    amr,
+    onError,
+    onClick,
+    children = 'Sign in',
+    ...rest
+  } = props
   const signIn = async (event: MouseEvent<HTMLButtonElement>) => {
     onClick?.(event)
     if (event.defaultPrevented) return
-    await auth.signIn({ returnTo, prompt, provider, method, organizationId, maxAgeSec }).catch((error: unknown) => {
+    await auth.signIn({ returnTo, prompt, provider, method, organizationId, maxAgeSec, amr }).catch((error: unknown) => {
       if (!onError) throw error
       onError(error)
     })

@@ -35,6 +35,7 @@ const codes: { readonly [Code in AuthErrorCode]?: RefusalCode } = {
   TOKEN_MISSING: 'token_missing',
   TOKEN_EXPIRED: 'token_expired',
   TOKEN_REVOKED: 'token_revoked',
+  STEP_UP_REQUIRED: 'insufficient_user_authentication',
 }
 const codesByStatus: { readonly [status: number]: RefusalCode | undefined } = {
   401: 'token_invalid',

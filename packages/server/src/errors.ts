@@ -10,8 +10,8 @@ interface ErrorDefinition {
 }
 
 /**
- * Every error code of the HTTP API with its status, and `permission_denied`, which only the guards of the SDK send. Clients switch
- * on the codes, so they are stable. A code that is missing here does not compile.
+ * Every error code of the HTTP API with its status, and `permission_denied` and `insufficient_user_authentication`, which only the
+ * guards of the SDK send. Clients switch on the codes, so they are stable. A code that is missing here does not compile.
  */
 export const errorCodes = {
   validation_failed: { status: 400, title: 'The request is not valid' },
@@ -29,6 +29,7 @@ export const errorCodes = {
   token_invalid: COMMON_REFUSALS.token_invalid,
   token_expired: COMMON_REFUSALS.token_expired,
   token_revoked: COMMON_REFUSALS.token_revoked,
+  insufficient_user_authentication: COMMON_REFUSALS.insufficient_user_authentication,
   consumer_app_not_found: { status: 401, word: 'app_not_found', title: 'No app has the code that the assertion names' },
   invalid_credentials: { status: 401, title: 'The e-mail or the password is wrong' },
   two_factor_required: {

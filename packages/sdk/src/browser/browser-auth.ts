@@ -19,9 +19,9 @@ import {
   type SignedIn,
   type TwoFactorRequired,
 } from './results.ts'
-import { refusalOf, ServiceClient, unreachable } from './service-client.ts'
+import { readJson, refusalOf, ServiceClient, unreachable } from './service-client.ts'
 import { isFresh, isUnexpired, readTokens, rightsOf, type Session } from './session.ts'
-import type { Returned, SignInOptions, SignOutOptions } from './sign-in-page.ts'
+import type { Returned, SignInOptions, SignOutOptions, StepUpOptions } from './sign-in-page.ts'
 import type { BrowserSso } from './sso.ts'
 import { withTabLock } from './tab-lock.ts'
 
@@ -42,6 +42,17 @@ export interface BrowserAuth {
    * error that the service sent (`access_denied`, `login_required`, …), and its refusals of the code (`invalid_grant`, …).
    */
   handleRedirect(url?: string): Promise<Returned | undefined>
+  /**
+   * Leaves this page for a fresh proof if an API has asked for one: if `response` has the challenge of RFC 9470, as the guards with
+   * `maxAgeSec` or `amr` send it. Resolves to whether it has. The user comes back as from `signIn`, and the new session replaces the
+   * one before it; if it is another user who comes back, `handleRedirect` throws `user_mismatch`, and nothing changes. Throws
+   * `config_invalid` if the API of another origin does not show the challenge to the page, and what `signIn` throws.
+   *
+   * @example
+   * const response = await auth.fetch('/api/transfers', { method: 'POST', body })
+   * if (await auth.stepUp(response)) return
+   */
+  stepUp(response: Response, options?: StepUpOptions): Promise<boolean>
   /**
    * Signs the user out here, as `logout` does. With `browser`, then leaves the page to sign the user out at the service too.
    * Throws `service_unreachable`: signed out here, but not there.
@@ -136,7 +147,7 @@ export class TabAuth implements BrowserAuth {
   readonly sso: BrowserSso
   readonly #signInPage = loadOnce(async () => {
     const { SignInPage } = await import('./sign-in-page.ts')
-    const adopt = async (answer: unknown, sentAt: number) => void (await this.#begin(answer, sentAt))
+    const adopt = async (...given: [unknown, number, string?]) => void (await this.#begin(...given))
     return new SignInPage(this.#platform, this.#config, { adopt, logout: this.logout })
   })
   readonly #config: BrowserConfig
@@ -186,6 +197,9 @@ export class TabAuth implements BrowserAuth {
   }
 
   readonly signIn = async (options?: SignInOptions): Promise<void> => (await this.#signInPage()).signIn(options)
+
+  readonly stepUp = async (response: Response, options?: StepUpOptions): Promise<boolean> =>
+    response.status === 401 && (await this.#signInPage()).stepUp(response, this.#sync(), options)
 
   readonly handleRedirect = async (url = this.#platform.location?.href ?? ''): Promise<Returned | undefined> => {
     if (!URL.canParse(url) || !new URL(url).searchParams.has('state')) return undefined
@@ -274,6 +288,8 @@ export class TabAuth implements BrowserAuth {
     const response = await this.#send(request, token)
     if (response.status !== 401 || token === undefined || this.#isRenewalFutile()) return response
     // A wrong password is a 401 of the service too. It must not be sent twice: tries are few.
+    // Another token of the same session would not help.
+    if (/insufficient_user_auth/.test(response.headers.get('www-authenticate') ?? '')) return response
     const isOfToken = !this.#isOfSession(request.url) || /^token_/.test(Object(await readJson(response)).code)
     if (!isOfToken) return response
     const renewed = await this.#renewRefused(token)
@@ -387,18 +403,21 @@ export class TabAuth implements BrowserAuth {
     }
   }
 
-  /** Stores the session of an answer for all tabs, and ends the previous one. */
-  async #begin(answer: unknown, sentAt: number): Promise<SignedIn> {
+  /** Stores the session of an answer for all tabs, and ends the previous one. With `userId`, nobody else may be or become signed in. */
+  async #begin(answer: unknown, sentAt: number, userId?: string): Promise<SignedIn> {
     const session = readTokens(answer, sentAt)
     if (!session) throw unreachable()
-    this.#config.store.device((answer as Unchecked).device_token)
+    const { store } = this.#config
     // Takes turns with refreshes: a refresh of the previous session could still overwrite this one.
-    const previous = await this.#inTurn(async () => {
-      const previous = this.#config.store.read()
+    const over = await this.#inTurn(async () => {
+      const previous = store.read()
+      if (userId && [session, previous ?? session].some(({ user }) => user.id !== userId)) return session
       this.#write(session)
       return previous
     })
-    if (previous) this.#endSession(previous).catch(() => {})
+    if (over) this.#endSession(over).catch(() => {})
+    if (over === session) throw new BrowserAuthError('user_mismatch', 'Another user has signed in')
+    store.device((answer as Unchecked).device_token)
     return { status: 'signed_in', user: session.user, organization: session.organization }
   }
 
@@ -584,14 +603,6 @@ export class TabAuth implements BrowserAuth {
     if (own || store.isShared) this.#reason = reason
     this.#sync()
   }
-}
-
-/** Returns the JSON of a response, which can still be read. */
-async function readJson(response: Response): Promise<unknown> {
-  return response
-    .clone()
-    .json()
-    .catch(() => undefined)
 }
 
 function isRetryable(error: unknown): boolean {

@@ -17,6 +17,8 @@ type OwnCode =
    * the service that was asked.
    */
   | 'sign_in_mismatch'
+  /** The proof that `stepUp` asked for was given by another user. Who was signed in stays so. */
+  | 'user_mismatch'
   /** The service has no sign-in page: it is too old, or its `PUBLIC_URL` has a path. */
   | 'sign_in_unavailable'
   /** An option is missing or wrong. */

@@ -21,5 +21,5 @@ export type {
   TwoFactorRequired,
 } from './results.ts'
 export type { BrowserOrganization, BrowserUser } from './session.ts'
-export type { Returned, SignInOptions, SignOutOptions } from './sign-in-page.ts'
+export type { Returned, SignInOptions, SignOutOptions, StepUpOptions } from './sign-in-page.ts'
 export type { BrowserSso, Linked, SsoLinkOptions, SsoResult, SsoStartOptions } from './sso.ts'

@@ -76,6 +76,14 @@ export class ServiceClient {
   }
 }
 
+/** Returns the JSON of a response, which can still be read. */
+export async function readJson(response: Response): Promise<unknown> {
+  return response
+    .clone()
+    .json()
+    .catch(() => undefined)
+}
+
 export function unreachable(status?: number, hint?: string): BrowserAuthError {
   return new BrowserAuthError('service_unreachable', 'The login service cannot be reached', { status, ...(hint && { hint }) })
 }

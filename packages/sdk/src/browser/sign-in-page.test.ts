@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BrowserAuthError } from './errors.ts'
 import type { BrowserAuthOptions } from './options.ts'
 import type { SignInOptions } from './sign-in-page.ts'
@@ -12,6 +12,7 @@ import {
   startPeer,
   type TestPlatform,
   tokensOf,
+  USER,
 } from './test-platform.ts'
 
 const errorOf = (call: Promise<unknown>) =>
@@ -76,8 +77,16 @@ test('each option becomes the parameter of its name', async () => {
     method: 'passkey',
     organizationId: 'o-1',
     maxAgeSec: 0,
+    amr: 'mfa',
   })
-  expect(query).toMatchObject({ prompt: 'login', provider: 'google', method: 'passkey', organization_id: 'o-1', max_age: '0' })
+  expect(query).toMatchObject({
+    prompt: 'login',
+    provider: 'google',
+    method: 'passkey',
+    organization_id: 'o-1',
+    max_age: '0',
+    acr_values: 'mfa',
+  })
 })
 
 test('the way back signs the user in: the verifier fits the challenge, and the address is clean', async () => {
@@ -351,4 +360,151 @@ test('on a server that renders pages, signIn says what is missing', async () => 
   const auth = buildAuth(platform, { authUrl: service.url, appCode: 'notes' })
   expect(await codeOf(auth.signIn())).toBe('config_invalid')
   expect(await auth.handleRedirect()).toBeUndefined()
+})
+
+describe('a fresh proof', () => {
+  const challenge = 'Bearer realm="gatehouse", error="insufficient_user_authentication", max_age="300", acr_values="mfa"'
+  const asking = (header = challenge, status = 401) => new Response('{}', { status, headers: { 'www-authenticate': header } })
+  const other = { ...USER, id: 'u-2', email: 'eve@example.com' }
+
+  /** A tab whose user is signed in, and has left for a fresh proof. */
+  async function leave(exchange?: Answering) {
+    const service = await startService((request, count) => (count > 1 && exchange ? exchange(request, count) : tokensOf(count)))
+    const tab = buildTab(service)
+    const first = await begin({}, Promise.resolve(tab))
+    await tab.auth.handleRedirect(first.back({ code: 'c-1' }))
+    expect(await tab.auth.stepUp(asking(), { returnTo: '/transfers?to=7' })).toBe(true)
+    const asked = new URL(tab.platform.assigned.at(-1)!)
+    const query = Object.fromEntries(asked.searchParams)
+    const back = (answer: Record<string, string>) =>
+      `${query.redirect_uri}?${new URLSearchParams({ ...answer, state: query.state!, iss: metadata.issuer })}`
+    const ended = () => service.seen.filter(({ path }) => path === '/auth/logout').map(({ body }) => body.refresh_token)
+    return { ...tab, query, back, ended }
+  }
+
+  test('the user is sent for what the challenge asks for, and the new session replaces the one before it', async () => {
+    const { auth, query, back, ended } = await leave()
+    expect(query).toMatchObject({ max_age: '300', acr_values: 'mfa', login_hint: USER.email, client_id: 'notes' })
+    expect(await auth.handleRedirect(back({ code: 'c-2' }))).toEqual({ returnTo: '/transfers?to=7' })
+    expect(await auth.getAccessToken()).toBe('access-2')
+    await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1'])
+  })
+
+  test('another user who comes back does not become signed in, and their session ends', async () => {
+    const { auth, back, ended } = await leave((_, count) => tokensOf(count, { user: other, device_token: 'device-2' }))
+    const before = auth.state
+    expect(await codeOf(auth.handleRedirect(back({ code: 'c-2' })))).toBe('user_mismatch')
+    expect(auth.state).toBe(before)
+    expect(await auth.getAccessToken()).toBe('access-1')
+    await expect.poll(ended, { interval: 10 }).toEqual(['refresh-2'])
+  })
+
+  test('nor does the one who was asked, if somebody else has signed in meanwhile', async () => {
+    const { auth, service, platform, back, ended } = await leave()
+    const second = buildTab(service, buildPlatform({ localStorage: platform.localStorage }))
+    service.answer = (request, count) =>
+      request.path === '/auth/login' ? tokensOf(9, { user: other }) : firstAnswer(request, count)
+    const firstAnswer: Answering = ({ path }) => (path === '/oauth/token' ? tokensOf(2) : { status: 204 })
+    await second.auth.login({ email: other.email, password: 'p' })
+    expect(await codeOf(auth.handleRedirect(back({ code: 'c-2' })))).toBe('user_mismatch')
+    expect(auth.state).toMatchObject({ user: { id: 'u-2' } })
+    await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1', 'refresh-2'])
+  })
+
+  test('the session of before goes on if the user cancels, or the service cannot do what is asked', async () => {
+    for (const error of ['access_denied', 'unmet_authentication_requirements']) {
+      const { auth, back, ended } = await leave()
+      expect(await codeOf(auth.handleRedirect(back({ error })))).toBe(error)
+      expect([await auth.getAccessToken(), ended()]).toEqual(['access-1', []])
+    }
+  })
+
+  test('a session that has ended meanwhile is replaced by that of the same user', async () => {
+    const { auth, back } = await leave()
+    await auth.logout()
+    await auth.handleRedirect(back({ code: 'c-2' }))
+    expect(auth.state).toMatchObject({ status: 'signed_in', user: { id: 'u-1' } })
+  })
+
+  test('the session of an organization goes on for it, and the page is the way back unless another is named', async () => {
+    const organization = { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: [] }
+    const service = await startService((_, count) => tokensOf(count, { organization }))
+    const { auth, platform, back } = await begin({}, Promise.resolve(buildTab(service)))
+    await auth.handleRedirect(back({ code: 'c-1' }))
+    await auth.stepUp(asking())
+    const { searchParams } = new URL(platform.assigned.at(-1)!)
+    expect(searchParams.get('organization_id')).toBe('o-1')
+  })
+
+  test('with nobody signed in, whoever comes back signs in', async () => {
+    const { auth, platform, service } = await begin()
+    await auth.stepUp(asking())
+    const { searchParams } = new URL(platform.assigned.at(-1)!)
+    expect([searchParams.get('max_age'), searchParams.has('login_hint')]).toEqual(['300', false])
+    service.answer = () => tokensOf(1, { user: other })
+    const answer = { code: 'c-1', state: searchParams.get('state')!, iss: metadata.issuer }
+    await auth.handleRedirect(`https://app.example/callback?${new URLSearchParams(answer)}`)
+    expect(auth.state).toMatchObject({ user: { id: 'u-2' } })
+  })
+
+  test.each([
+    [challenge, { max_age: '300', acr_values: 'mfa' }],
+    ['Bearer error=insufficient_user_authentication, max_age=60', { max_age: '60' }],
+    ['Basic realm="a, b", Bearer acr_values="mfa other",error="insufficient_user_authentication"', { acr_values: 'mfa other' }],
+    [
+      'Bearer error="insufficient_user_authentication", error_description="not max_age=\\"9\\", but", max_age="5"',
+      { max_age: '5' },
+    ],
+    ['Bearer error="insufficient_user_authentication"', {}],
+  ])('the challenge %s is read', async (header, expected) => {
+    const { auth, platform } = await begin()
+    expect(await auth.stepUp(asking(header))).toBe(true)
+    const { max_age, acr_values } = Object.fromEntries(new URL(platform.assigned.at(-1)!).searchParams)
+    expect({ max_age, acr_values }).toEqual({ max_age: undefined, acr_values: undefined, ...expected })
+  })
+
+  test('a response without the challenge leads nowhere', async () => {
+    const { auth, platform } = await begin()
+    const responses = [
+      asking(challenge, 200),
+      asking('Bearer error="invalid_token"'),
+      asking('Bearer error="invalid_token", error_description="error=insufficient_user_authentication"'),
+      asking('Bearer realm="insufficient_user_authentication"'),
+      new Response('<h1>Sign in</h1>', { status: 401 }),
+      Response.json({ code: 'token_expired' }, { status: 401 }),
+      new Response(null, { status: 401 }),
+    ]
+    for (const response of responses) expect(await auth.stepUp(response)).toBe(false)
+    expect(platform.assigned.length).toBe(1)
+  })
+
+  test('a long header of nothing is read in no time', async () => {
+    const { auth } = await begin()
+    const began = performance.now()
+    for (const piece of ['a', 'a-', 'a= ', 'a="', '\\"', 'a ']) await auth.stepUp(asking(piece.repeat(8_000)))
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+
+  test('an API that hides its challenge from the page is named as such, and its answer can still be read', async () => {
+    const { auth } = await begin()
+    const hidden = Response.json({ code: 'insufficient_user_authentication' }, { status: 401 })
+    expect(await errorOf(auth.stepUp(hidden))).toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('Access-Control-Expose-Headers: WWW-Authenticate'),
+    })
+    expect(await hidden.json()).toMatchObject({ code: 'insufficient_user_authentication' })
+    expect(await auth.stepUp(hidden)).toBe(false)
+  })
+
+  test('fetch does not renew the token for it, nor ask again', async () => {
+    const api = await startPeer(() => ({ status: 401, body: {}, headers: { 'www-authenticate': challenge } }))
+    const service = await startService()
+    const tab = buildTab(service, buildPlatform(), { apiOrigins: [api.url] })
+    const { auth, back } = await begin({}, Promise.resolve(tab))
+    await auth.handleRedirect(back({ code: 'c-1' }))
+    const response = await auth.fetch(`${api.url}/transfers`, { method: 'POST', body: '{}' })
+    expect([response.status, api.seen.length]).toEqual([401, 1])
+    expect(service.seen.filter(({ path }) => path === '/auth/refresh')).toEqual([])
+    expect(await auth.stepUp(response)).toBe(true)
+  })
 })

@@ -3,7 +3,8 @@ import type { BrowserConfig } from './options.ts'
 import { clearAnswer, ownUrl } from './own-address.ts'
 import { challengeOf, randomWord } from './pkce.ts'
 import type { BrowserStorage, Platform } from './platform.ts'
-import { ServiceClient, unreachable } from './service-client.ts'
+import { readJson, ServiceClient, unreachable } from './service-client.ts'
+import type { Session as StoredSession } from './session.ts'
 import { withTabLock } from './tab-lock.ts'
 
 export interface SignInOptions {
@@ -25,6 +26,13 @@ export interface SignInOptions {
   readonly organizationId?: string
   /** The user has to sign in again if they last did so longer ago, in seconds. */
   readonly maxAgeSec?: number
+  /** `mfa`: the user has to show two factors, or a passkey; with `maxAgeSec`, both within that time. */
+  readonly amr?: 'mfa'
+}
+
+export interface StepUpOptions {
+  /** Where the user wanted to go (default this page): a path of this origin, which `handleRedirect` returns. */
+  readonly returnTo?: string
 }
 
 export interface SignOutOptions {
@@ -48,14 +56,24 @@ interface Begun {
   readonly beganAt: number
   readonly returnTo: string
   /** What the answer to a sign-in needs. Unset once the user is signed in, and for a sign-out. */
-  readonly asked?: { readonly verifier: string; readonly issuer: string; readonly redirectUrl: string }
+  readonly asked?: Asked
+}
+
+interface Asked {
+  readonly verifier: string
+  readonly issuer: string
+  readonly redirectUrl: string
+  /** The user who has to come back, for a step-up. */
+  readonly userId?: string | undefined
 }
 
 interface Session {
-  /** Makes the tokens of an answer the session of this browser. */
-  adopt(answer: unknown, sentAt: number): Promise<void>
+  /** Makes the tokens of an answer the session of this browser, if they are the user's that is expected. */
+  adopt(answer: unknown, sentAt: number, userId?: string): Promise<void>
   logout(): Promise<void>
 }
+
+type Query = Record<string, string | number | undefined>
 
 const STALE_MS = 24 * 3_600_000
 /** Longer than an exchange can take. */
@@ -84,7 +102,21 @@ export class SignInPage {
     this.#prefix = `${config.name}:sign-in:`
   }
 
-  async signIn({ returnTo, prompt, provider, method, organizationId, maxAgeSec }: SignInOptions = {}): Promise<void> {
+  /** Leaves the page if the response has the challenge of RFC 9470. Resolves to whether it has. */
+  async stepUp(response: Response, session: StoredSession | undefined, options: StepUpOptions = {}): Promise<boolean> {
+    const needed = await readChallenge(response)
+    if (!needed) return false
+    const { user, organization } = session ?? {}
+    await this.#signIn(options, { ...needed, login_hint: user?.email, organization_id: organization?.id }, user?.id)
+    return true
+  }
+
+  async signIn({ prompt, provider, method, organizationId, maxAgeSec, amr, ...where }: SignInOptions = {}): Promise<void> {
+    const asked = { prompt, provider, method, organization_id: organizationId, max_age: maxAgeSec, acr_values: amr }
+    await this.#signIn(where, asked)
+  }
+
+  async #signIn({ returnTo }: StepUpOptions, asked: Query, userId?: string): Promise<void> {
     // A page that signs in as soon as nobody is signed in must not get in the way of a sign-out.
     if (this.#isSigningOut) return
     const redirectUrl = this.#redirectUrl()
@@ -92,7 +124,7 @@ export class SignInPage {
     const { issuer, authorization_endpoint } = await this.#metadata()
     const verifier = randomWord()
     const challenge = await challengeOf(verifier)
-    const state = this.#begin({ returnTo: path, asked: { verifier, issuer: String(issuer), redirectUrl } })
+    const state = this.#begin({ returnTo: path, asked: { verifier, issuer: String(issuer), redirectUrl, userId } })
     this.#leave(authorization_endpoint, {
       client_id: this.#config.appCode,
       redirect_uri: redirectUrl,
@@ -100,11 +132,7 @@ export class SignInPage {
       code_challenge: challenge,
       code_challenge_method: 'S256',
       state,
-      prompt,
-      provider,
-      method,
-      organization_id: organizationId,
-      max_age: maxAgeSec,
+      ...asked,
     })
   }
 
@@ -166,11 +194,11 @@ export class SignInPage {
     const exchange = async () => {
       const begun = this.#find(state)
       if (!begun?.asked) return
-      const { verifier, redirectUrl } = begun.asked
+      const { verifier, redirectUrl, userId } = begun.asked
       const sentAt = this.#platform.now()
       const grant = { grant_type: 'authorization_code', client_id: this.#config.appCode, code }
       const body = new URLSearchParams({ ...grant, redirect_uri: redirectUrl, code_verifier: verifier })
-      await this.#session.adopt(await this.#service.post('/oauth/token', body), sentAt)
+      await this.#session.adopt(await this.#service.post('/oauth/token', body), sentAt, userId)
       this.#keep(state, { beganAt: begun.beganAt, returnTo: begun.returnTo })
     }
     return withTabLock(this.#platform, this.#prefix + state, exchange, () => Number(isDone()), LONGEST_WAIT_MS)
@@ -185,7 +213,7 @@ export class SignInPage {
     }
   }
 
-  #leave(endpoint: unknown, query: Record<string, string | number | undefined>): void {
+  #leave(endpoint: unknown, query: Query): void {
     // `javascript:` would run in this page.
     if (typeof endpoint !== 'string' || !/^https?:/i.test(endpoint)) throw unreachable()
     const url = new URL(endpoint)
@@ -248,4 +276,18 @@ export class SignInPage {
       return undefined
     }
   }
+}
+
+/** Reads what the challenge of RFC 9470 asks for. Returns undefined without one. */
+async function readChallenge(response: Response): Promise<Query | undefined> {
+  const header = response.headers.get('www-authenticate') ?? ''
+  // What is in quotes is one value, whatever it looks like.
+  const pairs = [...header.matchAll(/\b([\w-]{1,30})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g)]
+  const { error, max_age, acr_values } = Object.fromEntries(pairs.map(([, name, quoted, plain]) => [name, quoted ?? plain]))
+  if (error === 'insufficient_user_authentication') return { max_age, acr_values }
+  // An API of another origin shows a page only the headers that it names.
+  const { code } = header || response.bodyUsed ? {} : Object(await readJson(response))
+  if (code === 'insufficient_user_authentication')
+    throw new BrowserAuthError('config_invalid', 'The API must send Access-Control-Expose-Headers: WWW-Authenticate')
+  return undefined
 }

@@ -29,7 +29,14 @@ export function createBadTokens(good: string, secret?: string): BadToken[] {
 /** Makes a machine token with the permissions of a user's token. `auth.verify` accepts it; a guard for users refuses it. */
 export function createMachineToken(good: string, secret: string): string {
   const { header, claims } = decode(good)
-  const ofUser = { sid: undefined, email: undefined, first_name: undefined, last_name: undefined }
+  const ofUser = {
+    sid: undefined,
+    email: undefined,
+    first_name: undefined,
+    last_name: undefined,
+    auth_time: undefined,
+    amr: undefined,
+  }
   return signParts(encode(header), encode({ ...claims, ...ofUser, kind: 'service', roles: ['service'] }), secret)
 }
 

@@ -349,6 +349,45 @@ describe('sign-in', () => {
     expect((await refresh(other.refresh_token)).body.code).toBe('invalid_refresh_token')
   })
 
+  test('tokens hold how and when their user signed in; a refresh keeps that, and the sign-in page shows what is asked for', async () => {
+    const gate = buildTestAuth({ appCode: 'notes' })
+    const proofOf = async (access: string) => {
+      const { auth_time, amr } = (await gate.auth.verify(access)).claims
+      return { auth_time, amr }
+    }
+    const began = Math.floor(gate.now() / 1000)
+    const given = { auth_time: began - 60, amr: ['swk', 'mfa'] }
+    expect(await proofOf(gate.token())).toEqual({ auth_time: began, amr: ['pwd'] })
+    expect(await proofOf(gate.token(given))).toEqual(given)
+    expect(await proofOf(gate.token({ kind: 'service' }))).toEqual({})
+    const owner = gate.addUser({ two_factor_code: '123456' })
+    const { body } = await post(gate, '/api/v1/auth/login', owner)
+    const strong = { auth_time: began, amr: ['pwd', 'otp', 'mfa'] }
+    expect(await proofOf(body.access_token)).toEqual(strong)
+    gate.advance(100)
+    const renewed = await post(gate, '/api/v1/auth/refresh', { refresh_token: body.refresh_token })
+    expect(await proofOf(renewed.body.access_token)).toEqual(strong)
+
+    const verifier = 'a verifier of forty-three characters or more'
+    const code_challenge = createHash('sha256').update(verifier).digest('base64url')
+    const redirect_uri = 'https://notes.example/callback'
+    const answerTo = async (asked: Record<string, string>) => {
+      const query = new URLSearchParams({ client_id: 'notes', redirect_uri, code_challenge, state: 's', ...asked })
+      const answer = await fetch(`${gate.env.SERVICE_AUTH_URL}/oauth/authorize?${query}`, { redirect: 'manual' })
+      return Object.fromEntries(new URL(answer.headers.get('location')!).searchParams)
+    }
+    const atPage = async (asked: Record<string, string>) => {
+      const { code = '' } = await answerTo(asked)
+      const grant = { grant_type: 'authorization_code', client_id: 'notes', redirect_uri, code, code_verifier: verifier }
+      return proofOf((await post(gate, '/oauth/token', grant)).body.access_token)
+    }
+    expect(await atPage({})).toEqual({ auth_time: began + 100, amr: ['pwd'] })
+    expect(await atPage({ max_age: '60', acr_values: 'mfa' })).toEqual({ ...strong, auth_time: began + 100 })
+    gate.service.signInAs(owner)
+    expect(await atPage({})).toEqual({ ...strong, auth_time: began + 100 })
+    expect(await answerTo({ acr_values: 'phr' })).toMatchObject({ error: 'unmet_authentication_requirements' })
+  })
+
   test('a page signs in with its form and on the sign-in page, without another service', async () => {
     const gate = buildTestAuth({ appCode: 'notes' })
     const page = createBrowserAuth({ authUrl: gate.env.SERVICE_AUTH_URL, appCode: 'notes', storage: 'memory' })

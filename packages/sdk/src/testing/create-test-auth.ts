@@ -44,7 +44,8 @@ export interface TestAuth<Name extends string = string> {
   /** Adds a user to the service, for logins. What you leave out is made up. */
   addUser(user?: Partial<TestUser>): TestUser
   /**
-   * Returns a token that lives for 900 seconds of the clock of the test, by default with the role `base_user` and no permissions.
+   * Returns a token that lives for 900 seconds of the clock of the test, by default with the role `base_user`, no permissions, and
+   * the proof of a password shown just now. `{ auth_time, amr: ['pwd', 'otp', 'mfa'] }` makes it another proof.
    */
   token(overrides?: TokenOverrides<Name>): string
   /** Returns the header of a request by a user with these permissions. */
@@ -114,8 +115,10 @@ export function createTestAuth<Name extends string = string>(options: TestAuthOp
       tv: versionOf(uid),
       sid: randomUUID(),
     }
+    // A machine token holds no proof of a user.
+    const proof = (overrides as TokenOverrides).kind === 'service' ? {} : { auth_time: iat, amr: ['pwd'] }
     const standard = { iss: 'gatehouse', aud: appCode, exp: iat + TOKEN_LIFE_SEC, nbf: iat, iat, jti: randomUUID() }
-    return { ...app, ...user, ...standard, roles: ['base_user'], permissions: [], ...overrides }
+    return { ...app, ...user, ...proof, ...standard, roles: ['base_user'], permissions: [], ...overrides }
   }
   const token = (overrides: TokenOverrides<Name> = {}) =>
     signParts(encode(headerFor(secret)), encode(claimsOf(overrides)), secret)

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Claims } from '../claims.ts'
+import type { Claims, UserClaims } from '../claims.ts'
 
 /** A user of the fake service. */
 export interface TestUser {
@@ -11,7 +11,7 @@ export interface TestUser {
   readonly last_name: string | null
   readonly roles: readonly string[]
   readonly permissions: readonly string[]
-  /** With it, a login asks for this code of a second factor. */
+  /** With it, a login asks for this code of a second factor. The sign-in page then takes it for shown. */
   readonly two_factor_code?: string
 }
 
@@ -28,10 +28,14 @@ export interface FakeSignInOptions {
   readonly url: () => string
 }
 
+/** The claims about how a user signed in. A refresh keeps them. */
+type Proof = Pick<UserClaims, 'auth_time' | 'amr'>
+
 interface Session {
   readonly id: string
   readonly user: TestUser
   readonly version: number
+  readonly proof: Proof
   refresh: string
   /** The token before `refresh`, and when it was spent. */
   spent?: { readonly token: string; readonly at: number }
@@ -39,6 +43,7 @@ interface Session {
 
 interface Code {
   readonly user: TestUser
+  readonly proof: Proof
   readonly challenge: string
   readonly redirectUri: string
   session?: Session
@@ -58,7 +63,7 @@ const refuse = (status: number, code: string): Reply => ({ status, body: { statu
 
 /**
  * The part of the fake service that pages and server-rendered apps call: logins, refresh with rotation, and a sign-in page that
- * answers at once, with PKCE.
+ * answers at once, with PKCE. Whoever it signs in has just shown a password, and a second factor if they own one or the app asks for it.
  */
 export class FakeSignIn {
   readonly #options: FakeSignInOptions
@@ -113,8 +118,12 @@ export class FakeSignIn {
       if (!isKnown) return refuse(400, 'invalid_request')
       const back = new URL(redirectUri)
       const code = opaque('gac_')
-      if (this.atPage) this.#codes.set(code, { user: this.atPage, challenge, redirectUri })
-      const answer = this.atPage ? { code } : { error: 'access_denied' }
+      const demanded = query.get('acr_values') ?? 'mfa'
+      const user = this.atPage
+      const isStrong = user?.two_factor_code !== undefined || query.has('acr_values')
+      if (user) this.#codes.set(code, { user, proof: this.#prove(isStrong), challenge, redirectUri })
+      const error = demanded === 'mfa' ? 'access_denied' : 'unmet_authentication_requirements'
+      const answer = user && demanded === 'mfa' ? { code } : { error }
       const given = { ...answer, state: query.get('state') ?? '', iss: this.#options.url() }
       for (const [name, value] of Object.entries(given)) back.searchParams.set(name, value)
       return { status: 303, location: back.href }
@@ -147,7 +156,7 @@ export class FakeSignIn {
       if (user.two_factor_code !== undefined && body.two_factor_code === undefined)
         return { status: 401, body: { status: 401, requires_2fa: true } }
       if (user.two_factor_code !== body.two_factor_code) return refuse(401, 'invalid_two_factor_code')
-      return { status: 200, body: this.#show(this.#begin(user)) }
+      return { status: 200, body: this.#show(this.#begin(user, this.#prove(user.two_factor_code !== undefined))) }
     },
 
     'POST /auth/refresh': ({ body }) => this.#refresh(body.refresh_token),
@@ -175,7 +184,7 @@ export class FakeSignIn {
       this.#codes.delete(code)
       return asOAuth(refuse(400, 'invalid_grant'))
     }
-    known.session = this.#begin(known.user)
+    known.session = this.#begin(known.user, known.proof)
     return { status: 200, body: { ...this.#show(known.session), scope: '' } }
   }
 
@@ -193,8 +202,12 @@ export class FakeSignIn {
     return { status: 200, body: this.#show(session) }
   }
 
-  #begin(user: TestUser): Session {
-    const session = { id: randomUUID(), user, version: this.#options.versionOf(user.id), refresh: opaque('grt_') }
+  #prove(isStrong: boolean): Proof {
+    return { auth_time: Math.floor(this.#options.now() / 1000), amr: isStrong ? ['pwd', 'otp', 'mfa'] : ['pwd'] }
+  }
+
+  #begin(user: TestUser, proof: Proof): Session {
+    const session = { id: randomUUID(), user, proof, version: this.#options.versionOf(user.id), refresh: opaque('grt_') }
     this.#sessions.add(session)
     return session
   }
@@ -216,9 +229,9 @@ export class FakeSignIn {
     return version === this.#options.versionOf(user.id)
   }
 
-  #show({ id: sid, user, refresh }: Session): object {
+  #show({ id: sid, user, proof, refresh }: Session): object {
     const { id: uid, email, first_name, last_name, roles, permissions } = user
-    const claims = { uid, sid, email, first_name, last_name, roles: [...roles], permissions: [...permissions] }
+    const claims = { uid, sid, email, first_name, last_name, roles: [...roles], permissions: [...permissions], ...proof }
     const access = { access_token: this.#options.token(claims as Partial<Claims>), expires_in: TOKEN_LIFE_SEC }
     const more = { user: this.#record(user), app: this.#options.app, organization: null }
     return { token_type: 'Bearer', ...access, refresh_token: refresh, refresh_expires_in: 30 * 86_400, ...more }

@@ -1,5 +1,5 @@
-export type { Requirements } from '../guard.ts'
 export { getAuth } from '../request-auth.ts'
+export type { Requirements } from '../requirements.ts'
 export type { NodeMiddleware, NodeSession } from './node-form.ts'
 export type { WebSessionOptions } from './options.ts'
 export { createWebSession, type Session, type SessionHandler, type WebSession } from './web-session.ts'

@@ -6,10 +6,10 @@ import express from 'express'
 import express4 from 'express-4'
 import Fastify from 'fastify'
 import Koa from 'koa'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 
 import { createTestAuth } from '../testing/index.ts'
-import { createWebSession, getAuth, type WebSession } from './index.ts'
+import { createWebSession, getAuth, type Requirements, type WebSession } from './index.ts'
 import { openBrowser } from './test-browser.ts'
 
 const freePort = async () => {
@@ -25,6 +25,8 @@ type Listen = (session: WebSession<'notes:delete'>, port: number) => Promise<() 
 
 /** What the guarded page does before it answers. */
 let before: () => unknown = () => {}
+/** What the guarded page requires. */
+let asked: Requirements<'notes:delete', IncomingMessage, 'user'> = {}
 
 /** An open page, a guarded one, and a guarded call, as users of each framework write them. */
 const frameworks: Record<string, Listen> = {
@@ -38,7 +40,7 @@ const frameworks: Record<string, Listen> = {
       if (ctx.path === '/') ctx.body = nameOf(ctx.state.auth)
       else await next()
     })
-    app.use(session.node.requireSession())
+    app.use(session.node.requireSession(asked))
     app.use(async (ctx) => {
       await before()
       ctx.set('cache-control', 'public, max-age=3600')
@@ -56,7 +58,7 @@ const frameworks: Record<string, Listen> = {
     app.route({
       method: ['GET', 'DELETE'],
       url: '/notes',
-      onRequest: session.node.requireSession(),
+      onRequest: session.node.requireSession(asked),
       handler: async (request, reply) => {
         await before()
         reply.header('cache-control', 'public, max-age=3600').header('set-cookie', 'theme=dark')
@@ -68,7 +70,7 @@ const frameworks: Record<string, Listen> = {
   },
 
   async node(session, port) {
-    const guard = session.node.requireSession()
+    const guard = session.node.requireSession(asked)
     const page = async (request: IncomingMessage, response: ServerResponse) => {
       await before()
       response.appendHeader('set-cookie', 'theme=dark')
@@ -90,7 +92,7 @@ function expressApp(framework: typeof express): Listen {
     app.get('/', (request, response) => void response.send(nameOf(getAuth(request))))
     // A router that is mounted sees a shorter path.
     const notes = framework.Router()
-    notes.use(session.node.requireSession())
+    notes.use(session.node.requireSession(asked))
     notes.all('/', async (request, response) => {
       await before()
       response.cookie('theme', 'dark').set('cache-control', 'public, max-age=3600')
@@ -119,6 +121,10 @@ async function send(request: Request): Promise<Response> {
     headers.append(answer.rawHeaders[index]!, answer.rawHeaders[index + 1]!)
   return new Response(body || null, { status: answer.statusCode!, headers })
 }
+
+afterEach(() => {
+  asked = {}
+})
 
 describe.each(Object.entries(frameworks))('%s', (_, listen) => {
   async function build() {
@@ -174,6 +180,24 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     }
     gate.advance(1000)
     expect(await (await browser.open('/')).text()).toBe('test.user@example.com')
+  })
+
+  test('a browser is sent to sign in again where the proof is too weak or too old, and a script is told so', async () => {
+    asked = { maxAgeSec: 300, amr: 'mfa' }
+    const { browser, gate } = await build()
+    await browser.follow('/login')
+    const led = await browser.open('/notes?page=2')
+    expect([led.status, led.headers.get('location')]).toEqual([303, '/login?returnTo=%2Fnotes%3Fpage%3D2&maxAgeSec=300&amr=mfa'])
+    const told = await browser.call('/notes')
+    expect([told.status, told.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Bearer realm="gatehouse", error="insufficient_user_authentication", max_age="300", acr_values="mfa"',
+    ])
+    expect(await (await browser.follow('/notes')).text()).toBe('test.user@example.com')
+    expect((await browser.call('/notes')).status).toBe(200)
+    gate.advance(400)
+    expect((await browser.call('/notes')).status).toBe(401)
+    expect(await (await browser.follow('/notes')).text()).toBe('test.user@example.com')
   })
 
   test('another site changes nothing', async () => {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AuthError } from '../errors.ts'
-import type { Requirements } from '../guard.ts'
 import { setAuth } from '../request-auth.ts'
+import type { Requirements } from '../requirements.ts'
 import { type Answer, type Incoming, UNCACHED } from './incoming.ts'
 import type { Judge, Loaded, SessionCore } from './session.ts'
 
@@ -75,7 +74,7 @@ export async function guardNode<Name extends string>(
     exchange.admit(found)
     return undefined
   }
-  return run(given, step, (incoming, error) => core.refuse(incoming, error))
+  return run(given, step, (incoming, error) => core.refuse(incoming, error, true))
 }
 
 /** A request in the terms of its framework. */
@@ -111,7 +110,7 @@ async function run(
     return await exchange.next()
   } catch (error) {
     // A failed `ctx.state.auth.assert(…)` in a handler of Koa.
-    if (!refuse || !AuthError.is(error, 'PERMISSION_DENIED')) throw error
+    if (!refuse) throw error
     return exchange.answer(await refuse(incoming, error))
   }
 }

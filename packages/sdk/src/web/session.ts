@@ -1,9 +1,9 @@
 import type { Auth, LocalAuth } from '../auth.ts'
 import { AuthError, invalidSettings, refused } from '../errors.ts'
-import { assertAccess, checkOptions, type Requirements, requirementChecks } from '../guard.ts'
 import { partsOf } from '../hidden-calls.ts'
 import { loadOnce } from '../load-once.ts'
 import type { UserPrincipal } from '../principal.ts'
+import { checkOptions, type Requirements, requirementChecks } from '../requirements.ts'
 import { type Answer, FOREIGN, type Incoming, isForeign, pathOf } from './incoming.ts'
 import { readOptions, type WebSessionOptions } from './options.ts'
 import { readCookies, SESSION, SealedCookies } from './sealed-cookies.ts'
@@ -72,7 +72,8 @@ export class SessionCore<Name extends string> {
         const { principal } = await this.load(incoming, key)
         if (!principal && this.#isForeign(incoming)) throw refused('PERMISSION_DENIED', FOREIGN)
         if (!principal) throw refused('TOKEN_MISSING', 'no session')
-        assertAccess(principal, requirements)
+        const { assertAccess } = await this.#signIn()
+        assertAccess(this.#auth, principal, requirements)
         return principal
       } catch (error) {
         const answer = await this.refuse(incoming, error)
@@ -83,9 +84,12 @@ export class SessionCore<Name extends string> {
     }
   }
 
-  /** Returns the answer to a request that failed with `error`. Rethrows errors that are not about the caller. */
-  async refuse(incoming: Incoming, error: unknown): Promise<Answer> {
-    return (await this.#signIn()).refuse(incoming, error)
+  /**
+   * Returns the answer to a request that failed with `error`. Rethrows errors that are not about the caller, and of those that a handler
+   * threw, errors about other tokens.
+   */
+  async refuse(incoming: Incoming, error: unknown, isOfHandler?: boolean): Promise<Answer> {
+    return (await this.#signIn()).refuse(incoming, error, isOfHandler)
   }
 
   #isForeign(incoming: Incoming): boolean {

@@ -1,7 +1,10 @@
+import { assertAccess } from '../access.ts'
 import { encodeBase64url } from '../base64url.ts'
+import type { UserClaims } from '../claims.ts'
 import { AuthError, refused } from '../errors.ts'
 import type { Principal } from '../principal.ts'
 import { refusal } from '../refusal.ts'
+import { isRefusedByHandler } from '../requirements.ts'
 import { type Answer, FOREIGN, type Incoming, isForeign, pathOf, UNCACHED } from './incoming.ts'
 import type { WebConfig } from './options.ts'
 import { type Cookies, readCookies, SESSION, type SealedCookies } from './sealed-cookies.ts'
@@ -19,7 +22,12 @@ export interface Parts {
 interface Begun {
   readonly returnTo: string
   /** Unset for a sign-out. */
-  readonly asked?: { readonly verifier: string; readonly issuer: string }
+  readonly asked?: {
+    readonly verifier: string
+    readonly issuer: string
+    /** The user who has to come back, for a step-up. */
+    readonly userId?: string | undefined
+  }
 }
 
 const LOGIN = '_login.'
@@ -33,6 +41,7 @@ const passedOn = {
   method: 'method',
   organizationId: 'organization_id',
   maxAgeSec: 'max_age',
+  amr: 'acr_values',
   invite: 'invite',
 }
 
@@ -45,7 +54,11 @@ export function openSignIn(parts: Parts) {
     renew: (refresh: string) => service.renew(refresh),
     hasEnded: (refresh: string) => service.hasEnded(refresh),
     answer: answerWith({ ...parts, service }),
-    refuse: (incoming: Incoming, error: unknown) => refuse(parts.config, incoming, error),
+    assertAccess,
+    refuse(incoming: Incoming, error: unknown, isOfHandler?: boolean) {
+      if (isOfHandler && !isRefusedByHandler(error)) throw error
+      return refuse(parts.config, incoming, error)
+    },
   }
 }
 
@@ -78,19 +91,30 @@ interface Given {
 }
 
 async function begin(parts: AllParts, { sent, query }: Given): Promise<Answer> {
-  const { config, settings, service } = parts
+  const { config, settings, service, cookies } = parts
+  // Who is asked for a fresh proof does not become somebody else by it.
+  const isStepUp = query.has('maxAgeSec') || query.has('amr')
+  const user = isStepUp ? claimsOf((await cookies.open(SESSION, sent)) as Tokens | undefined) : undefined
   const { issuer, authorization_endpoint } = await service.metadata()
   const verifier = randomWord(32)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
   const given = Object.entries(passedOn).map(([name, passed]) => [passed, query.get(name)] as const)
-  return leave(parts, sent, { returnTo: returnTo(parts, query), asked: { verifier, issuer } }, authorization_endpoint, {
-    client_id: settings.appCode,
-    redirect_uri: config.redirectUrl,
-    response_type: 'code',
-    code_challenge: base64url(new Uint8Array(digest)),
-    code_challenge_method: 'S256',
-    ...Object.fromEntries(given.flatMap(([name, value]) => (value ? [[name, value]] : []))),
-  })
+  return leave(
+    parts,
+    sent,
+    { returnTo: returnTo(parts, query), asked: { verifier, issuer, userId: user?.uid } },
+    authorization_endpoint,
+    {
+      client_id: settings.appCode,
+      redirect_uri: config.redirectUrl,
+      response_type: 'code',
+      code_challenge: base64url(new Uint8Array(digest)),
+      code_challenge_method: 'S256',
+      ...(user?.email && { login_hint: user.email }),
+      ...(user?.org_id && { organization_id: user.org_id }),
+      ...Object.fromEntries(given.flatMap(([name, value]) => (value ? [[name, value]] : []))),
+    },
+  )
 }
 
 async function signOut(parts: AllParts, { sent, query }: Given): Promise<Answer> {
@@ -124,7 +148,12 @@ async function finish(parts: AllParts, { sent, query }: Given): Promise<Answer> 
   if (error || !code) throw refused('SERVICE_REJECTED', /^[a-z_]{1,60}$/.test(error ?? '') ? error! : 'invalid_request')
   const tokens = await service.exchange(code, config.redirectUrl, begun.asked.verifier)
   // A token that this app refuses would lead from each page to the sign-in page and back, without end.
-  await parts.verify(tokens.access)
+  const { userId } = await parts.verify(tokens.access)
+  const expected = begun.asked.userId
+  if (expected !== undefined && [userId, claimsOf(previous)?.uid ?? userId].some((id) => id !== expected)) {
+    await service.end(tokens.refresh).catch(() => {})
+    throw refused('SERVICE_REJECTED', 'user_mismatch')
+  }
   const isReplaced = previous && previous.refresh !== tokens.refresh
   if (isReplaced) await service.end(previous.refresh).catch(() => {})
   return redirect(begun.returnTo, [...(await cookies.set(SESSION, tokens, sent)), ...over])
@@ -154,6 +183,13 @@ async function leave(
   return redirect(url.href, [...changes, ...stale.flatMap((name) => cookies.clear(name, sent)), ...kept])
 }
 
+/** What a token of this app's own cookie says of its user. It may have expired. */
+function claimsOf(tokens: Tokens | undefined): Pick<UserClaims, 'uid' | 'email' | 'org_id'> | undefined {
+  if (!tokens) return undefined
+  const binary = atob(tokens.access.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
+  return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0))))
+}
+
 function redirect(location: string, cookies: readonly string[]): Answer {
   return { status: 303, headers: { ...UNCACHED, location }, cookies, body: '' }
 }
@@ -171,6 +207,8 @@ function fail({ config, settings }: Parts, error: unknown): Answer {
   const isOfCaller = AuthError.is(error, 'SERVICE_REJECTED')
   const code = hintOf(error)
   if (!isOfCaller) settings.warn('sign-in', `a user could not sign in: ${code}`)
+  if (code === 'user_mismatch')
+    return page(400, `Somebody else has signed in. You are still signed in as before. <a href="${config.origin}/">Go on</a>`)
   const reason = isOfCaller ? code : 'sign_in_failed'
   return page(isOfCaller ? 400 : 500, `Signing in did not work (${reason}). <a href="${config.paths.login}">Try again</a>`)
 }
@@ -186,14 +224,19 @@ function refuse({ paths: { login } }: WebConfig, incoming: Incoming, error: unkn
   const refused = refusal(error, incoming.header('x-request-id'))
   if (!refused) throw error
   const { status, headers, body } = refused
+  const proof = Object.entries({ maxAgeSec: 'max_age', amr: 'acr_values' }).flatMap(([name, asked]) => {
+    const [, value] = new RegExp(`, ${asked}="(\\w+)"`).exec(headers['WWW-Authenticate'] ?? '') ?? []
+    return value ? [`${name}=${value}`] : []
+  })
+  const signInAt = (...query: string[]) => [login, [...query, ...proof].join('&')].filter(Boolean).join('?')
   if (status === 401 && isNavigation(incoming)) {
     // A form that was sent too late cannot be sent again: back to the page that showed it.
     const isSafe = /^(GET|HEAD)$/.test(incoming.method)
     const { pathname, search } = pathOf(isSafe ? incoming : { ...incoming, url: incoming.header('referer') ?? '/' })
-    return redirect(`${login}?returnTo=${encodeURIComponent(pathname + search)}`, [])
+    return redirect(signInAt(`returnTo=${encodeURIComponent(pathname + search)}`), [])
   }
   const isForeign = (error as AuthError).hint === FOREIGN
-  const detail = isForeign ? 'Another site made this request.' : status === 401 ? `Sign in at ${login}.` : body.detail
+  const detail = isForeign ? 'Another site made this request.' : status === 401 ? `Sign in at ${signInAt()}.` : body.detail
   const type = { 'content-type': 'application/json; charset=utf-8' }
   return { status, headers: { ...UNCACHED, ...headers, ...type }, cookies: [], body: JSON.stringify({ ...body, detail }) }
 }

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createAuth, definePermissions } from '../index.ts'
+import { assertFreshProof, createAuth, definePermissions } from '../index.ts'
 import { createTestAuth, type TestEnvironment } from '../testing/index.ts'
 import { createWebSession, getAuth, type WebSession, type WebSessionOptions } from './index.ts'
+import { SESSION, SealedCookies } from './sealed-cookies.ts'
 import { type App, type Browser, form, navigation, openBrowser, script, watchTokenCalls } from './test-browser.ts'
 
 const ORIGIN = 'https://notes.example'
@@ -31,6 +32,7 @@ function appOf(session: WebSession<'notes:delete'>): App {
 }
 
 const EMAIL = 'test.user@example.com'
+const cookieOf = ({ jar }: Browser) => [...jar].map((pair) => pair.join('=')).join('; ')
 const signIn = (browser: Browser) => browser.follow('/login')
 const locationOf = (response: Response) => new URL(response.headers.get('location')!, ORIGIN)
 const sessionParts = ({ jar }: Browser) => [...jar.keys()].filter((name) => name.includes('_session'))
@@ -78,9 +80,7 @@ describe('signing in', () => {
     const { browser, session } = build()
     await signIn(browser)
     const page = await browser.open('/')
-    const { accessToken } = await session.getSession(
-      new Headers({ cookie: [...browser.jar].map((pair) => pair.join('=')).join('; ') }),
-    )
+    const { accessToken } = await session.getSession(new Headers({ cookie: cookieOf(browser) }))
     expect(accessToken!.split('.').length).toBe(3)
     expect(JSON.stringify([...browser.jar, ...browser.received, await page.text()])).not.toContain(accessToken!.slice(0, 20))
     for (const line of browser.received) {
@@ -186,6 +186,112 @@ describe('signing in', () => {
     await gate.service.up()
     expect((await browser.open(answer)).status).toBe(303)
     expect(await (await browser.open('/notes')).text()).toBe(EMAIL)
+  })
+})
+
+describe('a fresh proof', () => {
+  function buildBank() {
+    const built = build()
+    const { session } = built
+    const transfers = session.requireSession({ maxAgeSec: 300, amr: 'mfa' })(async (request) => {
+      const { uid, org_id = 'none' } = getAuth(request).claims
+      return new Response(`${uid} ${org_id}`)
+    })
+    const limits = session.requireSession()(async (request) => {
+      assertFreshProof(built.gate.auth, getAuth(request), { maxAgeSec: 60 })
+      return new Response('limits')
+    })
+    const app: App = (request) =>
+      session.handle(request, (request) => {
+        const { pathname } = new URL(request.url)
+        return pathname === '/' ? new Response('home') : (pathname === '/limits' ? limits : transfers)(request, undefined)
+      })
+    return { ...built, browser: openBrowser(app, ORIGIN) }
+  }
+  /** Follows redirects of the app to the sign-in page. Returns what it is asked for. */
+  async function askedOf(browser: Browser, path: string) {
+    const start = await browser.open((await browser.open(path)).headers.get('location')!)
+    return { start, asked: Object.fromEntries(locationOf(start).searchParams) }
+  }
+
+  test('a browser is led to sign in with what is needed, as the same user, and the session before it ends', async () => {
+    const { browser, gate } = buildBank()
+    await signIn(browser)
+    const before = new Map(browser.jar)
+    const { asked, start } = await askedOf(browser, '/transfers?to=7')
+    expect(asked).toMatchObject({ max_age: '300', acr_values: 'mfa', login_hint: EMAIL, client_id: 'notes' })
+    const back = await browser.open(await answerOf(start))
+    expect([back.status, back.headers.get('location')]).toEqual([303, `${ORIGIN}/transfers?to=7`])
+    expect(await (await browser.open('/transfers')).text()).toBe(`${gate.userId} none`)
+    const other = openBrowser(appOf(createWebSession(gate.auth, { redirectUrl: `${ORIGIN}/callback`, cookieSecret })), ORIGIN)
+    for (const [name, value] of before) other.jar.set(name, value)
+    gate.advance(1000)
+    expect((await other.call('/notes')).status).toBe(401)
+  })
+
+  test('ten renewals in a row make no proof fresher', async () => {
+    const { browser, gate, session } = buildBank()
+    await browser.follow('/transfers')
+    const proofs = new Set<unknown>()
+    for (let renewals = 0; renewals < 10; renewals += 1) {
+      gate.advance(880)
+      expect((await browser.open('/limits')).headers.getSetCookie().length).toBe(1)
+      const { principal } = await session.getSession(new Headers({ cookie: cookieOf(browser) }))
+      proofs.add(principal!.claims.auth_time)
+    }
+    expect(proofs.size).toBe(1)
+    expect((await browser.call('/transfers')).status).toBe(401)
+  })
+
+  test('somebody else who comes back does not become signed in, and the new session ends', async () => {
+    const fetched = vi.spyOn(globalThis, 'fetch')
+    const { browser, gate } = buildBank()
+    await signIn(browser)
+    const { start } = await askedOf(browser, '/transfers')
+    gate.service.signInAs(gate.addUser({ email: 'eve@example.com' }))
+    const page = await browser.open(await answerOf(start))
+    expect([page.status, await page.text()]).toEqual([400, expect.stringContaining('Somebody else has signed in')])
+    expect(page.headers.getSetCookie()).toEqual([])
+    expect(await (await browser.open('/limits')).text()).toBe('limits')
+    expect((await browser.call('/transfers')).status).toBe(401)
+    const ended = fetched.mock.calls.filter(([url]) => String(url).endsWith('/oauth/revoke'))
+    expect(ended.length).toBe(1)
+  })
+
+  test('nor does the one who was asked, if somebody else has signed in meanwhile', async () => {
+    const { browser, gate } = buildBank()
+    await signIn(browser)
+    const { start } = await askedOf(browser, '/transfers')
+    const answer = await answerOf(start)
+    gate.service.signInAs(gate.addUser({ email: 'eve@example.com', two_factor_code: '123456' }))
+    await signIn(browser)
+    expect((await browser.open(answer)).status).toBe(400)
+    expect(await (await browser.open('/transfers')).text()).not.toContain(gate.userId)
+  })
+
+  test('a session of an organization stays one', async () => {
+    const { browser, gate } = buildBank()
+    const access = gate.token({ org_id: 'o-1', org_slug: 'acme' })
+    const tokens = { access, refresh: 'grt_1', renewAt: gate.now() + 600_000 }
+    const [line] = await new SealedCookies([cookieSecret], 'notes', true).set(SESSION, tokens, new Map())
+    const [, name, value] = /^([^=]*)=([^;]*)/.exec(line!)!
+    browser.jar.set(name!, value!)
+    const { asked } = await askedOf(browser, '/transfers')
+    expect(asked).toMatchObject({ organization_id: 'o-1', acr_values: 'mfa' })
+  })
+
+  test('a handler asks for one too, and a form leads back to its page', async () => {
+    const { browser, gate } = buildBank()
+    await signIn(browser)
+    gate.advance(90)
+    expect((await browser.open('/limits')).headers.get('location')).toBe('/login?returnTo=%2Flimits&maxAgeSec=60')
+    const form = await browser.send('/limits', { referer: `${ORIGIN}/form?a=1` })
+    expect(form.headers.get('location')).toBe('/login?returnTo=%2Fform%3Fa%3D1&maxAgeSec=60')
+    const told = await browser.call('/limits')
+    expect(await told.json()).toMatchObject({
+      code: 'insufficient_user_authentication',
+      detail: 'Sign in at /login?maxAgeSec=60.',
+    })
   })
 })
 

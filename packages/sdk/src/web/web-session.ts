@@ -1,8 +1,7 @@
 import type { Auth } from '../auth.ts'
-import { AuthError } from '../errors.ts'
-import type { Requirements } from '../guard.ts'
 import type { UserPrincipal } from '../principal.ts'
 import { setAuth } from '../request-auth.ts'
+import type { Requirements } from '../requirements.ts'
 import { type Answer, type Incoming, UNCACHED } from './incoming.ts'
 import type { NodeMiddleware, NodeSession } from './node-form.ts'
 import type { WebSessionOptions } from './options.ts'
@@ -102,8 +101,7 @@ export function createWebSession<Name extends string = string>(
           return carry(await handler(changed, context), loaded.cookies)
         } catch (error) {
           // A failed `getAuth(request).assert(…)`. The framework handles all other errors.
-          if (!AuthError.is(error, 'PERMISSION_DENIED')) throw error
-          return carry(responseOf(await core.refuse(incoming, error)), loaded.cookies)
+          return carry(responseOf(await core.refuse(incoming, error, true)), loaded.cookies)
         }
       }
     },

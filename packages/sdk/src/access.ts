@@ -1,0 +1,28 @@
+import { type AuthError, refused } from './errors.ts'
+import { type AnyAuth, assertProof } from './fresh-proof.ts'
+import type { Principal } from './principal.ts'
+import type { GuardOptions, Requirements } from './requirements.ts'
+
+/** Throws unless the token meets the requirements. */
+export function assertAccess(auth: AnyAuth<never>, principal: Principal, requirements: Requirements): void {
+  const { kind, permissions, anyOf, role, org } = requirements
+  assertKind(principal, kind)
+  if (permissions) principal.assert(...permissions)
+  if (anyOf && !principal.hasAny(...anyOf)) throw denied(`any of: ${anyOf.join(', ')}`, principal)
+  if (role !== undefined && !principal.hasRole(role)) throw denied(`the role ${role}`, principal)
+  if (org === 'required' && principal.org === null) throw refused('PERMISSION_DENIED', 'the token has no organization')
+  // Last, so that nobody has to prove themselves in vain.
+  assertProof(auth, principal, requirements)
+}
+
+/** A machine token carries permissions too, so a route written for users would let it in. */
+export function assertKind({ kind }: Principal, wanted: GuardOptions['kind'] = 'user'): void {
+  if (wanted !== 'any' && kind !== wanted) throw refused('PERMISSION_DENIED', `the token is of kind ${kind}, not ${wanted}`)
+}
+
+function denied(missing: string, { claims: { roles, permissions } }: Principal): AuthError {
+  return refused(
+    'PERMISSION_DENIED',
+    `missing ${missing}; the token has ${roles.length} roles, ${permissions.length} permissions`,
+  )
+}
