@@ -16,7 +16,7 @@ export interface GuardOptions<Request = unknown, Kind extends TokenKind = TokenK
  * it: everybody who has the shared secret can forge these claims.
  */
 export interface ProofRequirements {
-  /** The user must have signed in at most so many seconds ago. A refresh does not count. */
+  /** How many seconds ago the user may have signed in. A refresh does not count. */
   readonly maxAgeSec?: number
   /** The user must have shown two factors, or a passkey. */
   readonly amr?: 'mfa'
