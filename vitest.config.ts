@@ -47,7 +47,7 @@ const fullLaneOnly = isFastLane
       'test/cli/{completion,dashboard,declarative-round-trip,long-lists,on-call,probe,probe-examples}',
       'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
       'test/contract/{*-servers,secret-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
-      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-express,hosted-spa,npm-start,passkeys,quickstart-page,react,sign-in-page,sso-spa}',
+      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-express,hosted-spa,npm-start,passkeys,quickstart-page,react,sign-in-page,sso-spa,step-up}',
       'test/faults/*',
       'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',
       'test/workspace/check',
@@ -71,6 +71,7 @@ const inBrowser = [
   'sign-in-page',
   'sign-in-page-states',
   'sso-spa',
+  'step-up',
 ].map((name) => `test/e2e/${name}.test.ts`)
 
 /** The black-box tests run on both databases; `test/support/` reads the settings. */
