@@ -11,11 +11,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openBrowser } from '../../packages/sdk/src/web/test-browser.ts'
 import { freePort } from '../support/free-port.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -91,6 +93,18 @@ test.each([
     .filter((line) => /auth|session|SignedIn|SignedOut|back\b|principal|\/login|\/logout/i.test(line))
   expect(lines.filter((line) => !line.startsWith('//')).length).toBeLessThanOrEqual(10)
 })
+
+/** The files of a documented block of TypeScript, each of which begins with a comment with its name. */
+function documentedFiles(document: string, title: string): Record<string, string> {
+  const text = readFileSync(join(root, 'docs', document), 'utf8')
+  const [, block = ''] = new RegExp(`^## ${title}\\n\\n\`\`\`\\w+\\n(.*?)\`\`\``, 'ms').exec(text) ?? []
+  return Object.fromEntries(
+    block.split(/^\/\/ (?=\S+\.ts\n)/m).flatMap((file) => {
+      const [name = '', ...lines] = file.split('\n')
+      return name === '' ? [] : [[name, lines.join('\n')]]
+    }),
+  )
+}
 
 /** Starts a quickstart, and sends it requests with a good token, with bad tokens and without one. */
 async function expectGuarded(file: string, args: readonly string[]): Promise<void> {
@@ -208,4 +222,100 @@ test('the tests that docs/testing.md shows pass in node:test, without a framewor
   })
   expect(printed).toMatch(new RegExp(`^# pass ${badTokens().length + 3}$`, 'm'))
   expect(printed).toMatch(/^# fail 0$/m)
+})
+
+test('the guard that is documented for Nest reads .env late, opens what is public, and types permissions', async () => {
+  const home = join(folder, 'nest')
+  mkdirSync(home)
+  mkdirSync(join(folder, 'node_modules', '@nestjs'))
+  writeFileSync(join(home, 'package.json'), '{"type":"module"}')
+  const from = (name: string) => realpathSync(join(root, 'packages', 'sdk', 'node_modules', name))
+  for (const name of ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'])
+    symlinkSync(from(name), join(folder, 'node_modules', name))
+  const files = documentedFiles('sdk-entry-points.md', 'Nest')
+  expect(Object.keys(files)).toEqual(['auth.ts', 'notes.controller.ts', 'main.ts'])
+  const main = `
+    import 'reflect-metadata'
+    import { Module } from '@nestjs/common'
+    import { NestFactory } from '@nestjs/core'
+    import { requireAuth } from '@gatehouse/sdk/nest'
+    import { auth } from './auth'
+    import { NotesController } from './notes.controller'
+    @Module({ controllers: [NotesController] })
+    class AppModule {}
+    // As ConfigModule does it: after the modules are loaded.
+    process.loadEnvFile('../.env')
+    ${files['main.ts']!.replace('3000', 'process.env.PORT!')}
+    export const misspelt = (principal: import('@gatehouse/sdk').Principal<import('./auth').NotesPermission>) =>
+      // @ts-expect-error a permission that is not in the list
+      principal.has('notes:delte')
+  `
+  for (const [name, text] of Object.entries({ ...files, 'main.ts': main })) writeFileSync(join(home, name), text)
+  const compile = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  const options =
+    '--noEmit --strict --experimentalDecorators --skipLibCheck --target es2022 --module esnext --moduleResolution bundler'
+  const types = ['--typeRoots', join(root, 'node_modules', '@types'), '--types', 'node']
+  const checked = spawnSync(process.execPath, [compile, ...options.split(' '), ...types, 'main.ts'], {
+    cwd: home,
+    encoding: 'utf8',
+  })
+  expect(checked.stdout).toBe('')
+  const { build } = createRequire(join(root, 'examples', 'nest-api', 'package.json'))('esbuild')
+  const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } }
+  const bundled = { bundle: true, packages: 'external', format: 'esm', outfile: join(home, 'main.mjs') }
+  await build({ entryPoints: [join(home, 'main.ts')], ...bundled, platform: 'node', target: 'node20', tsconfigRaw })
+
+  const port = await freePort()
+  const program = spawn(process.execPath, ['main.mjs'], {
+    cwd: home,
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  const ask = (path: string, method = 'GET', headers = {}) => fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
+  const status = () =>
+    ask('/notes/health').then(
+      (answer) => answer.status,
+      () => 0,
+    )
+  await expect.poll(status, { interval: 20, timeout: 20_000 }).toBe(200)
+  expect((await ask('/notes')).status).toBe(401)
+  const hello = { hello: 'test.user@example.com', mayDelete: false }
+  expect(await (await ask('/notes', 'GET', bearer())).json()).toEqual(hello)
+  const deleting = [await ask('/notes', 'DELETE', bearer()), await ask('/notes', 'DELETE', bearer('notes:delete'))]
+  expect(deleting.map((answer) => answer.status)).toEqual([403, 200])
+})
+
+test('the cookie session that is documented for Hono signs in, guards, and signs out', async () => {
+  const text = readFileSync(join(root, 'docs', 'cookie-sessions.md'), 'utf8')
+  const [, snippet = ''] = /^## Hono, Workers and other fetch handlers\n\n```js\n(.*?)```/ms.exec(text) ?? []
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  const source = `
+    import { createAuth } from '@gatehouse/sdk'
+    import { createWebSession, getAuth } from '@gatehouse/sdk/web'
+    import { serve } from '@hono/node-server'
+    import { Hono } from 'hono'
+    const cookieSecret = 'a secret for cookies, of 32 characters or more'
+    const session = createWebSession(createAuth(), { redirectUrl: '${origin}/callback', cookieSecret })
+    const app = new Hono()
+    ${snippet}
+    serve({ fetch: app.fetch, port: ${port}, hostname: '127.0.0.1' })
+  `
+  writeFileSync(join(folder, 'hono-session.mjs'), source)
+  const program = spawn(process.execPath, ['--env-file=.env', 'hono-session.mjs'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => void program.kill('SIGKILL'))
+  const browser = openBrowser((request) => fetch(new Request(request, { redirect: 'manual' })), origin)
+  const status = () =>
+    browser.call('/notes').then(
+      (answer) => answer.status,
+      () => 0,
+    )
+  await expect.poll(status, { interval: 20, timeout: 20_000 }).toBe(401)
+  expect(await (await browser.follow('/login?returnTo=/notes')).json()).toBe('test.user@example.com')
+  expect((await browser.send('/logout', { origin, referer: origin })).status).toBe(303)
+  expect((await browser.call('/notes')).status).toBe(401)
 })
