@@ -43,7 +43,7 @@ test('a user asks, an admin is told by mail and approves, the user hears by mail
   }
   expect(asked.body).toEqual({ ...own, created_at: expect.any(String) })
   const toAdmin = await mailbox.take(ADMIN_EMAIL)
-  expect(toAdmin.subject).toBe('A user asks for access to an app')
+  expect(toAdmin.subject).toBe(`A user asks for access to ${app.name}`)
   expect(toAdmin.text.replaceAll('\n', ' ')).toContain(`${user.email} asks for access to`)
   expect(toAdmin.text).toContain(`authctl grant request approve ${asked.body.id}`)
   // Anyone could have written the message, so the mail leaves it out.
@@ -56,7 +56,7 @@ test('a user asks, an admin is told by mail and approves, the user hears by mail
   expect(approved.status).toBe(200)
   expect(approved.body).toMatchObject({ status: 'approved', decided_by: expect.any(String), decided_at: expect.any(String) })
   const toUser = await mailbox.take(user.email, /access/)
-  expect(toUser.subject).toBe('You have access now')
+  expect(toUser.subject).toBe(`You have access to ${app.name} now`)
   expect((await service.login(user.email, app.code)).status).toBe(200)
   const events = (await auditEvents(service, { user_id: user.id })).map(({ event }) => event)
   expect(events).toEqual(expect.arrayContaining(['grant.requested', 'grant.request_approved', 'grant.created']))

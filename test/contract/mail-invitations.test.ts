@@ -27,7 +27,7 @@ test('the mail holds the very token of the answer, and leads to the app’s fron
   const email = anAddress()
   const { token } = await invite({ email, app_code: app.code })
   const mail = await mailbox.take(email)
-  expect(mail).toMatchObject({ subject: 'You are invited to an organization', links: [expect.any(String)] })
+  expect(mail).toMatchObject({ subject: `You are invited to an organization at ${app.name}`, links: [expect.any(String)] })
   expect(mail.text).toContain('Zoë’s Company')
   expect(mail.links[0]).toBe(`https://shop.example.com/accept-invitation?token=${token}`)
   expect(mail.html).toContain('Zoë’s Company')
@@ -137,7 +137,7 @@ test('an organization’s name makes no link and no line of its own, and stands 
   const email = anAddress()
   await invite({ email }, await found('Win at https://evil.example.com now\nBcc: all@example.com'))
   const mail = await mailbox.take(email)
-  expect(mail.subject).toBe('You are invited to an organization')
+  expect(mail.subject).toMatch(/^You are invited to an organization at localhost:\d+$/)
   expect(mail.links).toHaveLength(1)
   for (const text of [mail.text, mail.html]) {
     expect(text).not.toMatch(/evil\.example|https:\/\/evil|all@example/)

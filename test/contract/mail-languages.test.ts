@@ -80,9 +80,9 @@ test('an invitation is in the language of the app, or else of the one who invite
     expect((await service.admin('POST', path, { body, headers })).status).toBe(201)
     return (await mailbox.take(email)).subject
   }
-  expect(await invite(italian.code)).toBe('Hai ricevuto un invito da un’organizzazione')
-  expect(await invite(shop.code)).toBe('Vous avez reçu une invitation à rejoindre une organisation')
-  expect(await invite(undefined)).toBe('Vous avez reçu une invitation à rejoindre une organisation')
+  expect(await invite(italian.code)).toBe('Hai ricevuto un invito da un’organizzazione su Shop')
+  expect(await invite(shop.code)).toBe('Vous avez reçu une invitation à rejoindre une organisation sur Shop')
+  expect(await invite(undefined)).toBe('Vous avez reçu une invitation à rejoindre une organisation sur localhost:4000')
 })
 
 /** Sends the form of a step, in whatever language the page is. */

@@ -49,6 +49,21 @@ test('a request that cannot work, and a page that was open for too long, name th
   expect(late.html).toContain('Start again')
 })
 
+test('the pages of a sign-out name the app and lead there, also when they were open for too long', async () => {
+  const app = await buildApp(service, settings)
+  const visitor = visit(service)
+  const asking = await visitor.get(`/oauth/logout?client_id=${app.code}`)
+  const done = await visitor.send(asking, 'Sign out')
+  expect(done.title).toBe('You are signed out')
+  service.advance(3_601)
+  const late = await visitor.send(asking, 'Sign out')
+  expect([late.status, late.title]).toEqual([400, 'This page is too old'])
+  for (const page of [asking, done, late]) expect(page.html).toContain('<p class="place"><bdi>The Shop</bdi></p>')
+  expect(done.html).toContain('<a class="button" href="https://shop.example.com">Go to <bdi>The Shop</bdi></a>')
+  const [, again = ''] = /<a class="button" href="([^"]*)">Start again/.exec(late.html) ?? []
+  expect((await visitor.get(again.replaceAll('&#38;', '&'))).title).toBe('Sign out')
+})
+
 test('the button that deletes does not look like the one that goes on', async () => {
   const app = await buildApp(service, { ...settings, frontend_url: null })
   const { user } = await buildUser(service, app)

@@ -141,6 +141,11 @@ test('a form that is refused unread names its app and leads there: from elsewher
   expect([limited, page, page]).toEqual([429, ...named])
   const passkeys = await visitor.post(`${service.url}/account/passkeys`, { app: app.code }, { 'sec-fetch-site': 'cross-site' })
   expect(await passkeys.text()).toContain('Vai a <bdi>Notes</bdi>')
+  const logout = { query: new URLSearchParams({ client_id: app.code }).toString() }
+  const leaving = await visitor.post(`${service.url}/oauth/logout`, logout, { 'sec-fetch-site': 'cross-site' })
+  expect([leaving.status, await leaving.text()]).toEqual([403, expect.stringContaining('Vai a <bdi>Notes</bdi>')])
+  const again = await visitor.post(`${service.url}/oauth/logout`, logout)
+  expect([again.status, await again.text()]).toEqual([429, expect.stringContaining('Vai a <bdi>Notes</bdi>')])
   const nobody = await visitor.post(
     `${service.url}/oauth/authorize`,
     { query: 'client_id=unknown' },

@@ -240,6 +240,31 @@ test('a magic link without a way back shows a code that a keyboard reaches', asy
   expect(complaints).toEqual([])
 })
 
+test.each([
+  ['in a wide window', { viewport: { width: 1280, height: 800 } }, ''],
+  ['on the narrowest telephone', { viewport: { width: 320, height: 568 } }, ''],
+  ['in a browser that does not fit a field to its text', { viewport: { width: 320, height: 568 } }, 'fixed'],
+] as const)('all of a code is seen, and selected by three clicks or by keyboard, %s', async (_, options, sizing) => {
+  const { email } = await register()
+  const mail = await ask('magic-link', email)
+  const { page } = await open(mail, options)
+  await press(page, 'Sign in')
+  const code = page.getByLabel('Sign-in code')
+  const hidden = await page.evaluate(`(() => {
+    const { style } = document.querySelector('#code')
+    style.fieldSizing = '${sizing}'
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.querySelector('#code')
+    return [scrollWidth - clientWidth, scrollHeight - clientHeight]
+  })()`)
+  expect(hidden).toEqual([0, 0])
+  await code.click({ clickCount: 3 })
+  expect(await page.evaluate('getSelection().toString()')).toBe(mail.token)
+  await page.reload()
+  await tabTo(page, 'Sign-in code')
+  await page.keyboard.press('ControlOrMeta+A')
+  expect(await page.evaluate('getSelection().toString()')).toBe(mail.token)
+})
+
 describe('an invitation', () => {
   const invite = async (email: string): Promise<Mail> => {
     const { id } = await admin('POST', '/admin/organizations', { name: 'Acme & Sons' })

@@ -52,6 +52,22 @@ test.skipIf(isFastLane).each(languages)('every mail fits the narrowest telephone
   }
 })
 
+test.each(['reset_password', 'magic_link'] as const)(
+  'the code of %s is one piece: two or three clicks select it',
+  async (name) => {
+    const page = await browser.newPage({ viewport: { width: 320, height: 640 } })
+    await page.setContent(shown(sender, name))
+    const code = page.getByText('482915', { exact: true })
+    for (const clickCount of [2, 3]) {
+      await code.click({ clickCount, position: { x: 30, y: 30 } })
+      expect(await page.evaluate('getSelection().toString().trim()')).toBe('482915')
+    }
+    expect(
+      await page.evaluate("[...document.querySelectorAll('td')].filter((cell) => cell.scrollWidth > cell.clientWidth)"),
+    ).toEqual([])
+  },
+)
+
 /** The texts that contrast with their ground at less than 4.5:1, or 3:1 if they are large. */
 const contrastFaults = `(() => {
   const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)

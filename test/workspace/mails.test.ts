@@ -10,7 +10,7 @@ import { createMailer } from '../../packages/server/src/adapters/mailer.ts'
 import { type Language, languages } from '../../packages/server/src/lib/locale.ts'
 import { describeProgram } from '../../packages/server/src/mail/describe-program.ts'
 import { type Sender, sampleMails, writeSample } from '../../packages/server/src/mail/samples.ts'
-import { catalogs } from '../../packages/server/src/mail/templates.ts'
+import { actionMail, catalogs } from '../../packages/server/src/mail/templates.ts'
 import type { MailTexts } from '../../packages/server/src/mail/texts/mail-texts.ts'
 import { buildPng } from '../support/images.ts'
 
@@ -173,6 +173,37 @@ test('a notice says when and where in the words of its reader', async () => {
     'Quando e dove: Chrome su Windows, 26 novembre 2026, 15:04 UTC, da 203.0.113.7',
     'Quando e onde: Chrome no Windows, 26 de novembro de 2026, 15:04 UTC, a partir de 203.0.113.7',
   ])
+})
+
+test('each says the true reason why its reader gets it', () => {
+  const { because } = catalogs.en
+  const said = Object.entries(because).map(([reason, text]) => [
+    reason,
+    sampleMails.filter((name) => inOneLine(writeSample(plain, name).text).includes(text)),
+  ])
+  expect(Object.fromEntries(said)).toEqual({
+    asked: ['verify_email', 'change_email', 'reset_password', 'magic_link'],
+    askedInside: ['allow_email_change', 'delete_account', 'email_change_requested', 'account_deleted'],
+    changed: [
+      ...['undo_email_change', 'password_changed', 'password_reset', 'two_factor_activated', 'two_factor_disabled'],
+      ...['two_factor_removed', 'credentials_removed', 'identity_linked', 'identity_unlinked', 'identity_removed'],
+      ...['passkey_added', 'passkey_removed'],
+    ],
+    tried: ['two_factor_locked'],
+    invited: ['invitation'],
+    administers: ['access_requested'],
+    requested: ['access_approved', 'access_denied'],
+    tested: ['test'],
+  })
+})
+
+test('a mail tells of a code only if it has one', () => {
+  const facts = { link: 'https://x.example/', origin: { at: 0, ip: null, userAgent: null }, newEmail: null, disownLink: '' }
+  for (const language of languages) {
+    const write = (code: string | undefined) => actionMail({ ...plain, language }, 'magic_link', { ...facts, code }).text
+    const codeWord = /\bc(?:ode|odes|ódigo|odice)\b/i
+    expect([codeWord.test(write('123456')), codeWord.test(write(undefined))]).toEqual([true, false])
+  }
 })
 
 test('authctl completes the name of each', () => {

@@ -38,6 +38,16 @@ export interface Origin {
 
 export const catalogs: Record<Language, MailTexts> = { en, de, fr, es, it, pt }
 
+/** Mails of each kind that are sent for another reason than the others. */
+const reasonOf: Partial<Record<ActionPurpose | NoticePurpose, Reason>> = {
+  allow_email_change: 'askedInside',
+  delete_account: 'askedInside',
+  undo_email_change: 'changed',
+  email_change_requested: 'askedInside',
+  account_deleted: 'askedInside',
+  two_factor_locked: 'tried',
+}
+
 export function actionMail(
   sender: Sender,
   purpose: ActionPurpose,
@@ -45,14 +55,14 @@ export function actionMail(
 ): WrittenMail {
   const texts = textsOf(sender)
   const app = appIn(sender)
-  const { subject, intro, button, after } = texts.actions[purpose]
+  const { subject, intro, button, after, afterWithCode = after } = texts.actions[purpose]
   const isDisownable = purpose === 'verify_email'
-  return write(sender, 'asked', {
+  return write(sender, reasonOf[purpose] ?? 'asked', {
     subject: subject(app),
     before: [intro(app, newEmail === null ? '' : shownAddress(newEmail))],
     button: { label: button, leadsTo: texts.leadsTo(button), link, fallback: texts.byLink },
     code: code === undefined ? undefined : { label: texts.byCode, code },
-    after: [...after, texts.where(describePlace(texts, origin))],
+    after: [...(code === undefined ? after : afterWithCode), texts.where(describePlace(texts, origin))],
     other: isDisownable ? { ...texts.disown, link: disownLink } : undefined,
   })
 }
@@ -74,8 +84,8 @@ export function invitationMail(sender: Sender, organization: NamedParty, link: s
   const { subject, intro, button, until, after } = texts.invitation
   return write(sender, 'invited', {
     // A stranger may have founded the organization, so the subject, which mail programs show first, has no text of theirs.
-    subject,
-    before: [intro(nameOf(organization))],
+    subject: subject(appIn(sender)),
+    before: [intro(nameOf(organization), appIn(sender))],
     button: { label: button, leadsTo: texts.leadsTo(button), link, fallback: texts.byLink },
     after: [until(timeOf(texts, expiresAt)), after],
   })
@@ -85,7 +95,7 @@ export function invitationMail(sender: Sender, organization: NamedParty, link: s
 export function accessRequestedMail(sender: Sender, { email, requestId }: { email: string; requestId: string }): WrittenMail {
   const { subject, intro, decide } = textsOf(sender).accessRequested
   return write(sender, 'administers', {
-    subject,
+    subject: subject(appIn(sender)),
     before: [intro(appIn(sender), shownAddress(email)), decide],
     commands: [`authctl grant request approve ${requestId}`, `authctl grant request deny ${requestId}`],
     after: [],
@@ -100,7 +110,7 @@ export function accessDecidedMail(
   const { accessApproved, accessDenied } = textsOf(sender)
   const { subject, text } = isApproved ? accessApproved : accessDenied
   const said = isApproved || reason === null ? [] : [accessDenied.reason(shownName(reason))]
-  return write(sender, 'requested', { subject, before: [text(appIn(sender)), ...said], after: [] })
+  return write(sender, 'requested', { subject: subject(appIn(sender)), before: [text(appIn(sender)), ...said], after: [] })
 }
 
 /** A notice of a change. It has no link: attackers would imitate a link that can act on the account. */
@@ -110,7 +120,7 @@ export function noticeMail(sender: Sender, purpose: NoticePurpose, { provider, .
   const app = appIn(sender)
   const { support_email, support_url } = sender.app?.brand ?? {}
   const contact = texts.contact(app, support_email ?? support_url ?? undefined)
-  return write(sender, 'changed', {
+  return write(sender, reasonOf[purpose] ?? 'changed', {
     subject: subject(app),
     // Nothing in the code of a provider can become a link.
     before: [text(provider ?? ''), texts.where(describePlace(texts, origin))],

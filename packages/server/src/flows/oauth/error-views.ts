@@ -3,8 +3,6 @@ import { wayOn } from '../../pages/fields.ts'
 import type { PageTexts, Told } from '../../pages/texts/page-texts.ts'
 import type { RequestFault } from './authorization-request.ts'
 
-const action = '/oauth/authorize'
-
 /** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
 export function faultView(texts: PageTexts, fault: RequestFault, place: PagePlace | undefined): PageView {
   const { unknownApp, inactiveApp, title, goBack, ...redirects } = texts.requestFaults
@@ -31,24 +29,24 @@ export function codeElsewhereView(texts: PageTexts, place: PagePlace): PageView 
 
 /** For a browser that did not begin what it brings to an end. */
 export function elsewhereView(texts: PageTexts, place: PagePlace): PageView {
-  const view = toldView(texts, texts.elsewhere, 400)
-  return { ...view, place, body: html`${view.body}\n${wayOn(texts, place)}` }
+  return toldView(texts, texts.elsewhere, 400, place)
 }
 
-export function toldView({ language }: PageTexts, { title, text }: Told, status = 200): PageView {
-  return { status, language, title, body: html`<p>${text}</p>` }
+/** A page that ends somewhere, with a way on to the app that it is about. */
+export function toldView(texts: PageTexts, { title, text }: Told, status = 200, place?: PagePlace): PageView {
+  return { status, language: texts.language, title, place, body: html`<p>${text}</p>\n${wayOn(texts, place)}` }
 }
 
-/** For a form that was open for too long, or that this browser did not get. */
-export function startAgainView(texts: PageTexts, query: string | undefined, place?: PagePlace): PageView {
+/** For a form that was open for too long, or that this browser did not get. `url` is where it can be had again. */
+export function startAgainView(texts: PageTexts, url: string | undefined, place?: PagePlace): PageView {
   const { title, text, startAgain, goBack } = texts.tooOld
-  const start = query === undefined ? undefined : html`<p><a class="button" href="${`${action}?${query}`}">${startAgain}</a></p>`
+  const start = url === undefined ? undefined : html`<p><a class="button" href="${url}">${startAgain}</a></p>`
   return {
     status: 400,
     language: texts.language,
     title,
     place,
     body: html`<p>${text}</p>
-${start ?? html`<p>${goBack}</p>`}`,
+${start ?? html`<p>${goBack}</p>\n${wayOn(texts, place)}`}`,
   }
 }

@@ -15,8 +15,8 @@ import { endBrowserSession, findBrowserSession } from '../../resources/sessions/
 import { userOf } from '../../resources/users/present.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
-import { startAgainView, toldView } from './error-views.ts'
-import { browserSeconds, type PageAnswer } from './pages.ts'
+import { toldView } from './error-views.ts'
+import { browserSeconds, type PageAnswer, startAgain } from './pages.ts'
 
 export interface LogoutRequest {
   client_id?: string | undefined
@@ -61,21 +61,22 @@ export async function askLogout(
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   const reader = { uiLocales: query.ui_locales, accepts: origin.languages }
-  if (done === 'yes') {
-    const texts = textsFor(reader)
-    return { view: toldView(texts, texts.signOut.done) }
-  }
   const { app, location } = await readLogout(deps, query)
+  const place = app && placeOf(deps.config, app)
+  if (done === 'yes') {
+    const texts = textsFor({ ...reader, place })
+    return { view: toldView(texts, texts.signOut.done, 200, place) }
+  }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
   const now = deps.clock()
   const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-  const place = app && placeOf(deps.config, app)
   const live = await findBrowserSession(deps, cookies.session)
   const { language, signOut } = textsFor({ ...reader, locale: live && userOf(live).locale, place })
   const asked = new URLSearchParams(members)
   // Then nobody is signed in any more.
   asked.set('ui_locales', language)
-  const request = sealField(deps, 'logout', browser, { query: asked.toString(), sealedAt: now })
+  const form = { query: asked.toString() }
+  const request = sealField(deps, 'logout', browser, { ...form, sealedAt: now })
   const view: PageView = {
     status: 200,
     language,
@@ -83,7 +84,7 @@ export async function askLogout(
     place,
     leadsTo: location === null ? [] : [location],
     body: html`<p>${signOut.text}</p>
-${stepForm({ action: '/oauth/logout', hidden: { request }, button: signOut.button })}`,
+${stepForm({ action: '/oauth/logout', hidden: { request, ...form }, button: signOut.button })}`,
   }
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
   return { view, ...known }
@@ -91,16 +92,18 @@ ${stepForm({ action: '/oauth/logout', hidden: { request }, button: signOut.butto
 
 export async function answerLogout(
   deps: Deps<Pool>,
-  form: { request: string },
+  form: { request: string; query: string },
   cookies: Cookies,
   actor: Actor,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
   const carried = openField(deps, 'logout', cookies.browser, form.request)
   if (!carried || deps.clock() - carried.sealedAt > requestLifeMs)
-    return { view: startAgainView(textsFor({ accepts: actor.origin.languages }), undefined) }
+    return { view: await startAgain(deps, { path: '/oauth/logout', query: form.query }, actor) }
   await logOutBrowser(deps, cookies.session, actor)
   const request: LogoutRequest = Object.fromEntries(new URLSearchParams(carried.query))
   const { location } = await readLogout(deps, request)
-  return { location: location ?? `/oauth/logout?done=yes&ui_locales=${request.ui_locales ?? ''}`, cookies: { session: null } }
+  const { client_id = '', ui_locales = '' } = request
+  const done = new URLSearchParams({ done: 'yes', client_id, ui_locales })
+  return { location: location ?? `/oauth/logout?${done}`, cookies: { session: null } }
 }

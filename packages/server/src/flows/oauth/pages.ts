@@ -172,9 +172,9 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     const query = new URLSearchParams(form.query).toString()
     // Of two tabs that begin at the same moment in a new browser, one has the cookie of the other. It begins again.
     const mustStart = browser === undefined || query === ''
-    return mustStart ? { view: await startAgain(deps, query, actor) } : { location: `${path}?${query}` }
+    return mustStart ? { view: await startAgain(deps, { query }, actor) } : { location: `${path}?${query}` }
   }
-  if (now - carried.sealedAt > requestLifeMs) return { view: await startAgain(deps, carried.query, actor) }
+  if (now - carried.sealedAt > requestLifeMs) return { view: await startAgain(deps, carried, actor) }
   const sent = parametersIn(carried.query)
   const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
@@ -208,11 +208,15 @@ export async function findPlaceOfForm(deps: Deps, { query }: { query: string }):
   return app && placeOf(deps.config, app)
 }
 
-/** For a form that can no longer be taken, with the app that its request names. */
-async function startAgain(deps: Deps, query: string, actor: Pick<Actor, 'origin'>): Promise<PageView> {
+/** For a form that can no longer be taken, with the app that its request names, and the page that had it. */
+export async function startAgain(
+  deps: Deps,
+  { path = '/oauth/authorize', query }: { path?: string; query: string },
+  actor: Pick<Actor, 'origin'>,
+): Promise<PageView> {
   const { ui_locales: uiLocales } = parametersIn(query)
   const place = await findPlaceOfForm(deps, { query })
-  return startAgainView(textsFor({ ...readerOf({ uiLocales }, actor), place }), query || undefined, place)
+  return startAgainView(textsFor({ ...readerOf({ uiLocales }, actor), place }), query ? `${path}?${query}` : undefined, place)
 }
 
 /** What is known about the reader of a page before it is known who they are. */

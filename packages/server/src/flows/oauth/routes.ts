@@ -175,6 +175,7 @@ export const oauthRoutes: Route[] = [
     noStore: true,
     cookies: { reads: ['browser', 'session'], sets: ['session'] },
     body: logoutForm,
+    placeOf: async (deps, sent) => findPlaceOfForm(deps, logoutForm.parse(sent)),
     responses: { 303: null, 400: z.string() },
     errors: ['foreign_form', 'not_found'],
     handle: async (deps, { body, cookies, origin }) =>

@@ -123,6 +123,10 @@ export const logoutQuery = z.object({
   done: text.optional().meta({ description: 'Set by our own pages' }),
 })
 
-export const logoutForm = z.object({ request: sent })
+export const logoutForm = z.object({
+  request: sent,
+  /** As in a step of the sign-in page. */
+  query: sent,
+})
 
 export const metadataRecord = z.looseObject({ issuer: z.string() }).meta({ id: 'AuthorizationServerMetadata' })

@@ -3,8 +3,7 @@ import type { MailTexts } from './mail-texts.ts'
 const day = 'Der Link funktioniert einmal und ist 24 Stunden lang gültig.'
 const hour = 'Der Link funktioniert einmal und ist eine Stunde lang gültig.'
 const newPassword = 'legen Sie jetzt über „Passwort vergessen?“ ein neues Passwort fest'
-const passive =
-  'Wenn Sie das nicht angefordert haben, müssen Sie nichts weiter tun. Solange niemand den Link öffnet, ändert sich nichts.'
+const passive = 'Wenn Sie das nicht angefordert haben, ignorieren Sie diese E-Mail. Ohne sie ändert sich nichts.'
 
 /** Readers are addressed as Sie. */
 export const de: MailTexts = {
@@ -24,6 +23,8 @@ export const de: MailTexts = {
   because: {
     asked: 'Sie erhalten sie, weil jemand dort diese E-Mail-Adresse angegeben hat.',
     changed: 'Sie erhalten sie, weil sich an Ihrem Konto etwas geändert hat.',
+    askedInside: 'Sie erhalten sie, weil jemand, der in Ihrem Konto angemeldet ist, dies angefordert hat.',
+    tried: 'Sie erhalten sie, weil jemand versucht hat, sich in Ihrem Konto anzumelden.',
     invited: 'Sie erhalten sie, weil jemand diese E-Mail-Adresse eingeladen hat.',
     requested: 'Sie erhalten sie, weil Sie Zugriff angefragt haben.',
     administers: 'Sie erhalten sie, weil Sie über den Zugriff entscheiden.',
@@ -84,6 +85,10 @@ export const de: MailTexts = {
       intro: (app) => `Jemand, vermutlich Sie selbst, möchte sich mit dieser E-Mail-Adresse bei ${app} anmelden.`,
       button: 'Anmelden',
       after: [
+        'Der Link funktioniert einmal und ist 15 Minuten lang gültig. Wer ihn hat, kann sich in Ihrem Namen anmelden. Geben Sie ihn nicht weiter.',
+        passive,
+      ],
+      afterWithCode: [
         'Der Link funktioniert einmal und ist 15 Minuten lang gültig, der Code 10 Minuten. Wer eines von beiden hat, kann sich in Ihrem Namen anmelden. Geben Sie sie nicht weiter.',
         passive,
       ],
@@ -94,23 +99,23 @@ export const de: MailTexts = {
     label: 'Das war ich nicht',
   },
   invitation: {
-    subject: 'Sie wurden in eine Organisation eingeladen',
-    intro: (organization) => `Sie sind eingeladen, Mitglied von ${organization} zu werden.`,
+    subject: (app) => `Sie wurden bei ${app} in eine Organisation eingeladen`,
+    intro: (organization, app) => `Sie sind eingeladen, bei ${app} Mitglied von ${organization} zu werden.`,
     button: 'Einladung annehmen',
     until: (time) => `Der Link funktioniert einmal und ist bis zum ${time} gültig.`,
     after: 'Wenn Sie nicht wissen, wer Sie einlädt, ignorieren Sie diese E-Mail.',
   },
   accessRequested: {
-    subject: 'Jemand bittet um Zugriff auf eine App',
+    subject: (app) => `Jemand bittet um Zugriff auf ${app}`,
     intro: (app, user) => `Für ${user} wurde Zugriff auf ${app} angefragt.`,
     decide: 'So genehmigen Sie die Anfrage oder lehnen sie ab:',
   },
   accessApproved: {
-    subject: 'Sie haben jetzt Zugriff',
+    subject: (app) => `Sie haben jetzt Zugriff auf ${app}`,
     text: (app) => `Sie haben jetzt Zugriff auf ${app}. Melden Sie sich wie gewohnt an.`,
   },
   accessDenied: {
-    subject: 'Ihre Zugriffsanfrage wurde abgelehnt',
+    subject: (app) => `Ihre Zugriffsanfrage für ${app} wurde abgelehnt`,
     text: (app) => `Ihre Anfrage auf Zugriff auf ${app} wurde abgelehnt.`,
     reason: (reason) => `Begründung des Administrators: ${reason}`,
   },

@@ -3,7 +3,7 @@ import type { MailTexts } from './mail-texts.ts'
 const day = 'The link works once, for 24 hours.'
 const hour = 'The link works once, for one hour.'
 const newPassword = 'set a new password with "Forgot password?" now'
-const passive = 'If you did not ask for this, you need not do anything. Nothing happens without the link.'
+const passive = 'If you did not ask for this, ignore this mail. Nothing happens without it.'
 
 export const en: MailTexts = {
   locale: 'en-GB',
@@ -21,6 +21,8 @@ export const en: MailTexts = {
   because: {
     asked: 'You get it because someone entered this e-mail address there.',
     changed: 'You get it because something about your account has changed.',
+    askedInside: 'You get it because someone who is signed in to your account asked for this.',
+    tried: 'You get it because someone tried to sign in to your account.',
     invited: 'You get it because someone invited this e-mail address.',
     requested: 'You get it because you asked for access.',
     administers: 'You get it because you decide about access.',
@@ -73,7 +75,8 @@ export const en: MailTexts = {
       subject: (app) => `Sign in to ${app}`,
       intro: (app) => `Someone, most likely you, wants to sign in to ${app} with this e-mail address.`,
       button: 'Sign in',
-      after: [
+      after: ['The link works once, for 15 minutes. Anyone who has it can sign in as you. Do not share it.', passive],
+      afterWithCode: [
         'The link works once, for 15 minutes, and the code for 10. Anyone who has one of them can sign in as you. Do not share them.',
         passive,
       ],
@@ -84,23 +87,23 @@ export const en: MailTexts = {
     label: 'This was not me',
   },
   invitation: {
-    subject: 'You are invited to an organization',
-    intro: (organization) => `You are invited to become a member of ${organization}.`,
+    subject: (app) => `You are invited to an organization at ${app}`,
+    intro: (organization, app) => `You are invited to become a member of ${organization} at ${app}.`,
     button: 'Accept the invitation',
     until: (time) => `The link works once, until ${time}.`,
     after: 'If you do not know who invites you, ignore this mail.',
   },
   accessRequested: {
-    subject: 'A user asks for access to an app',
+    subject: (app) => `A user asks for access to ${app}`,
     intro: (app, user) => `The user ${user} asks for access to ${app}.`,
     decide: 'Approve or deny the request:',
   },
   accessApproved: {
-    subject: 'You have access now',
+    subject: (app) => `You have access to ${app} now`,
     text: (app) => `You have access to ${app} now. Sign in as usual.`,
   },
   accessDenied: {
-    subject: 'Your request for access was turned down',
+    subject: (app) => `Your request for access to ${app} was turned down`,
     text: (app) => `Your request for access to ${app} was turned down.`,
     reason: (reason) => `The administrator says: ${reason}`,
   },

@@ -4,7 +4,7 @@ const day = 'El enlace funciona una sola vez, durante 24 horas.'
 const hour = 'El enlace funciona una sola vez, durante una hora.'
 const forgot = '«¿Has olvidado tu contraseña?»'
 const newPassword = `elige ahora una contraseña nueva con ${forgot}`
-const passive = 'Si no lo has pedido tú, no tienes que hacer nada. Sin el enlace no ocurre nada.'
+const passive = 'Si no lo has pedido tú, ignora este correo. Sin él no ocurre nada.'
 
 /** Readers are addressed as tú, with words that are understood in Spain and in America. */
 export const es: MailTexts = {
@@ -24,6 +24,8 @@ export const es: MailTexts = {
   because: {
     asked: 'Lo recibes porque alguien ha indicado allí esta dirección de correo.',
     changed: 'Lo recibes porque algo ha cambiado en tu cuenta.',
+    askedInside: 'Lo recibes porque alguien que ha iniciado sesión en tu cuenta lo ha pedido.',
+    tried: 'Lo recibes porque alguien ha intentado iniciar sesión en tu cuenta.',
     invited: 'Lo recibes porque alguien ha invitado a esta dirección de correo.',
     requested: 'Lo recibes porque has pedido acceso.',
     administers: 'Lo recibes porque tú decides sobre el acceso.',
@@ -77,6 +79,10 @@ export const es: MailTexts = {
       intro: (app) => `Alguien, probablemente tú, quiere iniciar sesión en ${app} con esta dirección de correo.`,
       button: 'Iniciar sesión',
       after: [
+        'El enlace funciona una sola vez, durante 15 minutos. Quien lo tenga puede iniciar sesión en tu nombre. No lo compartas.',
+        passive,
+      ],
+      afterWithCode: [
         'El enlace funciona una sola vez, durante 15 minutos, y el código durante 10. Quien tenga uno de los dos puede iniciar sesión en tu nombre. No los compartas.',
         passive,
       ],
@@ -87,23 +93,23 @@ export const es: MailTexts = {
     label: 'No he sido yo',
   },
   invitation: {
-    subject: 'Tienes una invitación a una organización',
-    intro: (organization) => `Tienes una invitación para unirte a ${organization}.`,
+    subject: (app) => `Tienes una invitación a una organización en ${app}`,
+    intro: (organization, app) => `Tienes una invitación para unirte a ${organization} en ${app}.`,
     button: 'Aceptar la invitación',
     until: (time) => `El enlace funciona una sola vez, hasta el ${time}.`,
     after: 'Si no sabes quién te invita, ignora este correo.',
   },
   accessRequested: {
-    subject: 'Alguien pide acceso a una aplicación',
+    subject: (app) => `Alguien pide acceso a ${app}`,
     intro: (app, user) => `Se ha pedido acceso a ${app} para ${user}.`,
     decide: 'Para aprobar o rechazar la solicitud:',
   },
   accessApproved: {
-    subject: 'Ya tienes acceso',
+    subject: (app) => `Ya tienes acceso a ${app}`,
     text: (app) => `Ya tienes acceso a ${app}. Inicia sesión como siempre.`,
   },
   accessDenied: {
-    subject: 'Se ha rechazado tu solicitud de acceso',
+    subject: (app) => `Se ha rechazado tu solicitud de acceso a ${app}`,
     text: (app) => `Se ha rechazado tu solicitud de acceso a ${app}.`,
     reason: (reason) => `Motivo del administrador: ${reason}`,
   },

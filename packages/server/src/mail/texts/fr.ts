@@ -5,7 +5,7 @@ const day = 'Le lien fonctionne une seule fois, pendant 24\u00a0heures.'
 const hour = 'Le lien fonctionne une seule fois, pendant une heure.'
 const forgot = '«\u00a0Mot de passe oublié\u00a0?\u00a0»'
 const newPassword = `choisissez dès maintenant un nouveau mot de passe avec ${forgot}`
-const passive = 'Si vous n’avez rien demandé, vous n’avez rien à faire. Sans le lien, il ne se passe rien.'
+const passive = 'Si vous n’avez rien demandé, ignorez cet e-mail. Sans lui, il ne se passe rien.'
 
 /** Readers are addressed as vous. */
 export const fr: MailTexts = {
@@ -24,6 +24,8 @@ export const fr: MailTexts = {
   because: {
     asked: 'Vous le recevez parce que quelqu’un y a indiqué cette adresse e-mail.',
     changed: 'Vous le recevez parce que votre compte a été modifié.',
+    askedInside: 'Vous le recevez parce qu’une personne connectée à votre compte en a fait la demande.',
+    tried: 'Vous le recevez parce que quelqu’un a essayé de se connecter à votre compte.',
     invited: 'Vous le recevez parce que quelqu’un a invité cette adresse e-mail.',
     requested: 'Vous le recevez parce que vous avez demandé un accès.',
     administers: 'Vous le recevez parce que vous décidez des accès.',
@@ -77,6 +79,10 @@ export const fr: MailTexts = {
       intro: (app) => `Quelqu’un, sans doute vous, veut se connecter à ${app} avec cette adresse e-mail.`,
       button: 'Se connecter',
       after: [
+        'Le lien fonctionne une seule fois, pendant 15\u00a0minutes. Toute personne qui l’a peut se connecter à votre place. Ne le communiquez à personne.',
+        passive,
+      ],
+      afterWithCode: [
         'Le lien fonctionne une seule fois, pendant 15\u00a0minutes, et le code pendant 10\u00a0minutes. Toute personne qui a l’un des deux peut se connecter à votre place. Ne les communiquez à personne.',
         passive,
       ],
@@ -87,23 +93,23 @@ export const fr: MailTexts = {
     label: 'Ce n’est pas moi',
   },
   invitation: {
-    subject: 'Vous avez reçu une invitation à rejoindre une organisation',
-    intro: (organization) => `Vous avez reçu une invitation à rejoindre l’organisation ${organization}.`,
+    subject: (app) => `Vous avez reçu une invitation à rejoindre une organisation sur ${app}`,
+    intro: (organization, app) => `Vous avez reçu une invitation à rejoindre l’organisation ${organization} sur ${app}.`,
     button: 'Accepter l’invitation',
     until: (time) => `Le lien fonctionne une seule fois, jusqu’au ${time}.`,
     after: 'Si vous ne savez pas qui vous invite, ignorez cet e-mail.',
   },
   accessRequested: {
-    subject: 'Une personne demande l’accès à une application',
+    subject: (app) => `Une personne demande l’accès à ${app}`,
     intro: (app, user) => `L’accès à ${app} est demandé par ${user}.`,
     decide: 'Pour accepter ou refuser la demande\u00a0:',
   },
   accessApproved: {
-    subject: 'Vous avez maintenant accès',
+    subject: (app) => `Vous avez maintenant accès à ${app}`,
     text: (app) => `Vous avez maintenant accès à ${app}. Connectez-vous comme d’habitude.`,
   },
   accessDenied: {
-    subject: 'Votre demande d’accès a été refusée',
+    subject: (app) => `Votre demande d’accès à ${app} a été refusée`,
     text: (app) => `Votre demande d’accès à ${app} a été refusée.`,
     reason: (reason) => `Motif donné par l’administrateur\u00a0: ${reason}`,
   },

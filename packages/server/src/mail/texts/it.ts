@@ -4,7 +4,7 @@ const day = 'Il link funziona una sola volta, per 24 ore.'
 const hour = 'Il link funziona una sola volta, per un’ora.'
 const forgot = '«Password dimenticata?»'
 const newPassword = `scegli subito una nuova password con ${forgot}`
-const passive = 'Se non hai richiesto nulla, non devi fare niente. Senza il link non succede nulla.'
+const passive = 'Se non hai richiesto nulla, ignora questa email. Senza di essa non succede nulla.'
 
 /** Readers are addressed as tu. */
 export const it: MailTexts = {
@@ -23,6 +23,8 @@ export const it: MailTexts = {
   because: {
     asked: 'La ricevi perché qualcuno ha inserito lì questo indirizzo email.',
     changed: 'La ricevi perché è cambiato qualcosa nel tuo account.',
+    askedInside: 'La ricevi perché lo ha chiesto qualcuno che ha effettuato l’accesso al tuo account.',
+    tried: 'La ricevi perché qualcuno ha provato ad accedere al tuo account.',
     invited: 'La ricevi perché qualcuno ha invitato questo indirizzo email.',
     requested: 'La ricevi perché hai chiesto l’accesso.',
     administers: 'La ricevi perché sei tu a decidere gli accessi.',
@@ -75,7 +77,8 @@ export const it: MailTexts = {
       subject: (app) => `Accedi a ${app}`,
       intro: (app) => `Qualcuno, probabilmente tu, vuole accedere a ${app} con questo indirizzo email.`,
       button: 'Accedi',
-      after: [
+      after: ['Il link funziona una sola volta, per 15 minuti. Chi lo ha può accedere al posto tuo. Non condividerlo.', passive],
+      afterWithCode: [
         'Il link funziona una sola volta, per 15 minuti, e il codice per 10. Chi ha uno dei due può accedere al posto tuo. Non condividerli.',
         passive,
       ],
@@ -86,23 +89,23 @@ export const it: MailTexts = {
     label: 'Non sono stato io',
   },
   invitation: {
-    subject: 'Hai ricevuto un invito da un’organizzazione',
-    intro: (organization) => `Hai ricevuto un invito a diventare membro dell’organizzazione ${organization}.`,
+    subject: (app) => `Hai ricevuto un invito da un’organizzazione su ${app}`,
+    intro: (organization, app) => `Hai ricevuto un invito a diventare membro dell’organizzazione ${organization} su ${app}.`,
     button: 'Accetta l’invito',
     until: (time) => `Il link funziona una sola volta. Scadenza: ${time}.`,
     after: 'Se non sai chi ti invita, ignora questa email.',
   },
   accessRequested: {
-    subject: 'Un utente chiede l’accesso a un’app',
+    subject: (app) => `Un utente chiede l’accesso a ${app}`,
     intro: (app, user) => `L’utente ${user} chiede l’accesso a ${app}.`,
     decide: 'Per approvare o rifiutare la richiesta:',
   },
   accessApproved: {
-    subject: 'Ora hai l’accesso',
+    subject: (app) => `Ora hai l’accesso a ${app}`,
     text: (app) => `Ora hai l’accesso a ${app}. Accedi come al solito.`,
   },
   accessDenied: {
-    subject: 'La tua richiesta di accesso è stata rifiutata',
+    subject: (app) => `La tua richiesta di accesso a ${app} è stata rifiutata`,
     text: (app) => `La tua richiesta di accesso a ${app} è stata rifiutata.`,
     reason: (reason) => `Motivo indicato dall’amministratore: ${reason}`,
   },

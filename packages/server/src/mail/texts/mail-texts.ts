@@ -32,13 +32,16 @@ export const noticePurposes = [
 ] as const
 export type NoticePurpose = (typeof noticePurposes)[number]
 
-export type Reason = 'asked' | 'changed' | 'invited' | 'requested' | 'administers' | 'tested'
+/** Why a mail was sent, as its last lines say. */
+export type Reason = 'asked' | 'askedInside' | 'changed' | 'tried' | 'invited' | 'requested' | 'administers' | 'tested'
 
 interface ActionTexts {
   subject(app: string): string
   intro(app: string, newEmail: string): string
   button: string
   after: readonly string[]
+  /** In a mail that has a code besides the link, if it has to tell of both. */
+  afterWithCode?: readonly string[]
 }
 
 interface NoticeTexts {
@@ -73,15 +76,15 @@ export interface MailTexts {
   /** For the reader of `verify_email` whose address someone else has entered. */
   disown: { text: string; label: string }
   invitation: {
-    subject: string
-    intro(organization: string): string
+    subject(app: string): string
+    intro(organization: string, app: string): string
     button: string
     until(time: string): string
     after: string
   }
-  accessRequested: { subject: string; intro(app: string, user: string): string; decide: string }
-  accessApproved: { subject: string; text(app: string): string }
-  accessDenied: { subject: string; text(app: string): string; reason(reason: string): string }
+  accessRequested: { subject(app: string): string; intro(app: string, user: string): string; decide: string }
+  accessApproved: { subject(app: string): string; text(app: string): string }
+  accessDenied: { subject(app: string): string; text(app: string): string; reason(reason: string): string }
   test: { subject(app: string): string; text: string }
   /** After a notice. */
   advice: string

@@ -4,7 +4,7 @@ const day = 'O link funciona uma única vez, durante 24 horas.'
 const hour = 'O link funciona uma única vez, durante uma hora.'
 const forgot = '“Esqueceu a senha?”'
 const newPassword = `escolha agora uma nova senha em ${forgot}`
-const passive = 'Se você não pediu isto, não precisa fazer nada. Sem o link, nada acontece.'
+const passive = 'Se você não pediu isto, ignore este e-mail. Sem ele, nada acontece.'
 
 /** As written in Brazil, with words that are understood in Portugal too where there is a choice. Readers are addressed as você. */
 export const pt: MailTexts = {
@@ -24,6 +24,8 @@ export const pt: MailTexts = {
   because: {
     asked: 'Você o recebeu porque alguém informou este endereço de e-mail lá.',
     changed: 'Você o recebeu porque algo mudou na sua conta.',
+    askedInside: 'Você o recebeu porque alguém conectado à sua conta pediu isto.',
+    tried: 'Você o recebeu porque alguém tentou entrar na sua conta.',
     invited: 'Você o recebeu porque alguém convidou este endereço de e-mail.',
     requested: 'Você o recebeu porque pediu acesso.',
     administers: 'Você o recebeu porque decide sobre o acesso.',
@@ -77,6 +79,10 @@ export const pt: MailTexts = {
       intro: (app) => `Alguém, provavelmente você, quer entrar em ${app} com este endereço de e-mail.`,
       button: 'Entrar',
       after: [
+        'O link funciona uma única vez, durante 15 minutos. Quem o tiver pode entrar em seu nome. Não o compartilhe.',
+        passive,
+      ],
+      afterWithCode: [
         'O link funciona uma única vez, durante 15 minutos, e o código durante 10. Quem tiver um dos dois pode entrar em seu nome. Não os compartilhe.',
         passive,
       ],
@@ -87,23 +93,23 @@ export const pt: MailTexts = {
     label: 'Não fui eu',
   },
   invitation: {
-    subject: 'Você recebeu um convite de uma organização',
-    intro: (organization) => `Você recebeu um convite para se tornar membro da organização ${organization}.`,
+    subject: (app) => `Você recebeu um convite de uma organização em ${app}`,
+    intro: (organization, app) => `Você recebeu um convite para se tornar membro da organização ${organization} em ${app}.`,
     button: 'Aceitar o convite',
     until: (time) => `O link funciona uma única vez, até ${time}.`,
     after: 'Se você não sabe quem está convidando, ignore este e-mail.',
   },
   accessRequested: {
-    subject: 'Alguém pede acesso a um aplicativo',
+    subject: (app) => `Alguém pede acesso ao aplicativo ${app}`,
     intro: (app, user) => `Foi pedido acesso ao aplicativo ${app} para ${user}.`,
     decide: 'Para aprovar ou recusar o pedido:',
   },
   accessApproved: {
-    subject: 'Agora você tem acesso',
+    subject: (app) => `Agora você tem acesso ao aplicativo ${app}`,
     text: (app) => `Agora você tem acesso ao aplicativo ${app}. Entre como de costume.`,
   },
   accessDenied: {
-    subject: 'Seu pedido de acesso foi recusado',
+    subject: (app) => `Seu pedido de acesso ao aplicativo ${app} foi recusado`,
     text: (app) => `Seu pedido de acesso ao aplicativo ${app} foi recusado.`,
     reason: (reason) => `Motivo informado pelo administrador: ${reason}`,
   },
