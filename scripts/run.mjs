@@ -58,6 +58,7 @@ const tasks = {
   'mutants:unit': { run: ['node', 'scripts/mutants-unit.ts'], stryker: true },
   record: { run: ['node', 'scripts/record-replies.ts'], build: ['sdk', 'server', 'cli'], callerDir: true },
   generate: { run: ['node', 'scripts/generate.ts'] },
+  pictures: { run: ['node', 'scripts/pictures.ts'], build: ['sdk', 'server', 'cli'] },
   exec: { run: [] },
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { languages } from '../../packages/server/src/lib/locale.ts'
 import { type Sender, sampleMails, writeSample } from '../../packages/server/src/mail/samples.ts'
 import { openBrowser } from '../support/browser.ts'
-import { buildPng } from '../support/images.ts'
+import { buildLogo } from '../support/images.ts'
 import { isFastLane } from '../support/lane.ts'
 
 /** The folder for pictures. Without it none are saved. */
@@ -15,7 +15,7 @@ const sender: Sender = {
     name: 'Café Zürich & Söhne',
     code: 'shop',
     brand: { accent_color: '#c2410c', support_email: 'help@shop.example.com' },
-    logo: { type: 'image/png', image: buildPng(120, 40, [194, 65, 12, 255]) },
+    logo: { type: 'image/png', image: buildLogo([194, 65, 12]) },
   },
   service: 'login.example.com',
   language: 'en',
@@ -35,9 +35,9 @@ describe.each(sampleMails)('%s', (name) => {
     const page = await browser.newPage({ colorScheme })
     await page.setContent(shown(sender, name))
     for (const width of widths) {
-      await page.setViewportSize({ width, height: 640 })
+      await page.setViewportSize({ width, height: 320 })
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${width} px`).toBe(true)
-      if (shots) await page.screenshot({ path: join(shots, `mail-${name}-${width}-${colorScheme}.png`), fullPage: true })
+      if (shots) await page.screenshot({ path: join(shots, `mail-${name}-${colorScheme}-${width}.png`), fullPage: true })
     }
     expect(await page.evaluate(contrastFaults)).toEqual([])
   })

@@ -10,13 +10,15 @@ import { enteredView, invitationView } from '../../packages/server/src/flows/acc
 import * as views from '../../packages/server/src/flows/account-pages/mail-link-views.ts'
 import { errorForBrowser, errorOfPage, showPage } from '../../packages/server/src/http/speak/page.ts'
 import { languages } from '../../packages/server/src/lib/locale.ts'
-import type { FormRefusal } from '../../packages/server/src/pages/fields.ts'
+import { type FormRefusal, wayOn } from '../../packages/server/src/pages/fields.ts'
 import type { PageTexts } from '../../packages/server/src/pages/texts/page-texts.ts'
 import { textsIn } from '../../packages/server/src/pages/texts/texts-for.ts'
 import { openBrowser } from '../support/browser.ts'
 import { PASSWORD, someEmail } from '../support/client.ts'
+import { pictured } from '../support/contact-sheet.ts'
 import { addMember, buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
+import { buildLogo } from '../support/images.ts'
 import { isFastLane } from '../support/lane.ts'
 import type { Mail } from '../support/mailbox.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
@@ -40,8 +42,14 @@ const urlOfService = () => service.deps.config.publicUrl
 
 const back = 'http://shop.example/callback'
 const open = { auto_grant_on_signup: true, allowed_redirect_urls: [back] }
-const shop = appFixture(service, { ...open, name: 'The Shop' })
-const forum = appFixture(service, { ...open, name: 'The Forum' })
+const brand = { accent_color: '#c2410c', support_email: 'help@shop.example', terms_url: 'https://shop.example/terms' }
+const shop = fixture(async () => {
+  const app = await buildApp(service, { ...open, name: 'The Shop', brand })
+  const logo = { body: buildLogo([194, 65, 12]), headers: { 'content-type': 'image/png' } }
+  expect((await service.admin('PUT', `/admin/apps/${app.id}/logo`, logo)).status).toBeLessThan(300)
+  return app
+})
+const forum = appFixture(service, { ...open, name: 'The Forum', frontend_url: 'https://forum.example' })
 const strict = appFixture(service, { ...open, name: 'The Archive', require_verified_email: true })
 const vault = appFixture(service, { allowed_redirect_urls: [back], name: 'The Vault' })
 const gallery = appFixture(service, { ...open, name: 'The Gallery' })
@@ -119,6 +127,8 @@ const layoutFaults = `(() => {
       const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left)
       const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
       if (wide > 1 && high > 1) found.push(describe(one) + ' lies over ' + describe(other))
+      if (wide > 1 && high > -8 && [one, other].every((element) => element.matches('button, a.button')))
+        found.push(describe(one) + ' touches ' + describe(other))
     }
   return found
 })()`
@@ -191,13 +201,14 @@ async function lookInLanguages(page: Page, name: string, again: Again): Promise<
  * state that was not got by its URL alone.
  */
 async function look(page: Page, name: string, title: string, text?: string, again?: Again): Promise<void> {
+  expect([...pictured], 'docs/pictures/sheets.json').toContain(name)
   await heading(page, title)
   if (text !== undefined) await page.getByText(text).first().waitFor()
   for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme })
     for (const width of widths) {
-      await page.setViewportSize({ width, height: 800 })
-      await page.screenshot({ path: join(shots, `sign-in-${name}-${colorScheme}-${width}.png`), fullPage: true })
+      await page.setViewportSize({ width, height: width === 360 ? 320 : 800 })
+      await page.screenshot({ path: join(shots, `${name}-${colorScheme}-${width}.png`), fullPage: true })
       expect(await page.evaluate(layoutFaults), `${name} at ${width}`).toEqual([])
     }
     const { violations } = await page.evaluate<AxeResults>('axe.run({ preload: false })')
@@ -238,7 +249,7 @@ test('asking who it is, a second factor, and an organization', async () => {
   }
   await beginAt(page, shop)
   await look(page, 'organization', 'Choose an organization')
-  await page.goto(`${urlOfService()}/oauth/logout`)
+  await page.goto(`${urlOfService()}/oauth/logout?client_id=${forum.code}`)
   await look(page, 'sign-out', 'Sign out')
   await press(page, 'Sign out')
   await look(page, 'signed-out', 'You are signed out')
@@ -492,35 +503,42 @@ test('passkeys, and the page where people add and remove them', async () => {
   await look(page, 'passkey-refused', 'Sign in', 'This passkey does not work here')
 })
 
-test('requests and forms that cannot be read', async () => {
+test('the root, and requests and forms that cannot be read', async () => {
   const page = await newPage()
+  await page.goto(urlOfService())
+  const accept = 'text/html'
+  await look(page, 'welcome', 'You sign in here, for your apps', undefined, (headers) =>
+    page.request.get(urlOfService(), { headers: { ...headers, accept } }),
+  )
   const prefixes = await buildApp(service, { name: 'The Old App', allowed_redirect_urls: ['https://old.example/*'] })
   await beginAt(page, shop, { client_id: 'unknown' })
   await look(page, 'unknown-app', 'This app is not known here')
-  await beginAt(page, shop, { redirect_uri: undefined })
+  await beginAt(page, forum, { redirect_uri: undefined })
   await look(page, 'redirect-missing', 'This sign-in cannot work', 'The link has no redirect_uri')
-  await beginAt(page, shop, { redirect_uri: 'https://elsewhere.example/' })
+  await beginAt(page, forum, { redirect_uri: 'https://elsewhere.example/' })
   await look(page, 'redirect-unknown', 'This sign-in cannot work', 'is not one of the redirect URLs')
   await beginAt(page, prefixes, { redirect_uri: 'https://old.example/cb' })
   await look(page, 'redirect-prefixes', 'This sign-in cannot work', 'All redirect URLs of the app end in')
   await page.goto(`${urlOfService()}/oauth/return?state=unknown`)
   await look(page, 'nothing-pending', 'This page is too old', 'Go back to the app')
-  await beginAt(page, shop)
+  await beginAt(page, forum)
   const fields = await page.evaluate<[string, string][]>('[...new FormData(document.forms[0])]')
   service.advance(3_601)
   await fillIn(page, someEmail())
   const tooOld = sendAgain(page, '/oauth/authorize', Object.fromEntries(fields))
   await look(page, 'too-old', 'This page is too old', 'Start again', tooOld)
-  const form = `<form method="post" action="${urlOfService()}/oauth/logout"><button>Win</button></form>`
+  const query = `client_id=${forum.code}`
+  const form = `<form method="post" action="${urlOfService()}/oauth/logout"><input type="hidden" name="query" value="${query}"><button>Win</button></form>`
   await page.route('http://evil.example/', (route) => route.fulfill({ body: form, contentType: 'text/html' }))
   await page.goto('http://evil.example/')
   await press(page, 'Win')
-  await look(page, 'foreign-form', 'This form is not ours', undefined, sendAgain(page, '/oauth/logout', {}, 'cross-site'))
+  await look(page, 'foreign-form', 'This form is not ours', undefined, sendAgain(page, '/oauth/logout', { query }, 'cross-site'))
 })
 
 // `account-pages.test.ts` opens these as people do. Most can be reached only once, so here they are rendered alone.
 test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every language', async () => {
-  const app = { name: 'The Shop', code: 'shop', home: 'https://shop.example/' }
+  const links = [{ kind: 'help', url: 'mailto:help@shop.example' } as const]
+  const app = { name: 'The Shop', code: 'shop', home: 'https://shop.example/', accentColor: '#c2410c', links }
   const email = 'a.rather-long-name.of.somebody.with.an.address@subdomain.example.com'
   const token = { path: '/verify-email', token: `gml_${'x'.repeat(43)}` }
   const link = (texts: PageTexts, more: object = {}) => ({
@@ -566,6 +584,7 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
     'entered-pending': (texts) => enteredView(offer(texts), { created: true, access: 'pending' }),
     'entered-unverified': (texts) => enteredView(offer(texts), { created: false, access: 'unverified' }),
   } satisfies Record<string, (texts: PageTexts) => Parameters<typeof showPage>[0]>
+  const onward = (texts: PageTexts) => ({ place: app, onward: wayOn(texts, app) })
   const failed = (code: ConstructorParameters<typeof ApiError>[0]) => new ApiError(code, { retryAfter: 60 })
   const documents: Record<string, (texts: PageTexts) => unknown> = {
     ...Object.fromEntries(
@@ -573,8 +592,9 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
     ),
     ...Object.fromEntries(
       Object.keys(textsIn('en').deadLink.advice).map((path) => [
-        `dead ${path}`,
-        (texts) => errorOfPage(texts, { method: 'GET', path }, new ApiError('invalid_token'), 'r-1').body,
+        `dead-link-of-${path.slice(1).replace('/', '-')}`,
+        (texts: PageTexts) =>
+          errorOfPage(texts, { method: 'GET', path, ...onward(texts) }, new ApiError('invalid_token'), 'r-1').body,
       ]),
     ),
     unreadable: (texts) => errorOfPage(texts, { method: 'POST', path: '/' }, new ApiError('invalid_json'), 'r-1').body,
@@ -585,7 +605,13 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
   }
   const page = await newPage()
   for (const [name, write] of Object.entries(documents)) {
+    expect([...pictured], 'docs/pictures/sheets.json').toContain(name)
     await page.setContent(String(write(textsIn('en'))))
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width: 360, height: 320 })
+      await page.screenshot({ path: join(shots, `${name}-${colorScheme}-360.png`), fullPage: true })
+    }
     await lookInLanguages(page, name, async (_, language) => ({
       text: async () => String(write(textsIn(language as Parameters<typeof textsIn>[0]))),
     }))

@@ -2,17 +2,38 @@
 import { crc32, deflateSync } from 'node:zlib'
 
 /** A PNG of one color, or of one that is transparent. */
-export function buildPng(width: number, height: number, [red, green, blue, alpha]: number[] = [47, 111, 222, 255]): Buffer {
-  const row = Buffer.concat([Buffer.of(0), Buffer.alloc(width * 4, Buffer.of(red!, green!, blue!, alpha!))])
+export function buildPng(width: number, height: number, color: number[] = [47, 111, 222, 255]): Buffer {
+  return encodePng(width, height, Buffer.alloc(width * height * 4, Buffer.from(color)))
+}
+
+/** The logo of an app that is made up: two rings in its color, one over the other. */
+export function buildLogo([red = 0, green = 0, blue = 0]: number[]): Buffer {
+  const [width, height, radius, thick] = [144, 96, 44, 13]
+  const pixels = Buffer.alloc(width * height * 4)
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) {
+      const distances = [radius + 4, width - radius - 4].map((center) => Math.hypot(x + 0.5 - center, y + 0.5 - height / 2))
+      const covers = distances.map((distance) =>
+        Math.min(1, Math.max(0, thick / 2 + 0.5 - Math.abs(distance - radius + thick / 2))),
+      )
+      pixels.set([red, green, blue, Math.round(255 * Math.max(...covers))], (y * width + x) * 4)
+    }
+  return encodePng(width, height, pixels)
+}
+
+/** A PNG of these pixels: four bytes each, or, with a palette of three bytes a color, one. */
+export function encodePng(width: number, height: number, pixels: Buffer, palette?: Buffer): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([8, 6, 0, 0, 0], 8)
-  const pixels = deflateSync(Buffer.concat(Array(height).fill(row)))
+  header.set([8, palette ? 3 : 6, 0, 0, 0], 8)
+  const bytes = width * (palette ? 1 : 4)
+  const rows = Array.from({ length: height }, (_, y) => [Buffer.of(0), pixels.subarray(y * bytes, (y + 1) * bytes)])
   return Buffer.concat([
     Buffer.from('89504e470d0a1a0a', 'hex'),
     chunk('IHDR', header),
-    chunk('IDAT', pixels),
+    ...(palette ? [chunk('PLTE', palette)] : []),
+    chunk('IDAT', deflateSync(Buffer.concat(rows.flat()), { level: 9 })),
     chunk('IEND', Buffer.alloc(0)),
   ])
 }

@@ -16,6 +16,7 @@ import {
   type PageToken,
   secondFactorField,
   shown,
+  wayOn,
   withFaultOfCode,
 } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
@@ -133,7 +134,7 @@ export function enteredView({ texts, organization, app }: InvitationOffer, { cre
   const account = created && html`${invitation.accountReady} `
   const next = invitation.access[access](shown(nameOf(place)))
   const title = invitation.accepted(nameOf(organization))
-  return { status: 200, language, title, place, body: html`<p>${account}${next}</p>` }
+  return { status: 200, language, title, place, body: html`<p>${account}${next}</p>\n${wayOn(texts, app ?? undefined)}` }
 }
 
 function invitationCodeView(token: string, { texts, organization: place }: InvitationOffer): PageView {

@@ -12,6 +12,7 @@ import {
   type PageToken,
   secondFactorField,
   shown,
+  wayOn,
   withFaultOfCode,
 } from '../../pages/fields.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
@@ -32,7 +33,7 @@ export function verifyView(place: PageToken, link: MailLink, refusal?: FormRefus
 /** For a reader whose address someone else has registered. A reset removes what that person set up, but not a second factor. */
 function forgotPart({ links: { notMine } }: PageTexts): Html {
   return html`<p>${notMine.text}</p>
-<button type="submit" name="forgot" value="yes" formnovalidate>${notMine.button}</button>
+<button type="submit" class="quiet" name="forgot" value="yes" formnovalidate>${notMine.button}</button>
 `
 }
 
@@ -116,7 +117,7 @@ export function undoView(place: PageToken, link: MailLink, refusal?: FormRefusal
 
 export function undoneView(link: MailLink): PageView {
   const { title, text } = link.texts.links.undone
-  return telling(link, title, html`<p>${text(shown(link.email), shown(nameOf(link.app)))}</p>`)
+  return telling(link, title, html`<p>${text(shown(link.email), shown(nameOf(link.app)))}</p>\n${wayOn(link.texts, link.app)}`)
 }
 
 export function verifiedView(link: MailLink): PageView {
@@ -168,7 +169,7 @@ ${codeField(label, token)}<p>${after}</p>`
 }
 
 function onward({ texts, app, redirectUrl }: MailLink, said: Html): Html {
-  if (redirectUrl === null) return html`<p>${said}</p>`
+  if (redirectUrl === null) return html`<p>${said}</p>\n${wayOn(texts, app)}`
   return html`<p>${said}</p>\n<p><a class="button" href="${redirectUrl}">${texts.links.continueTo(shown(nameOf(app)))}</a></p>`
 }
 
