@@ -5,10 +5,10 @@ import { provideChromium } from './chromium.ts'
 import { encodePng } from './images.ts'
 
 /** What is in which picture of the docs, in this order. */
-export const sheets: Readonly<Record<string, readonly string[]>> = JSON.parse(
+export const sheets: Record<string, readonly string[]> = JSON.parse(
   readFileSync(new URL('../../docs/pictures/sheets.json', import.meta.url), 'utf8'),
 )
-export const pictured: ReadonlySet<string> = new Set(Object.values(sheets).flat())
+export const pictured: readonly string[] = Object.values(sheets).flat()
 
 export interface Tile {
   caption: string

@@ -13,7 +13,7 @@ export interface MailContent {
   hello: string
   before: readonly string[]
   /** What the mail is for. `leadsTo` stands before the link in the text part, `fallback` before the one that can be copied. */
-  button?: { label: string; leadsTo: string; link: string; fallback: string } | undefined
+  button?: { label: string; leadsTo: string; link: string; fallback: string; isHarmful?: boolean } | undefined
   code?: { label: string; code: string } | undefined
   /** Lines to type in a terminal. */
   commands?: readonly string[] | undefined
@@ -24,6 +24,8 @@ export interface MailContent {
 
 const columns = 72
 const usualAccent = '#2f6fde'
+/** For a button that leads to the end of something. */
+const harmful = '#b42318'
 
 export function renderMail(content: MailContent): MailParts {
   const { subject, logo } = content
@@ -89,7 +91,7 @@ function htmlOf(content: MailContent): string {
     other,
     footer,
   } = content
-  const accent = accentColor ?? usualAccent
+  const accent = button?.isHarmful ? harmful : (accentColor ?? usualAccent)
   const rows = [
     logo &&
       cell(

@@ -60,7 +60,13 @@ export function actionMail(
   return write(sender, reasonOf[purpose] ?? 'asked', {
     subject: subject(app),
     before: [intro(app, newEmail === null ? '' : shownAddress(newEmail))],
-    button: { label: button, leadsTo: texts.leadsTo(button), link, fallback: texts.byLink },
+    button: {
+      label: button,
+      leadsTo: texts.leadsTo(button),
+      link,
+      fallback: texts.byLink,
+      isHarmful: purpose === 'delete_account',
+    },
     code: code === undefined ? undefined : { label: texts.byCode, code },
     after: [...(code === undefined ? after : afterWithCode), texts.where(describePlace(texts, origin))],
     other: isDisownable ? { ...texts.disown, link: disownLink } : undefined,

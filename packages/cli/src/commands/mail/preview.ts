@@ -32,6 +32,6 @@ export const previewMail = command({
       `Reply-To: ${preview.reply_to ?? '(nobody)'}`,
       `Subject:  ${preview.subject}`,
     ]
-    return { kind: 'report', value: preview, parts: [...head, '', preview.text.trimEnd()] }
+    return { kind: 'report', value: preview, parts: [...head, '', ...preview.text.trimEnd().split('\n')] }
   },
 })

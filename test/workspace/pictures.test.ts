@@ -1,0 +1,26 @@
+// The pictures of docs/pictures, which `npm run pictures` draws.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { sampleMails } from '../../packages/server/src/mail/samples.ts'
+import { pictured, sheets } from '../support/contact-sheet.ts'
+
+const docs = fileURLToPath(new URL('../../docs', import.meta.url))
+const pages = ['account-mail.md', 'sign-users-in.md'].map((name) => readFileSync(join(docs, name), 'utf8')).join('')
+
+// The tests in a browser ask the same of each state of a page.
+test('every mail is in a picture', () => {
+  expect(sampleMails.filter((name) => !pictured.includes(`mail-${name}`))).toEqual([])
+})
+
+test('there are no other pictures than these', () => {
+  expect(readdirSync(join(docs, 'pictures')).sort()).toEqual(
+    [...Object.keys(sheets).map((name) => `${name}.png`), 'sheets.json'].sort(),
+  )
+})
+
+test.each(Object.keys(sheets))('%s is small enough, and a page of the docs shows it and says what is to be seen', (name) => {
+  expect(statSync(join(docs, 'pictures', `${name}.png`)).size).toBeLessThan(400_000)
+  expect(pages).toMatch(new RegExp(`!\\[[^\\]]{60,}\\]\\(pictures/${name}\\.png\\)`))
+})
