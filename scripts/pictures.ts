@@ -1,4 +1,4 @@
-// `npm run pictures` draws the pictures of docs/pictures anew: every mail and every page, as the tests in a browser show them.
+// `npm run pictures` updates docs/pictures: every mail and every page, as the tests in a browser show them.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
