@@ -57,7 +57,12 @@ async function shrink(png: Buffer, evaluate: (expression: string) => Promise<unk
     canvas.drawImage(image, 0, 0)
     const pixels = new Uint32Array(canvas.getImageData(0, 0, width, height).data.buffer)
     const counts = new Map()
-    for (const color of pixels) counts.set(color, (counts.get(color) ?? 0) + 1)
+    // Most pixels are like the one before.
+    for (let at = 0, begin = 0; at < pixels.length; at += 1) {
+      if (pixels[at] === pixels[at + 1]) continue
+      counts.set(pixels[at], (counts.get(pixels[at]) ?? 0) + at + 1 - begin)
+      begin = at + 1
+    }
     const colors = [...counts].sort((a, b) => b[1] - a[1]).map(([color]) => color)
     const parts = (color) => [color & 255, (color >> 8) & 255, (color >> 16) & 255]
     const kept = colors.slice(0, 256).map(parts)
@@ -66,12 +71,15 @@ async function shrink(png: Buffer, evaluate: (expression: string) => Promise<unk
       const far = (other) => parts(color).reduce((sum, part, at) => sum + (part - other[at]) ** 2, 0)
       return [color, kept.reduce((best, other, at) => (far(other) < far(kept[best]) ? at : best), 0)]
     }))
+    const indexes = new Uint8Array(pixels.length)
+    for (let at = 0; at < pixels.length; at += 1)
+      indexes[at] = at > 0 && pixels[at] === pixels[at - 1] ? indexes[at - 1] : nearest.get(pixels[at])
     const base64 = (bytes) => {
-      let text = ''
-      for (const byte of bytes) text += String.fromCharCode(byte)
-      return btoa(text)
+      const parts = []
+      for (let at = 0; at < bytes.length; at += 0x8000) parts.push(String.fromCharCode(...bytes.subarray(at, at + 0x8000)))
+      return btoa(parts.join(''))
     }
-    return { width, height, indexes: base64(Uint8Array.from(pixels, (color) => nearest.get(color))), palette: base64(kept.flat()) }
+    return { width, height, indexes: base64(indexes), palette: base64(Uint8Array.from(kept.flat())) }
   })()`)) as { width: number; height: number; indexes: string; palette: string }
   return encodePng(width, height, Buffer.from(indexes, 'base64'), Buffer.from(palette, 'base64'))
 }

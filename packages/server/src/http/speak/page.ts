@@ -53,7 +53,7 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .937
 .check label { margin: 0; font-weight: 400; }
 fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
 legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
-form + form, form + p, p + form, form > button ~ p { margin-top: 1rem; }
+form + form, form + p, p + form, noscript + form, form > button ~ p { margin-top: 1rem; }
 .or { margin: 1rem 0; color: var(--quiet); text-align: center; }
 button.harmful { border-color: var(--fault); background: transparent; color: var(--fault); }
 button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
