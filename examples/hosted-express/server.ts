@@ -21,7 +21,7 @@ app.use('/list', session.node.requireSession(), express.urlencoded({ extended: f
 app.get('/list', (request, response) => {
   const items = listOf(request).map((title) => `<li>${escaped(title)}</li>`)
   const add = '<form method="post"><input name="title" aria-label="Title" required> <button>Add</button></form>'
-  const signOut = '<form method="post" action="/logout"><button>Sign out</button></form>'
+  const signOut = '<form method="post" action="/logout?browser"><button>Sign out</button></form>'
   response.send(page(`<ul>${items.join('')}</ul>${add}${signOut}`))
 })
 app.post('/list', (request, response) => {

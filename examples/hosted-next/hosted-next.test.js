@@ -73,9 +73,7 @@ function openBrowser() {
     for (let url = new URL(path, origin); ; ) {
       const isOurs = url.origin === origin
       const answer = isOurs ? await ask(url) : await fetch(url, { redirect: 'manual' })
-      // Next.js has begun the page when a component redirects, so that goes by a `meta` element.
-      const [, refresh] = /http-equiv="refresh" content="\d+;url=([^"]*)"/.exec(answer.text) ?? []
-      const location = isOurs ? (answer.location ?? refresh?.replaceAll('&amp;', '&')) : answer.headers.get('location')
+      const location = isOurs ? answer.location : answer.headers.get('location')
       if (!location) return { ...answer, path: url.pathname }
       url = new URL(location, url)
     }
@@ -94,6 +92,18 @@ test('a visitor reads the open page, and is led to sign in on the guarded one', 
   assert.match((await ask('/')).text, /Hello, test\.user@example\.com/)
 })
 
+test('a page that is fetched in the background, as by a link of Next.js, begins no sign-in', async () => {
+  const { ask, jar, follow } = openBrowser()
+  for (const path of ['/notes', '/notes?_rsc=1', '/login?returnTo=/notes']) {
+    const refused = await ask(path, { ...script, rsc: '1', 'next-router-prefetch': '1' })
+    assert.deepEqual([path, refused.status, refused.location, jar.size], [path, 401, undefined, 0])
+  }
+  const led = await ask('/notes')
+  assert.deepEqual([led.status, new URL(led.location, origin).pathname], [303, '/login'])
+  await follow('/notes')
+  assert.equal((await ask('/notes?_rsc=1', { ...script, rsc: '1' })).status, 200)
+})
+
 test('route handlers answer who is signed in, and others with 401', async () => {
   const { ask, follow } = openBrowser()
   assert.equal((await ask('/api/notes', script)).status, 401)
@@ -103,13 +113,18 @@ test('route handlers answer who is signed in, and others with 401', async () => 
   assert.equal((await ask('/api/notes', { ...script, method: 'DELETE', 'sec-fetch-site': 'cross-site' })).status, 403)
 })
 
-test('signing out takes a form of this app', async () => {
+test('signing out takes a form of this app, and goes by the service', async () => {
   const { ask, follow, jar } = openBrowser()
   await follow('/login')
   assert.equal((await ask('/logout')).status, 405)
   assert.equal((await ask('/logout', { method: 'POST', 'sec-fetch-site': 'cross-site' })).status, 403)
   assert.equal(jar.size, 1)
-  const out = await ask('/logout', { method: 'POST' })
-  assert.deepEqual([out.status, out.location, jar.size], [303, '/', 0])
+  const page = await ask('/notes')
+  const [, action] = /<form method="post" action="([^"]*)"/.exec(page.text)
+  const out = await ask(action, { method: 'POST' })
+  assert.deepEqual([out.status, new URL(out.location).origin], [303, new URL(env.SERVICE_AUTH_URL).origin])
+  const back = (await fetch(out.location, { redirect: 'manual' })).headers.get('location')
+  assert.equal((await ask(back)).location, '/')
+  assert.equal(jar.size, 0)
   assert.equal((await ask('/api/notes', script)).status, 401)
 })

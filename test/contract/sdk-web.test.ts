@@ -111,6 +111,23 @@ test('signing out ends the session at the service; of the browser, every app tha
   expect(await sessions()).toBe(before - 2)
 })
 
+test('the check at the start says that a redirect URL is not one of the app, and how to add it', async () => {
+  const lines: string[] = []
+  const logger = { warn: (line: string) => void lines.push(line) }
+  const revocation = { mode: 'off' } as const
+  const settings = { authUrl: service.url, appCode: app.code, secret: ACCESS_SECRET, check: 'warn', revocation, logger } as const
+  const auth = createAuth(settings)
+  onTestFinished(() => auth.close())
+  createWebSession(auth, { redirectUrl, cookieSecret })
+  createWebSession(auth, { redirectUrl: 'http://localhost:3001/callback', cookieSecret })
+  const isOfWeb = (line: string) => line.includes('SERVICE_REDIRECT_URL')
+  await expect.poll(() => lines.filter(isOfWeb)).toHaveLength(1)
+  expect(lines.find(isOfWeb)).toContain(
+    `the app "${app.code}" has no redirect URL http://localhost:3001/callback (SERVICE_REDIRECT_URL): add it, beside those that it ` +
+      `has: authctl app update ${app.code} --redirect http://localhost:3001/callback`,
+  )
+})
+
 test('a session that is ended at the service ends in the app', async () => {
   const { user } = await buildUser(service, app)
   const web = buildWeb(service, app.code)

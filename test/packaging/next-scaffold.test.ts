@@ -1,6 +1,8 @@
 // The documented code for Next.js, of API and cookie sessions, in the app that create-next-app makes by default, built and started with the packed SDK.
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { type IncomingMessage, request as sendRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -108,42 +110,53 @@ test('the documented code builds with Cache Components, answers each request for
 })
 
 test('the documented cookie session leads from the guarded page to sign in and back, guards the route, and signs out', async (context) => {
-  expect([...forPages.keys()]).toEqual(['session.ts', 'proxy.ts', 'app/api/notes/route.ts', 'app/notes/page.tsx'])
+  expect([...forPages.keys()]).toEqual([
+    'session.ts',
+    'proxy.ts',
+    'app/api/notes/route.ts',
+    'app/notes/page.tsx',
+    'app/page.tsx',
+  ])
   const auth = createTestAuth({ appCode: 'notes' })
   onTestFinished(() => auth.close())
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const secret = { SERVICE_REDIRECT_URL: `${origin}/callback`, SERVICE_COOKIE_SECRET: 'a secret for cookies, 32 characters' }
-  const home = 'export default function Page() {\n  return <p>Home</p>\n}\n'
-  const log = await startApp(context, new Map([['app/page.tsx', home], ...forPages]), { ...auth.env, ...secret }, port)
+  const log = await startApp(context, forPages, { ...auth.env, ...secret }, port)
   const jar = new Map<string, string>()
-  const ask = async (url: URL, init: RequestInit = {}) => {
+  // `fetch` would send the headers of a script.
+  const ask = async (path: string, sent: Record<string, string> = {}, method = 'GET') => {
     const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
-    const headers = { accept: 'text/html', ...init.headers, ...(url.origin === origin && { cookie }) }
-    const answer = await fetch(url, { redirect: 'manual', ...init, headers })
-    for (const line of answer.headers.getSetCookie()) {
+    const headers = { accept: 'text/html', cookie, ...sent }
+    const [answer] = (await once(sendRequest(new URL(path, origin), { method, headers }).end(), 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const chunk of answer.setEncoding('utf8')) text += chunk
+    for (const line of answer.headers['set-cookie'] ?? []) {
       const [, name = '', value = ''] = /^([^=]*)=([^;]*)/.exec(line) ?? []
       if (line.includes('Max-Age=0')) jar.delete(name)
       else jar.set(name, value)
     }
-    return answer
+    return { status: answer.statusCode, location: answer.headers.location ?? '', text }
   }
-  const asScript = () => ask(new URL('/api/notes', origin), { headers: { accept: '*/*' } })
-  expect((await asScript()).status).toBe(401)
-  let url = new URL('/notes', origin)
-  let text = ''
-  for (let hops = 0; hops < 9; hops += 1) {
-    const answer = await ask(url)
-    text = await answer.text()
-    // Next.js has begun the page when a component redirects, so that goes by a `meta` element.
-    const [, refresh] = /http-equiv="refresh" content="\d+;url=([^"]*)"/.exec(text) ?? []
-    const location = answer.headers.get('location') ?? refresh?.replaceAll('&amp;', '&')
-    if (!location) break
-    url = new URL(location, url)
-  }
-  expect([url.href, text]).toEqual([`${origin}/notes`, expect.stringContaining('<h1>test.user@example.com</h1>')])
-  expect(await (await asScript()).json()).toEqual({ hello: 'test.user@example.com' })
-  expect((await ask(new URL('/logout', origin), { method: 'POST', headers: { origin } })).status).toBe(303)
-  expect([(await asScript()).status, jar.size]).toEqual([401, 0])
+  const asScript = (path: string, headers = {}) =>
+    ask(path, { accept: '*/*', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', ...headers })
+  const atService = async (url: string) => (await fetch(url, { redirect: 'manual' })).headers.get('location')!
+  expect((await ask('/')).text).toContain('<a href="/login">Sign in</a>')
+  expect((await asScript('/api/notes')).status).toBe(401)
+  for (const path of ['/notes', '/notes?_rsc=1', '/login?returnTo=/notes'])
+    expect([path, (await asScript(path, { rsc: '1' })).status, jar.size]).toEqual([path, 401, 0])
+  const led = await ask('/notes')
+  expect([led.status, new URL(led.location, origin).href]).toEqual([303, `${origin}/login?returnTo=%2Fnotes`])
+  const back = await ask(await atService((await ask(led.location)).location))
+  expect([back.status, new URL(back.location, origin).href]).toEqual([303, `${origin}/notes`])
+  const page = await ask('/notes')
+  expect([page.status, page.text]).toEqual([200, expect.stringContaining('<h1>test.user@example.com</h1>')])
+  expect((await ask('/')).text.replaceAll('<!-- -->', '')).toContain('<a href="/notes">Notes of test.user@example.com</a>')
+  expect(JSON.parse((await asScript('/api/notes')).text)).toEqual({ hello: 'test.user@example.com' })
+  const [, action = ''] = /<form method="post" action="([^"]*)"/.exec(page.text) ?? []
+  const out = await ask(action, { origin }, 'POST')
+  expect([out.status, new URL(out.location).origin]).toEqual([303, new URL(auth.env.SERVICE_AUTH_URL).origin])
+  expect(new URL((await ask(await atService(out.location))).location, origin).href).toBe(`${origin}/`)
+  expect([(await asScript('/api/notes')).status, jar.size]).toEqual([401, 0])
   expect(log()).not.toContain('Error')
 })

@@ -1,4 +1,5 @@
 import { headers } from 'next/headers'
+import Link from 'next/link'
 import { Suspense } from 'react'
 import { session } from '../session'
 
@@ -15,7 +16,7 @@ async function Greeting() {
   return (
     <main>
       <h1>{principal ? `Hello, ${principal.claims.email}` : 'Hello'}</h1>
-      <a href="/notes">Your notes</a>
+      <Link href="/notes">Your notes</Link> {principal ? '' : <a href="/login">Sign in</a>}
     </main>
   )
 }

@@ -1,5 +1,4 @@
 import { headers } from 'next/headers'
-import { redirect } from 'next/navigation'
 import { Suspense } from 'react'
 import { session } from '../../session'
 
@@ -11,14 +10,14 @@ export default function Page() {
   )
 }
 
-/** A guarded page. */
+/** `proxy.ts` leads others to sign in. */
 async function Notes() {
   const { principal } = await session.getSession(await headers())
-  if (!principal) redirect('/login?returnTo=/notes')
+  if (!principal) return null
   return (
     <main>
       <h1>Notes of {principal.claims.email}</h1>
-      <form method="post" action="/logout">
+      <form method="post" action="/logout?browser">
         <button type="submit">Sign out</button>
       </form>
     </main>

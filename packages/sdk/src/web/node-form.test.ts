@@ -141,7 +141,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
   test('a browser signs in, reads a guarded page, and signs out', async () => {
     const { browser, origin } = await build()
     expect(await (await browser.open('/')).text()).toBe('nobody')
-    expect((await browser.open('/notes?page=2')).headers.get('location')).toBe('/login?returnTo=%2Fnotes%3Fpage%3D2')
+    expect((await browser.open('/notes?page=2')).headers.get('location')).toBe(`${origin}/login?returnTo=%2Fnotes%3Fpage%3D2`)
     expect(await (await browser.follow('/notes')).text()).toBe('test.user@example.com')
     expect(await (await browser.open('/')).text()).toBe('test.user@example.com')
     const out = await browser.send('/logout')
@@ -187,7 +187,10 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     const { browser, gate } = await build()
     await browser.follow('/login')
     const led = await browser.open('/notes?page=2')
-    expect([led.status, led.headers.get('location')]).toEqual([303, '/login?returnTo=%2Fnotes%3Fpage%3D2&maxAgeSec=300&amr=mfa'])
+    expect([led.status, led.headers.get('location')]).toEqual([
+      303,
+      `${origin}/login?returnTo=%2Fnotes%3Fpage%3D2&maxAgeSec=300&amr=mfa`,
+    ])
     const told = await browser.call('/notes')
     expect([told.status, told.headers.get('www-authenticate')]).toEqual([
       401,

@@ -142,7 +142,13 @@ export class SessionCore<Name extends string> {
   }
 
   #open(): Parts {
-    this.#parts ??= this.#assemble()
+    if (this.#parts) return this.#parts
+    this.#parts = this.#assemble()
+    // In the background, and it says nothing while the service is down: others do.
+    if (this.#parts.settings.check !== 'off')
+      this.#signIn()
+        .then((signIn) => signIn.checkRedirectUrl())
+        .catch(() => {})
     return this.#parts
   }
 

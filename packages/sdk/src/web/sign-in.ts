@@ -54,6 +54,7 @@ export function openSignIn(parts: Parts) {
     renew: (refresh: string) => service.renew(refresh),
     hasEnded: (refresh: string) => service.hasEnded(refresh),
     answer: answerWith({ ...parts, service }),
+    checkRedirectUrl: () => checkRedirectUrl({ ...parts, service }),
     assertAccess,
     refuse(incoming: Incoming, error: unknown, isOfHandler?: boolean) {
       if (isOfHandler && !isRefusedByHandler(error)) throw error
@@ -79,6 +80,9 @@ const answerWith =
       if (incoming.method !== (isOut ? 'POST' : 'GET'))
         return page(405, isOut ? 'To sign out, send a form with method="post".' : 'Use GET.', { allow: isOut ? 'POST' : 'GET' })
       if (isOut && isForeign(incoming, origin)) return page(403, 'This form is not from this site.')
+      // Each sign-in takes one of the places for those that are open, and a script cannot follow it to the sign-in page.
+      if (pathname === paths.login && isInBackground(incoming))
+        return refuse(parts.config, incoming, refused('TOKEN_MISSING', 'not opened as a page'))
       return await (isOut ? signOut : pathname === paths.login ? begin : finish)(parts, given)
     } catch (error) {
       return fail(parts, error)
@@ -114,6 +118,26 @@ async function begin(parts: AllParts, { sent, query }: Given): Promise<Answer> {
       ...(user?.org_id && { organization_id: user.org_id }),
       ...Object.fromEntries(given.flatMap(([name, value]) => (value ? [[name, value]] : []))),
     },
+  )
+}
+
+/**
+ * Warns if the sign-in page would refuse to lead back here. It says so at once, and to a request that asks for nothing, it gives no
+ * more than that.
+ */
+async function checkRedirectUrl({ config, settings, service }: AllParts): Promise<void> {
+  const { appCode, fetch, warn } = settings
+  const { redirectUrl } = config
+  const { authorization_endpoint } = await service.metadata()
+  const query = { client_id: appCode, redirect_uri: redirectUrl, response_type: 'none', code_challenge: 'none' }
+  const answer = await fetch(`${authorization_endpoint}?${new URLSearchParams(query)}`, { redirect: 'manual' })
+  await answer.body?.cancel()
+  if (answer.status !== 400) return
+  const command = `authctl app update ${appCode} --redirect ${redirectUrl}`
+  const advice = `add it, beside those that it has: ${command}`
+  warn(
+    'redirect',
+    `the startup check failed: the app "${appCode}" has no redirect URL ${redirectUrl} (SERVICE_REDIRECT_URL): ${advice}`,
   )
 }
 
@@ -201,7 +225,8 @@ function fail({ config, settings }: Parts, error: unknown): Answer {
   if (isUnreachable(error)) {
     const advice =
       hintOf(error) === 'rate_limited' ? ': give it a service account with limits:exempt (SERVICE_ACCOUNT_TOKEN)' : ''
-    settings.warn('sign-in', `users of this app cannot sign in now: ${hintOf(error)}${advice}`)
+    const address = `${settings.authUrl!.slice(0, -'/api/v1'.length)} (SERVICE_AUTH_URL)`
+    settings.warn('sign-in', `users of this app cannot sign in now: ${hintOf(error)} from ${address}${advice}`)
     return page(503, 'The login service cannot be reached. Reload this page to try again.', { 'retry-after': '1' })
   }
   const isOfCaller = AuthError.is(error, 'SERVICE_REJECTED')
@@ -210,7 +235,13 @@ function fail({ config, settings }: Parts, error: unknown): Answer {
   if (code === 'user_mismatch')
     return page(400, `Somebody else has signed in. You are still signed in as before. <a href="${config.origin}/">Go on</a>`)
   const reason = isOfCaller ? code : 'sign_in_failed'
-  return page(isOfCaller ? 400 : 500, `Signing in did not work (${reason}). <a href="${config.paths.login}">Try again</a>`)
+  const again = `<a href="${config.paths.login}">Try again</a>`
+  // Cookies are of one host, and this app may be open at a second one, such as 127.0.0.1.
+  const advice =
+    reason === 'sign_in_mismatch'
+      ? ` This browser did not begin it at ${config.origin}. If you opened this app at another address, open it at <a href="${config.origin}/">${config.origin}</a>.`
+      : ''
+  return page(isOfCaller ? 400 : 500, `Signing in did not work (${reason}).${advice} ${again}`)
 }
 
 function page(status: number, text: string, headers: Record<string, string> = {}): Answer {
@@ -220,7 +251,7 @@ function page(status: number, text: string, headers: Record<string, string> = {}
 }
 
 /** Leads a browser to sign in, and answers a script with the refusal. Rethrows errors that are not about the caller. */
-function refuse({ paths: { login } }: WebConfig, incoming: Incoming, error: unknown): Answer {
+function refuse({ origin, paths: { login } }: WebConfig, incoming: Incoming, error: unknown): Answer {
   const refused = refusal(error, incoming.header('x-request-id'))
   if (!refused) throw error
   const { status, headers, body } = refused
@@ -233,18 +264,30 @@ function refuse({ paths: { login } }: WebConfig, incoming: Incoming, error: unkn
     // A form that was sent too late cannot be sent again: back to the page that showed it.
     const isSafe = /^(GET|HEAD)$/.test(incoming.method)
     const { pathname, search } = pathOf(isSafe ? incoming : { ...incoming, url: incoming.header('referer') ?? '/' })
-    return redirect(signInAt(`returnTo=${encodeURIComponent(pathname + search)}`), [])
+    // Absolute: Next.js takes no other from a proxy, and cookies count only at this origin.
+    return redirect(origin + signInAt(`returnTo=${encodeURIComponent(pathname + search)}`), [])
   }
-  const isForeign = (error as AuthError).hint === FOREIGN
-  const detail = isForeign ? 'Another site made this request.' : status === 401 ? `Sign in at ${signInAt()}.` : body.detail
+  const unread = incoming.header('authorization') ? ' The session is in a cookie: the header Authorization is not read here.' : ''
+  const told = {
+    ...(body.code === 'token_missing' && { title: 'Nobody is signed in' }),
+    ...(status === 401 && { detail: `Sign in at ${signInAt()}, in a browser.${unread}` }),
+    ...((error as AuthError).hint === FOREIGN && { detail: 'Another site made this request.' }),
+  }
   const type = { 'content-type': 'application/json; charset=utf-8' }
-  return { status, headers: { ...UNCACHED, ...headers, ...type }, cookies: [], body: JSON.stringify({ ...body, detail }) }
+  return { status, headers: { ...UNCACHED, ...headers, ...type }, cookies: [], body: JSON.stringify({ ...body, ...told }) }
 }
 
 /** Whether a browser opens a page, which may lead elsewhere. A script, or a page inside another one, cannot follow. */
-function isNavigation({ header }: Incoming): boolean {
-  const mode = header('sec-fetch-mode')
-  return mode ? mode === 'navigate' && header('sec-fetch-dest') === 'document' : /\btext\/html\b/.test(header('accept') ?? '')
+function isNavigation(incoming: Incoming): boolean {
+  const { header } = incoming
+  if (isInBackground(incoming)) return false
+  return header('sec-fetch-mode') ? header('sec-fetch-dest') === 'document' : /\btext\/html\b/.test(header('accept') ?? '')
+}
+
+/** Whether a script asks, or the browser ahead of the user. The router of Next.js does both with a header of its own. */
+function isInBackground({ header }: Incoming): boolean {
+  const purpose = `${header('sec-purpose')} ${header('purpose')}`
+  return (header('sec-fetch-mode') || 'navigate') !== 'navigate' || purpose.includes('prefetch') || header('rsc') === '1'
 }
 
 /** Returns a URL of this origin for a path, or undefined for anything that could lead elsewhere. */

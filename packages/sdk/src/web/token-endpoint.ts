@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { AuthError, refused } from '../errors.ts'
 
-export type Settings = Pick<Config, 'authUrl' | 'appCode' | 'serviceToken' | 'fetch' | 'now' | 'warn'>
+export type Settings = Pick<Config, 'authUrl' | 'appCode' | 'serviceToken' | 'fetch' | 'now' | 'warn' | 'check'>
 
 /** The tokens of a session, as they are kept in its cookie. */
 export interface Tokens {
@@ -138,7 +138,9 @@ export class TokenEndpoint {
       response = await fetch(`${authUrl!.slice(0, -'/api/v1'.length)}${path}`, { ...init, redirect: 'manual', signal })
       answer = await response.json().catch(() => undefined)
     } catch (error) {
-      throw refused('SERVICE_UNREACHABLE', String(Object(error).name))
+      // Not the message, which may quote what was sent.
+      const { name, cause } = Object(error)
+      throw refused('SERVICE_UNREACHABLE', `no answer (${Object(cause).code ?? name})`)
     }
     const { status, ok } = response
     const { code, error }: Record<string, unknown> = Object(answer)

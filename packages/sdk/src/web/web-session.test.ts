@@ -53,7 +53,7 @@ describe('signing in', () => {
   test('a browser that opens a guarded page is led to sign in, and comes back to that page', async () => {
     const { browser } = build()
     const refused = await browser.open('/notes?page=2')
-    expect([refused.status, refused.headers.get('location')]).toEqual([303, '/login?returnTo=%2Fnotes%3Fpage%3D2'])
+    expect([refused.status, refused.headers.get('location')]).toEqual([303, `${ORIGIN}/login?returnTo=%2Fnotes%3Fpage%3D2`])
     const start = await browser.open(refused.headers.get('location')!)
     const asked = locationOf(start).searchParams
     expect(asked.get('code_challenge_method')).toBe('S256')
@@ -68,12 +68,50 @@ describe('signing in', () => {
     const { browser } = build()
     const refused = await browser.call('/notes')
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="gatehouse"'])
-    expect(await refused.json()).toMatchObject({ status: 401, code: 'token_missing', detail: 'Sign in at /login.' })
+    const told = { status: 401, code: 'token_missing', title: 'Nobody is signed in', detail: 'Sign in at /login, in a browser.' }
+    expect(await refused.json()).toMatchObject(told)
     expect((await browser.open('/notes', { 'sec-fetch-dest': 'iframe' })).status).toBe(401)
     // A browser that sends no such headers says by `Accept` that it wants a page.
     const { app } = build()
     const old = (accept: string) => app(new Request(`${ORIGIN}/notes`, { headers: { accept } }))
     expect([(await old('text/html,*/*')).status, (await old('application/json')).status]).toEqual([303, 401])
+  })
+
+  test('a script that sends a bearer token reads that the session is in a cookie', async () => {
+    const { browser, gate } = build()
+    const refused = await browser.call('/notes', { headers: { ...gate.bearer() } })
+    expect(refused.status).toBe(401)
+    const { title, detail } = (await refused.json()) as Record<string, string>
+    expect([title, detail]).toEqual([
+      'Nobody is signed in',
+      'Sign in at /login, in a browser. The session is in a cookie: the header Authorization is not read here.',
+    ])
+  })
+
+  test.each([
+    ['a script', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', accept: '*/*' }],
+    ['a script that sends no such headers, in the router of Next.js', { rsc: '1', 'sec-fetch-mode': '' }],
+    ['a prefetch', { 'sec-purpose': 'prefetch;prerender' }],
+    ['a prefetch of an older browser', { purpose: 'prefetch' }],
+  ])('%s begins no sign-in, neither at a guarded page nor at /login', async (_, headers) => {
+    const { browser } = build()
+    for (const path of ['/notes', '/login?returnTo=/notes']) {
+      const refused = await browser.open(path, headers as Record<string, string>)
+      expect([path, refused.status, refused.headers.get('location')]).toEqual([path, 401, null])
+    }
+    expect(browser.jar.size).toBe(0)
+    // The user then follows the link.
+    expect(await (await browser.follow('/notes')).text()).toBe(EMAIL)
+  })
+
+  test('a guard leads to the origin of the redirect URL, since the cookies of another address do not count', async () => {
+    const { app } = build()
+    const refused = await app(new Request('http://127.0.0.1:3000/notes', { headers: navigation }))
+    expect(refused.headers.get('location')).toBe(`${ORIGIN}/login?returnTo=%2Fnotes`)
+    const elsewhere = openBrowser((request) => app(request), 'http://127.0.0.1:3000')
+    const answer = await answerOf(await elsewhere.open('/login'))
+    const page = await (await app(new Request(ORIGIN + answer, { headers: navigation }))).text()
+    expect(page).toContain(`If you opened this app at another address, open it at <a href="${ORIGIN}/">${ORIGIN}</a>`)
   })
 
   test('tokens are in encrypted cookies that no script can read, and nothing else holds them', async () => {
@@ -284,15 +322,28 @@ describe('a fresh proof', () => {
     const { browser, gate } = buildBank()
     await signIn(browser)
     gate.advance(90)
-    expect((await browser.open('/limits')).headers.get('location')).toBe('/login?returnTo=%2Flimits&maxAgeSec=60')
+    expect((await browser.open('/limits')).headers.get('location')).toBe(`${ORIGIN}/login?returnTo=%2Flimits&maxAgeSec=60`)
     const form = await browser.send('/limits', { referer: `${ORIGIN}/form?a=1` })
-    expect(form.headers.get('location')).toBe('/login?returnTo=%2Fform%3Fa%3D1&maxAgeSec=60')
+    expect(form.headers.get('location')).toBe(`${ORIGIN}/login?returnTo=%2Fform%3Fa%3D1&maxAgeSec=60`)
     const told = await browser.call('/limits')
     expect(await told.json()).toMatchObject({
       code: 'insufficient_user_authentication',
-      detail: 'Sign in at /login?maxAgeSec=60.',
+      detail: 'Sign in at /login?maxAgeSec=60, in a browser.',
     })
   })
+})
+
+test('while nothing answers, the log names the reason and the address', async () => {
+  const gate = createTestAuth({ appCode: 'notes' })
+  const lines: string[] = []
+  const auth = createAuth({ ...settingsOf(gate.env), logger: { warn: (line) => void lines.push(line) } })
+  onTestFinished(() => auth.close())
+  await gate.close()
+  const session = createWebSession(auth, { redirectUrl: `${ORIGIN}/callback`, cookieSecret })
+  expect((await session.handle(new Request(`${ORIGIN}/login`, { headers: navigation })))?.status).toBe(503)
+  expect(lines.join()).toContain(
+    `cannot sign in now: no answer (ECONNREFUSED) from ${gate.env.SERVICE_AUTH_URL} (SERVICE_AUTH_URL)`,
+  )
 })
 
 describe('attacks', () => {
@@ -359,7 +410,7 @@ describe('attacks', () => {
     const start = await app(new Request('https://evil.example/login', { headers: navigation }))
     expect(locationOf(start).searchParams.get('redirect_uri')).toBe(`${ORIGIN}/callback`)
     const refused = await app(new Request('https://evil.example//evil.example/notes', { headers: navigation }))
-    expect(refused.headers.get('location')).toBe('/login?returnTo=%2Fevil.example%2Fnotes')
+    expect(refused.headers.get('location')).toBe(`${ORIGIN}/login?returnTo=%2Fevil.example%2Fnotes`)
   })
 
   test('parts of a split cookie open only together, as they were made', async () => {

@@ -24,7 +24,8 @@ export type SessionHandler<Incoming extends Request, Context, Answer> = (
 /** The sessions of a server-rendered app, in encrypted cookies. You can call each function without the object. */
 export interface WebSession<Name extends string = string> {
   /**
-   * Answers the paths to sign in and out: `GET /login`, `GET /callback`, `POST /logout`. Resolves to undefined for every other
+   * Answers the paths to sign in and out: `GET /login`, `GET /callback`, `POST /logout`, which ends the session of this app only, and
+   * `POST /logout?browser`, which also signs out at the service. Resolves to undefined for every other
    * request, or, with `next`, to its answer: `next` gets the request with the session renewed if that was due, and its answer carries
    * the cookies.
    */
@@ -47,7 +48,7 @@ export interface WebSession<Name extends string = string> {
     requirements?: Requirements<NoInfer<Name>, Request, 'user'>,
   ): <Incoming extends Request = Request, Context = unknown>(
     handler: SessionHandler<Incoming, Context, Response>,
-  ) => (request: Incoming, context: Context) => Promise<Response>
+  ) => (request: Incoming, ...context: unknown extends Context ? [context?: unknown] : [context: Context]) => Promise<Response>
   /** The same for Express, Fastify, Koa and `node:http`. */
   readonly node: NodeSession<Name>
 }
@@ -90,7 +91,7 @@ export function createWebSession<Name extends string = string>(
     },
     requireSession(requirements = {}) {
       const judge = core.guard(requirements)
-      return (handler) => async (request, context) => {
+      return (handler) => async (request, context?: unknown) => {
         const incoming = incomingOf(request)
         const found = await judge(incoming, request, request)
         const loaded = await core.loadForAll(incoming, request)
@@ -98,7 +99,7 @@ export function createWebSession<Name extends string = string>(
         const changed = afterwards(request, loaded)
         setAuth(changed, found)
         try {
-          return carry(await handler(changed, context), loaded.cookies)
+          return carry(await handler(changed, context as never), loaded.cookies)
         } catch (error) {
           // A failed `getAuth(request).assert(…)`. The framework handles all other errors.
           return carry(responseOf(await core.refuse(incoming, error, true)), loaded.cookies)
