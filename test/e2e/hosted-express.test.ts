@@ -89,10 +89,12 @@ test('a visitor signs in on the page of the service, comes back to the guarded p
   expect(cookies).toMatchObject([{ name: 'gatehouse_notes_session.0', httpOnly: true, sameSite: 'Lax' }])
   await page.goto(`${origin}/list`)
   await press(page, 'Sign out')
+  // The service asks, and signs out too.
+  expect(new URL(page.url()).pathname).toBe('/oauth/logout')
+  await press(page, 'Sign out')
   expect(page.url()).toBe(`${origin}/`)
-  await page.getByRole('link', { name: 'Sign in' }).waitFor()
-  // They are signed in at the service, which admits them again at once.
   await page.getByRole('link', { name: 'Sign in' }).click()
+  await signInThere(page, email)
   await page.getByRole('listitem').getByText('Metropolis').waitFor()
 })
 

@@ -31,7 +31,7 @@ test('its users sign in on the page of the service, are greeted by the API, and 
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const authUrl = server.url.replace('127.0.0.1', 'localhost')
-  const [, redirect = ''] = /^npm run -s authctl -- app update hello --redirect (\S+)\n$/.exec(command) ?? []
+  const [, redirect = ''] = /^npm run -s authctl -- app update hello --redirect (\S+) --auto-grant\n$/.exec(command) ?? []
   const token = (await server.login(ADMIN_EMAIL, 'authctl')).body.access_token
   const allowed_redirect_urls = [redirect.replace('http://localhost:3000', origin)]
   const app = { code: 'hello', name: 'Hello', auto_grant_on_signup: true, allowed_redirect_urls }
@@ -74,6 +74,11 @@ test('its users sign in on the page of the service, are greeted by the API, and 
   await tab.getByText(`{"hello":"${email}"}`).waitFor()
   expect(tab.url()).toBe(`${origin}/`)
   await tab.getByRole('button', { name: 'Sign out' }).click()
+  // The service asks, and signs out too.
+  await tab.waitForURL(/oauth\/logout/)
+  await tab.getByRole('button', { name: 'Sign out' }).click()
   await tab.getByText('Nobody is signed in').waitFor()
+  await tab.getByRole('button', { name: 'Sign in' }).click()
+  await tab.getByLabel('Password').waitFor()
   expect(errors).toEqual([])
 })

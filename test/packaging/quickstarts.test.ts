@@ -1,5 +1,6 @@
 // Runs every quickstart exactly as written in docs/, with the packed SDK. `npm-start.test.ts` runs the steps before it.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   cpSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -60,7 +62,16 @@ afterAll(() => {
 
 test('there is one for each framework, of four steps, and of seven lines where serving takes no import', () => {
   expect(programs.map(({ framework }) => framework)).toEqual(['Koa', 'Express', 'Fastify', 'Hono', 'Node'])
-  expect(page.match(/^\*\*\d[.] /gm)).toEqual(['**1. ', '**2. ', '**3. ', '**4. '])
+  // Each other kind of app has a list of its own.
+  const steps = (section: string) => section.match(/^\*\*\d[.] /gm)?.map((step) => step.slice(2, 3)).join('')
+  const [api, ...sections] = page.split(/^## /m)
+  expect(steps(api!)).toBe('1234')
+  const lists = sections.map((section) => [section.split('\n')[0], steps(section)])
+  expect(lists.filter(([, list]) => list)).toEqual([
+    ['A page with a script', '1234'],
+    ['A server-rendered app', '1234'],
+    ['Next.js', '123456'],
+  ])
   for (const { framework, source } of programs)
     expect({ framework, lines: source.split('\n').filter(Boolean).length <= (framework === 'Hono' ? 8 : 7) }).toEqual({
       framework,
@@ -70,23 +81,26 @@ test('there is one for each framework, of four steps, and of seven lines where s
 
 test('the page shows no command but those of the four steps and of Python, of the two apps with pages and of a tarball, all of which are typed', () => {
   const blocks = [...page.matchAll(/^```sh\n(.*?)```/gms)].map(([, block]) => block!)
-  expect(blocks.length).toBe(8)
+  expect(blocks.length).toBe(10)
   // `e2e/quickstart-page.test.ts` types it.
   expect(rendered[1]).toContain(blocks[5])
   expect(blocks[6]).toBe(rendered[1])
-  expect(blocks[7]).toBe(tarball[1])
+  // Next.js has the commands of the others, on a page of its own.
+  expect(blocks[7]).toBe(blocks[1]!.split('\n').slice(1).join('\n') + rendered[1])
+  expect(blocks[8]).toBe(blocks[2]!.replace(' koa', ''))
+  expect(blocks[9]).toBe(tarball[1])
   expect(blocks[0]).toBe('npm start\n')
   expect(blocks[4]).toBe(python[2])
 })
 
 test.each([
-  // Sign-in, sign-out and a guarded page; a guarded route takes three lines more.
+  // Sign-in, sign-out and a guarded page; a guarded route takes three lines more, and a home page that says who is signed in too.
   ['a cookie session in Next.js', 'cookie-sessions.md', /^## Next.js\n\n```ts\n(.*?)```/ms],
   ['a page with React', 'sign-users-in.md', /^```tsx\n(.*?)```/ms],
 ])('%s: at most ten lines of what the docs show are about signing in', (_, file, block) => {
   const [, shown = ''] = block.exec(readFileSync(join(root, 'docs', file), 'utf8')) ?? []
   const [, ...files] = `\n${shown}`.split(/^(?=\/\/ \S+$)|^\n/m)
-  const pages = files.filter((text) => !text.startsWith('// app/api/'))
+  const pages = files.filter((text) => !/^\/\/ app\/(api\/|page)/.test(text))
   const lines = pages
     .join('')
     .split('\n')
@@ -142,52 +156,56 @@ test.skipIf(!hasPython)('Python: it starts, answers its users, and refuses every
 
 test('A server-rendered app: it leads a browser to sign in, shows who that is, and signs out', async () => {
   const [, commands = '', source = ''] = rendered
-  const home = join(folder, 'rendered')
-  mkdirSync(join(home, 'clone'), { recursive: true })
-  mkdirSync(join(home, 'hello'))
-  cpSync(join(folder, '.env'), join(home, 'hello', '.env'))
-  writeFileSync(join(home, 'hello', 'server.mjs'), source)
+  const place = join(folder, 'rendered')
+  mkdirSync(join(place, 'clone'), { recursive: true })
+  mkdirSync(join(place, 'hello'))
+  cpSync(join(folder, '.env'), join(place, 'hello', '.env'))
+  writeFileSync(join(place, 'hello', 'server.mjs'), source)
   const port = await freePort()
   const [register, ...settings] = commands.replaceAll('localhost:3000', `localhost:${port}`).trim().split('\n')
   // The service of the tests takes any redirect URL. `npm-start.test.ts` and others type `app update`.
-  expect(register).toMatch(/^npm run -s authctl -- app update hello --redirect \S+$/)
-  execFileSync('sh', ['-ec', settings.join('\n')], { cwd: join(home, 'clone'), env: { PATH: process.env.PATH } })
+  expect(register).toMatch(/^npm run -s authctl -- app update hello --redirect \S+ --auto-grant$/)
+  execFileSync('sh', ['-ec', settings.join('\n')], { cwd: join(place, 'clone'), env: { PATH: process.env.PATH } })
   const program = spawn(process.execPath, ['--env-file=.env', 'server.mjs'], {
-    cwd: join(home, 'hello'),
+    cwd: join(place, 'hello'),
     env: { PATH: process.env.PATH, PORT: String(port) },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   onTestFinished(() => void program.kill('SIGKILL'))
   const origin = `http://localhost:${port}`
   const cookies = new Map<string, string>()
-  const ask = async (url: string | URL, init: RequestInit = {}) => {
+  // `fetch` would send the headers of a script.
+  const ask = async (url: string, headers: Record<string, string> = {}, method = 'GET') => {
     const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
-    const answer = await fetch(url, { ...init, redirect: 'manual', headers: { ...init.headers, cookie } })
-    for (const line of answer.headers.getSetCookie()) {
+    const sent = request(new URL(url, origin), { method, headers: { accept: 'text/html', ...headers, cookie } }).end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    let text = ''
+    for await (const chunk of answer.setEncoding('utf8')) text += chunk
+    for (const line of answer.headers['set-cookie'] ?? []) {
       const [, name = '', value = ''] = /^([^=]*)=([^;]*)/.exec(line) ?? []
       if (value === '') cookies.delete(name)
       else cookies.set(name, value)
     }
-    return answer
+    return { status: answer.statusCode, location: answer.headers.location ?? '', text }
   }
-  await expect
-    .poll(
-      () =>
-        ask(origin).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      { interval: 20 },
+  const atService = async (url: string) => (await fetch(url, { redirect: 'manual' })).headers.get('location')!
+  const isUp = () =>
+    ask('/', { accept: '*/*' }).then(
+      ({ status }) => status,
+      () => 0,
     )
-    .toBe(401)
-  let page = await ask(`${origin}/login`)
-  for (let url = `${origin}/login`; page.headers.has('location'); ) {
-    url = new URL(page.headers.get('location')!, url).href
-    page = await ask(url)
-  }
-  expect(await page.text()).toContain('Hello, test.user@example.com <form method="post" action="/logout">')
-  expect((await ask(`${origin}/logout`, { method: 'POST', headers: { origin } })).status).toBe(303)
-  expect((await ask(origin)).status).toBe(401)
+  await expect.poll(isUp, { interval: 20 }).toBe(401)
+  const led = await ask('/')
+  expect(led.location).toBe(`${origin}/login?returnTo=%2F`)
+  const back = await ask(await atService((await ask(led.location)).location))
+  expect(back.location).toBe(`${origin}/`)
+  const home = await ask('/')
+  expect(home.text).toContain('Hello, test.user@example.com <form method="post" action="/logout?browser">')
+  // Without `browser`, the service would let them in again at once.
+  const out = await ask('/logout?browser', { origin }, 'POST')
+  expect(out.location).toMatch(/^http:.*\/oauth\/logout\?/)
+  expect((await ask(await atService(out.location))).location).toBe(`${origin}/`)
+  expect((await ask('/')).status).toBe(303)
 })
 
 test('the SDK is packed as one file, whose name the page knows', () => {

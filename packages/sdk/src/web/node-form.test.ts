@@ -184,7 +184,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
 
   test('a browser is sent to sign in again where the proof is too weak or too old, and a script is told so', async () => {
     asked = { maxAgeSec: 300, amr: 'mfa' }
-    const { browser, gate } = await build()
+    const { browser, gate, origin } = await build()
     await browser.follow('/login')
     const led = await browser.open('/notes?page=2')
     expect([led.status, led.headers.get('location')]).toEqual([
