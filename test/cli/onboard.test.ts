@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
@@ -205,27 +215,33 @@ test('an app that is there is exit 5; --if-exists skip, or a yes, goes on with i
   expect((await declined.ended()).exit).toBe(9)
 })
 
-test('a file that is there is replaced after a yes or with --yes, and is asked about before anything is done', async () => {
+test('of the settings that are there, those with another value are replaced after a yes or with --yes, and all other lines stay', async () => {
   const { authctl, terminal, folder } = await signedIn()
   const env = join(folder, '.env')
-  writeFileSync(env, 'MINE=1\n')
+  const before = '# mine\nMINE=1\nSERVICE_APP_CODE=other\nSERVICE_COOKIE_SECRET="a # b"'
+  writeFileSync(env, before)
   chmodSync(env, 0o644)
   const command = 'app onboard kept --name Kept --dotenv .env'
   const refused = await authctl(`${command} --json`)
   expect(refused.exit).toBe(2)
-  expect(errorOf(refused).message).toContain('replace .env')
+  expect(errorOf(refused).message).toContain('replace SERVICE_APP_CODE in .env')
   const declined = terminal(
     `${command} --redirect "" --no-auto-grant --permission-scope roles --user "" --permission-file "" --framework koa`,
   )
-  await declined.shows('Really replace .env? (yes/no)')
+  await declined.shows('Really replace SERVICE_APP_CODE in .env? (yes/no)')
   declined.type('no\r')
   expect((await declined.ended()).exit).toBe(9)
   expect((await authctl('app show kept')).exit).toBe(3)
-  expect(readFileSync(env, 'utf8')).toBe('MINE=1\n')
+  expect(readFileSync(env, 'utf8')).toBe(before)
 
   expect((await authctl(`${command} --yes`)).exit).toBe(0)
-  expect(readFileSync(env, 'utf8')).toContain('SERVICE_APP_CODE=kept\n')
+  expect(readFileSync(env, 'utf8')).toMatch(
+    /^# mine\nMINE=1\nSERVICE_APP_CODE=kept\nSERVICE_COOKIE_SECRET="a # b"\nSERVICE_AUTH_URL=.*\nSERVICE_APP_ID=.*\nJWT_ACCESS_SECRET=replace-me\n$/,
+  )
   expect(statSync(env).mode & 0o777).toBe(0o600)
+  // The placeholder for the secret replaces no secret.
+  writeFileSync(env, readFileSync(env, 'utf8').replace('replace-me', ACCESS_SECRET))
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
   const again = await authctl('app onboard kept --if-exists skip --dotenv .env --json')
   expect(parsed(again).steps).toEqual([
     { step: 'app kept', outcome: 'unchanged' },
@@ -393,6 +409,32 @@ test('--dev again changes nothing and gives another token; a second app shares t
   expect(screen).toContain("import { requireAuth } from '@gatehouse/sdk/koa'\n")
   expect(screen).toMatch(/curl -H "Authorization: Bearer [\w-]+\.[\w-]+\.[\w-]+" http:\/\/127\.0\.0\.1:3000\/\n/)
   expect(parsed(await authctl('grant list --user dev@example.com --json')).length).toBeGreaterThanOrEqual(2)
+})
+
+test('--dev again keeps the lines of others in the file, without a question, and says where the settings are that another file holds', async () => {
+  const { authctl, folder } = await besideService()
+  await authctl('app onboard lines --dev')
+  const env = join(folder, '.env')
+  const mine = '# for the pages\nSERVICE_REDIRECT_URL=http://localhost:3000/callback\nSERVICE_COOKIE_SECRET=abc\n'
+  appendFileSync(env, mine)
+  const before = readFileSync(env, 'utf8')
+  const again = await authctl('app onboard lines --dev --json')
+  expect([again.exit, parsed(again).steps.at(-1)]).toEqual([0, { step: '.env', outcome: 'unchanged' }])
+  expect(readFileSync(env, 'utf8')).toBe(before)
+  // A file that holds only the lines of others gets those of the app.
+  rmSync(env)
+  writeFileSync(env, mine)
+  expect((await authctl("service-account delete 'lines, development' --confirm 'lines, development'")).exit).toBe(0)
+  expect((await authctl('app onboard lines --dev')).exit).toBe(0)
+  expect(readFileSync(env, 'utf8').startsWith(`${mine}SERVICE_AUTH_URL=`)).toBe(true)
+
+  const elsewhere = await authctl('app onboard lines --dev --dotenv other.env --json')
+  expect(elsewhere.exit).toBe(5)
+  expect(errorOf(elsewhere)).toMatchObject({
+    code: 'service_account_name_taken',
+    message: 'the settings of lines are in another file, with the token of its service account',
+    hint: expect.stringContaining("authctl service-account delete 'lines, development'"),
+  })
 })
 
 test('--dev refuses a service elsewhere, a secret that is not there and one of another service, before anything is done', async () => {

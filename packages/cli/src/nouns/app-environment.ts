@@ -1,7 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 
 /** Stands in for the signing secret, which no API returns. It is too short to pass as a secret. */
-const secretPlaceholder = 'replace-me'
+export const secretPlaceholder = 'replace-me'
 
 export const secretHint =
   'JWT_ACCESS_SECRET is a placeholder: take it from the secret store where the service reads its own JWT_ACCESS_SECRET'

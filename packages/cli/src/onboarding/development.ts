@@ -8,6 +8,7 @@ import { bodyOf } from '../api/api-client.ts'
 import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { findOnlyUserId, userRefOf } from '../nouns/user-ref.ts'
 import { readIfThere } from '../terminal/write-file.ts'
+import { toCommandLine } from '../text/shell-words.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { grantFirst } from './grant-first.ts'
 import { type Journal, note } from './journal.ts'
@@ -85,7 +86,20 @@ export function describeAccess({ user, access_token, expires_in }: Access): stri
 /** Creates an account that may register the permissions of the app's service. */
 async function createAccount(tools: Tools, { code, service_codes: [service = code] }: App, journal: Journal): Promise<string> {
   const name = `${code}, development`
-  const { token } = await bodyOf(tools.api.POST('/api/v1/admin/service-accounts', { body: { name, service } }))
+  const created = bodyOf(tools.api.POST('/api/v1/admin/service-accounts', { body: { name, service } }))
+  const { token } = await created.catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.code !== 'service_account_name_taken') throw error
+    const { code: reason, requestId } = error
+    throw new Failure('conflict', `the settings of ${code} are in another file, with the token of its service account`, {
+      code: reason,
+      requestId,
+      hint: [
+        'give --dotenv the file of the first run, or copy that file',
+        `to begin anew: ${toCommandLine(['authctl', 'service-account', 'delete', name])}`,
+      ].join('\n'),
+      cause: error,
+    })
+  })
   const words = ['service-account', 'create', name, '--service', service]
   note(tools, journal, { step: `service account for ${service}`, outcome: 'created' }, words)
   return token!

@@ -1,7 +1,8 @@
+import { parseEnv } from 'node:util'
 import type { components } from '@gatehouse/sdk/admin'
 import { bodyOf, inTurn } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
-import { secretHint, variablesOf } from '../nouns/app-environment.ts'
+import { secretHint, secretPlaceholder, variablesOf } from '../nouns/app-environment.ts'
 import { appBody, inFlags } from '../nouns/app-settings.ts'
 import { dotenvLines, type Result, rowsOf } from '../output/output.ts'
 import { readIfThere, writeFile } from '../terminal/write-file.ts'
@@ -31,9 +32,31 @@ export interface Onboarding {
 }
 
 /** Renders the .env file of a backend. In development, it holds the secret of the service and the token of a service account. */
-export function renderEnvironment({ connect }: Tools, app: App, { secret, serviceToken }: Partial<Development> = {}): string {
+export function renderEnvironment({ connect }: Tools, app: Pick<App, 'id' | 'code'>, { secret, serviceToken }: Partial<Development> = {}): string {
   const account: Record<string, string> = serviceToken === undefined ? {} : { SERVICE_ACCOUNT_TOKEN: serviceToken }
   return `${dotenvLines({ ...variablesOf(app, connect().baseUrl, secret), ...account }).join('\n')}\n`
+}
+
+const nameOf = (line: string) => /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(line)?.[1]
+
+/**
+ * The settings within a file that is there: lines of other names and comments stay as they are, and new lines come last. `changed`
+ * names the settings that had another value. A placeholder replaces nothing.
+ */
+export function mergeEnvironment(before: string | undefined, settings: string): { content: string; changed: string[] } {
+  if (before === undefined || before.trim() === '') return { content: settings, changed: [] }
+  const wanted = new Map(settings.split('\n').flatMap((line) => (nameOf(line) ? [[nameOf(line)!, line] as const] : [])))
+  const [were, become] = [parseEnv(before), parseEnv(settings)]
+  for (const [name, value] of Object.entries(become)) {
+    const isKept = were[name] === value || (were[name] && value === secretPlaceholder)
+    if (isKept) wanted.delete(name)
+  }
+  const changed = [...wanted.keys()].filter((name) => were[name])
+  const kept = before.replace(/\r?\n$/, '').split('\n')
+  // Of several lines with one name the last one counts, so each is replaced.
+  const lines = kept.map((line) => wanted.get(nameOf(line) ?? '') ?? line)
+  const added = [...wanted].filter(([name]) => !kept.some((line) => nameOf(line) === name)).map(([, line]) => line)
+  return { content: `${[...lines, ...added].join('\n')}\n`, changed }
 }
 
 /** Runs all steps. `replaceable` names the existing files that may be replaced. A failure lists what was done before it. */
@@ -79,7 +102,8 @@ async function takeSteps(
   const { replaceable } = wanted
   const words = equipment ? undefined : ['app', 'env', code]
   const environment = renderEnvironment(tools, app!, equipment?.development)
-  writeStep(tools, envFile, { content: environment, journal, replaceable, words, isPrivate: true })
+  const { content } = mergeEnvironment(envFile === undefined ? undefined : readIfThere(envFile), environment)
+  writeStep(tools, envFile, { content, journal, replaceable, words, isPrivate: true })
   writeStep(tools, permissionFile, { content: renderPermissionFile(app!), journal, replaceable })
   if (envFile !== undefined && !settings.dryRun)
     io.note(`${equipment ? `${envFile} holds the secret of the service` : secretHint}; keep ${envFile} out of version control`)

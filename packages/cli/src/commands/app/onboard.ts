@@ -8,7 +8,7 @@ import { allPermissionsNote, appSettings, type PermissionScope, permissionScopes
 import { findUserId, userRefSyntax } from '../../nouns/user-ref.ts'
 import { type Framework, frameworks, renderPermissionFile } from '../../onboarding/backend-files.ts'
 import { readLocalSecret } from '../../onboarding/development.ts'
-import { type Onboarding, onboard, renderEnvironment } from '../../onboarding/onboard-steps.ts'
+import { mergeEnvironment, type Onboarding, onboard, renderEnvironment } from '../../onboarding/onboard-steps.ts'
 import { askFor, confirmYes } from '../../terminal/prompt.ts'
 import { assertWritable, readIfThere } from '../../terminal/write-file.ts'
 import { command } from '../../tools/command.ts'
@@ -38,8 +38,8 @@ export const onboardApp = command({
   description:
     'On a terminal, asks for everything that is not given. Without one, CODE and --name are required, and steps without an option ' +
     'are skipped. An empty value skips a step without asking. If the service refuses an answer, asks for that one again and keeps ' +
-    'the others. Shows each step as a command. An existing file is replaced only ' +
-    'after a yes, or with --yes. --dev works only with a service that runs on this machine and generated its own secret ' +
+    'the others. Shows each step as a command. Other lines of the --dotenv file stay as they are. A setting in it that has ' +
+    'another value, and an existing permission file, are replaced only after a yes, or with --yes. --dev works only with a service that runs on this machine and generated its own secret ' +
     '(npm start): it writes that secret and the token of a new service account to .env, creates dev@example.com, gives them ' +
     'access and logs them in. It continues with an existing app, and the default of --permission-scope is roles.',
   examples: [
@@ -274,20 +274,28 @@ async function askFramework({ io, prompt }: Tools): Promise<Framework | undefine
   }
 }
 
-/** Asks about each existing file that would change, before anything is done. Returns the files that may be replaced. */
+/**
+ * Asks before anything is done: about settings in the file that have another value, and about a permission file that would change.
+ * Returns the files that may be replaced.
+ */
 async function agreeToReplace(
   tools: Tools,
   { existing, settings, code, envFile, permissionFile, development }: Onboarding,
 ): Promise<ReadonlySet<string>> {
-  const contents = [
-    [envFile, existing && renderEnvironment(tools, existing, development)],
-    [permissionFile, renderPermissionFile(existing ?? { code, name: settings.name, service_codes: [] })],
-  ] as const
   const agreed = new Set<string>()
-  for (const [file, content] of contents) {
-    if (file === undefined || [undefined, content].includes(readIfThere(file))) continue
-    await confirmYes({ settings: tools.settings, io: tools.io, prompt: tools.prompt }, `replace ${file}`)
-    agreed.add(file)
+  const asking = { settings: tools.settings, io: tools.io, prompt: tools.prompt }
+  const before = envFile === undefined ? undefined : readIfThere(envFile)
+  if (envFile !== undefined && before !== undefined) {
+    // The id of an app that is not there yet differs from any.
+    const app = existing ?? { id: '', code }
+    const { changed } = mergeEnvironment(before, renderEnvironment(tools, app, development))
+    if (changed.length > 0) await confirmYes(asking, `replace ${changed.join(', ')} in ${envFile}`)
+    agreed.add(envFile)
+  }
+  const permissions = renderPermissionFile(existing ?? { code, name: settings.name, service_codes: [] })
+  if (permissionFile !== undefined && ![undefined, permissions].includes(readIfThere(permissionFile))) {
+    await confirmYes(asking, `replace ${permissionFile}`)
+    agreed.add(permissionFile)
   }
   return agreed
 }
