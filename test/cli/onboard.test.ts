@@ -424,7 +424,8 @@ test('--dev again keeps the lines of others in the file, without a question, and
   // A file that holds only the lines of others gets those of the app.
   rmSync(env)
   writeFileSync(env, mine)
-  expect((await authctl("service-account delete 'lines, development' --confirm 'lines, development'")).exit).toBe(0)
+  const name = 'lines, development'
+  expect((await authctl(['service-account', 'delete', name, '--confirm', name])).exit).toBe(0)
   expect((await authctl('app onboard lines --dev')).exit).toBe(0)
   expect(readFileSync(env, 'utf8').startsWith(`${mine}SERVICE_AUTH_URL=`)).toBe(true)
 

@@ -1,7 +1,7 @@
 // What attackers try with the sign-in page: forms of other sites, cookies and fields that were made for others, redirects to
 // elsewhere, and codes that were stolen or planted.
 import { createHash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { addMember, buildOrganization, closeAccount } from '../support/factories.ts'
@@ -346,6 +346,21 @@ describe('redirects to elsewhere', () => {
     const page = await visit(service).get(askFor(app, { redirect_uri: 'https://wild.example/cb' }).path)
     expect(page.status).toBe(400)
     expect(page.html).toContain('All redirect URLs of the app end in')
+  })
+
+  test('outside production, a page about a redirect URL names the one that came, escaped, and the command that adds it', async () => {
+    const faultOf = async (redirect_uri: string) => (await visit(service).get(askFor(shop, { redirect_uri }).path)).html
+    const told = await faultOf('http://localhost:3001/callback')
+    expect(told).toContain('the app has sent http://localhost:3001/callback.')
+    const command = `authctl app update ${shop.code} --redirect ${[...redirectRules, 'http://localhost:3001/callback'].map((url) => `'${url}'`).join(' ')}`
+    expect(told.replaceAll('&#39;', "'")).toContain(command)
+    const forged = await faultOf('https://x.example/<script>;rm')
+    expect(forged).not.toContain('<script>')
+    expect(forged).not.toContain('authctl')
+    const { config } = service.deps
+    config.production = true
+    onTestFinished(() => void (config.production = false))
+    expect(await faultOf('http://localhost:3001/callback')).not.toContain('3001')
   })
 
   test('of a loopback address any port is accepted, and the person is asked before a code goes there', async () => {

@@ -21,6 +21,16 @@ const hosted = appFixture(service, {
 const newPassword = 'another long passphrase'
 const subjects = { 'Forgot password?': /^Set a new password/, 'E-mail me a code': /^Sign in to/ }
 
+test.each(Object.keys(subjects))('%s keeps the address that was typed, and needs no password', async (button) => {
+  const visitor = visit(service)
+  const page = await visitor.get(askFor(shop).path)
+  const asked = await visitor.send(page, button, { email: 'ada@example.com' })
+  expect(asked.forms[0]!.values).toMatchObject({ email: 'ada@example.com', step: 'ask_mail' })
+  expect((await visitor.send(asked, 'Send me a code')).html).not.toContain('To the developer')
+  const empty = await visitor.send(page, button, { email: 'no address' })
+  expect(empty.forms[0]!.values).toMatchObject({ email: '', step: 'ask_mail' })
+})
+
 /** Somebody who has proven the mailbox. */
 async function build(app = shop) {
   const built = await buildUser(service, app)

@@ -56,6 +56,11 @@ ${after}</form>
 `
 }
 
+/** For the developer of an app, outside production: in English, as the log is. */
+export function toDeveloper(text: string | undefined): Html | undefined {
+  return text === undefined ? undefined : html`<p lang="en"><small>To the developer: ${text}</small></p>\n`
+}
+
 export function checkbox(name: string, label: string, isChecked: boolean): Html {
   return html`<p class="check"><input type="checkbox" id="${name}" name="${name}" value="yes"${isChecked && html` checked`}><label for="${name}">${label}</label></p>\n`
 }

@@ -1,10 +1,14 @@
 import { html, type PagePlace, type PageView } from '../../lib/html.ts'
-import { wayOn } from '../../pages/fields.ts'
+import { toDeveloper, wayOn } from '../../pages/fields.ts'
 import type { PageTexts, Told } from '../../pages/texts/page-texts.ts'
 import type { RequestFault } from './authorization-request.ts'
 
 /** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
-export function faultView(texts: PageTexts, fault: RequestFault, place: PagePlace | undefined): PageView {
+export function faultView(
+  texts: PageTexts,
+  fault: RequestFault,
+  { place, hint }: { place: PagePlace | undefined; hint: string | undefined },
+): PageView {
   const { unknownApp, inactiveApp, title, goBack, ...redirects } = texts.requestFaults
   const told = {
     unknown_app: unknownApp,
@@ -18,7 +22,7 @@ export function faultView(texts: PageTexts, fault: RequestFault, place: PagePlac
     language: texts.language,
     title: told.title,
     place,
-    body: html`<p>${told.text}</p>\n<p>${goBack}</p>\n${wayOn(texts, place)}`,
+    body: html`<p>${told.text}</p>\n${toDeveloper(hint)}<p>${goBack}</p>\n${wayOn(texts, place)}`,
   }
 }
 

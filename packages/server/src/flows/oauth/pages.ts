@@ -9,6 +9,7 @@ import { nameOf } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import { faultsIn } from '../../pages/texts/faults.ts'
 import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
+import type { App } from '../../models/app.ts'
 import { getApp } from '../../resources/apps/get-app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
@@ -99,7 +100,9 @@ export async function answerAuthorize(
   const providers = asksWho ? await listProvidersOf(deps, request.app) : []
   const invitation = request.invite === undefined ? undefined : await findOpenInvitation(deps, request.invite)
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })
-  const view = { ...carriedOn, texts, request, place, carried, said, providers, inviting, passkey }
+  const { production, smtpUrl, mailDir } = deps.config
+  const mailFolder = production || smtpUrl !== undefined ? undefined : mailDir
+  const view = { ...carriedOn, texts, request, place, carried, said, providers, inviting, passkey, mailFolder }
   return { view: stepView(step, person, view), ...known }
 }
 
@@ -230,11 +233,20 @@ function readerOf(
 function viewOfFault(
   { config }: Deps,
   { fault, app }: Extract<ReadRequest, { fault: unknown }>,
-  { ui_locales: uiLocales }: SentParameters,
+  { ui_locales: uiLocales, redirect_uri: redirectUrl }: SentParameters,
   actor: Pick<Actor, 'origin'>,
 ): PageView {
   const place = app && placeOf(config, app)
-  return faultView(textsFor({ ...readerOf({ uiLocales }, actor), place }), fault, place)
+  const isTold = !config.production && app && typeof redirectUrl === 'string' && redirectUrl !== ''
+  const hint = isTold && fault.startsWith('redirect_') ? redirectHint(app, redirectUrl.slice(0, 500)) : undefined
+  return faultView(textsFor({ ...readerOf({ uiLocales }, actor), place }), fault, { place, hint })
+}
+
+/** Names the URL that came with the request, and the command that adds it. */
+function redirectHint({ code, allowed_redirect_urls: urls }: App, url: string): string {
+  const isPlain = /^https?:\/\/[\w.:/~-]+$/.test(url)
+  const command = `authctl app update ${code} --redirect ${[...urls, url].map((one) => `'${one.replaceAll("'", "'\\''")}'`).join(' ')}`
+  return `the app has sent ${url}.${isPlain ? ` This adds it: ${command}` : ''}`
 }
 
 /** After these the person has to begin again. */

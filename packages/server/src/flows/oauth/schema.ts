@@ -75,6 +75,8 @@ export const stepForm = z.object({
   organization_id: sent,
   /** The provider whose button was pressed in place of the form's own. */
   provider: sent,
+  /** The page whose button was pressed in place of the form's own. */
+  instead: z.enum(['forgot', 'magic_link']).optional().catch(undefined),
 })
 export type StepForm = z.output<typeof stepForm>
 

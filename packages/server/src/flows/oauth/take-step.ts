@@ -23,7 +23,7 @@ import {
 } from './steps.ts'
 
 /** What the redirect after a step carries. */
-export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'refusal'>>
+export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'typed' | 'refusal'>>
 
 /** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
 export type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signedOut: true } | undefined
@@ -42,6 +42,8 @@ export async function takeStep(
     return signInByPasskey(deps, journey, { sent: form.passkey, field: form.passkey_challenge, isKept: isKeptIn(form) }, actor)
   switch (form.step) {
     case 'sign_in':
+      // It travels in a URL, so what cannot be an address is left out.
+      if (form.instead) return { instead: form.instead, typed: normalizeEmail(form.email) }
       return signInByPassword(deps, journey, credentialsIn(form), actor)
     case 'two_factor': {
       if (!shown?.ticket) throw new ApiError('invalid_token')

@@ -12,6 +12,7 @@ import {
   nameOf,
   shown,
   stepForm,
+  toDeveloper,
   twoFactorCode,
 } from '../../pages/fields.ts'
 import { passkeyFields, scriptUrl } from '../../pages/passkeys.ts'
@@ -37,6 +38,9 @@ export interface Shown {
   named?: NamedByProvider | undefined
   mail?: AskedMail | undefined
   instead?: Resume['instead']
+  typed?: string | undefined
+  /** Where mails are written to, outside production and without SMTP. */
+  mailFolder: string | undefined
   /** The organization that the invitation of the request is for. */
   inviting: string | undefined
   /** What the browser is asked to sign with a passkey. */
@@ -96,7 +100,7 @@ function signInView(person: Person | undefined, view: Shown): Part {
         action,
         hidden: { ...carried, step: 'sign_in' },
         button: signIn.button,
-        after: html`${!isPasskeyFirst && passkeyButton(view)}${providerButtons(view)}`,
+        after: html`${!isPasskeyFirst && passkeyButton(view)}${providerButtons(view)}${insteadButton('magic_link', signIn.mailCode)}${insteadButton('forgot', signIn.forgot)}`,
       },
       alert(generalFaultOf(view, refusal) ?? faultOfProvider(texts, said)),
       isPasskeyFirst ? passkeyButton(view) : undefined,
@@ -113,7 +117,7 @@ function signInView(person: Person | undefined, view: Shown): Part {
       ),
       field(texts, { name: 'password', label: fields.password, type: 'password', autocomplete: 'current-password' }, refusal),
       keepBox(view),
-    )}${quietForm(view, 'magic_link', signIn.mailCode)}${quietForm(view, 'forgot', signIn.forgot)}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', signIn.create)}`,
+    )}${takesSignUps(request.app, { isInvited: view.inviting !== undefined }) && quietForm(view, 'create', signIn.create)}`,
   }
 }
 
@@ -133,6 +137,11 @@ function providerButtons({ texts, providers }: Shown): Html | undefined {
       html`<p><button class="quiet" name="provider" value="${code}" formnovalidate>${texts.providers.continueWith(providerName(code))}</button></p>\n`,
   )
   return html`<p class="or">${texts.providers.or}</p>\n${buttons}`
+}
+
+/** In the form, so that the typed address is sent with it. */
+function insteadButton(instead: 'forgot' | 'magic_link', text: string): Html {
+  return html`<p><button class="quiet" name="instead" value="${instead}" formnovalidate>${text}</button></p>\n`
 }
 
 /** A provider has no name of its own. */
@@ -252,9 +261,9 @@ function createView(view: Shown): Part {
   }
 }
 
-function emailField({ texts, said, request }: Shown, refusal: FormRefusal | undefined): Html {
+function emailField({ texts, said, typed, request }: Shown, refusal: FormRefusal | undefined): Html {
   const email = { name: 'email', label: texts.fields.email, type: 'email', autocomplete: 'username' } as const
-  return field(texts, { ...email, value: said?.email || request.loginHint || '' }, refusal)
+  return field(texts, { ...email, value: said?.email || typed || request.loginHint || '' }, refusal)
 }
 
 function newPasswordField(texts: PageTexts, label: string, refusal: FormRefusal | undefined): Html {
@@ -314,7 +323,7 @@ function mailView({ purpose, email, token }: AskedMail, view: Shown): Part {
   return {
     title: mail.title,
     body: html`<p>${purpose === 'verify_email' ? mail.onItsWay(shown(email)) : mail.ifThereIs(shown(email))}</p>
-${form}${quietForm(view, 'ask_mail', mail.again, { purpose, email })}${purpose !== 'verify_email' && quietForm(view, 'restart', signIn.back)}`,
+${toDeveloper(view.mailFolder && `mail is not sent in development. It is in ${view.mailFolder}, where the service was started.`)}${form}${quietForm(view, 'ask_mail', mail.again, { purpose, email })}${purpose !== 'verify_email' && quietForm(view, 'restart', signIn.back)}`,
   }
 }
 

@@ -84,6 +84,8 @@ const kinds = {
     mail: mail.optional(),
     /** The page to show in place of the first one. */
     instead: z.enum(['forgot', 'magic_link', 'create', 'sign_in']).optional(),
+    /** The address that was typed before the page in its place was asked for. */
+    typed: z.string().optional(),
     refusal: refusal.optional(),
   }),
 }
