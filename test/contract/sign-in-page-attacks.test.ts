@@ -359,7 +359,9 @@ describe('redirects to elsewhere', () => {
     expect(forged).not.toContain('authctl')
     const { config } = service.deps
     config.production = true
-    onTestFinished(() => void (config.production = false))
+    onTestFinished(() => {
+      config.production = false
+    })
     expect(await faultOf('http://localhost:3001/callback')).not.toContain('3001')
   })
 

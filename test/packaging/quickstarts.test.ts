@@ -63,7 +63,11 @@ afterAll(() => {
 test('there is one for each framework, of four steps, and of seven lines where serving takes no import', () => {
   expect(programs.map(({ framework }) => framework)).toEqual(['Koa', 'Express', 'Fastify', 'Hono', 'Node'])
   // Each other kind of app has a list of its own.
-  const steps = (section: string) => section.match(/^\*\*\d[.] /gm)?.map((step) => step.slice(2, 3)).join('')
+  const steps = (section: string) =>
+    section
+      .match(/^\*\*\d[.] /gm)
+      ?.map((step) => step.slice(2, 3))
+      .join('')
   const [api, ...sections] = page.split(/^## /m)
   expect(steps(api!)).toBe('1234')
   const lists = sections.map((section) => [section.split('\n')[0], steps(section)])

@@ -32,7 +32,11 @@ export interface Onboarding {
 }
 
 /** Renders the .env file of a backend. In development, it holds the secret of the service and the token of a service account. */
-export function renderEnvironment({ connect }: Tools, app: Pick<App, 'id' | 'code'>, { secret, serviceToken }: Partial<Development> = {}): string {
+export function renderEnvironment(
+  { connect }: Tools,
+  app: Pick<App, 'id' | 'code'>,
+  { secret, serviceToken }: Partial<Development> = {},
+): string {
   const account: Record<string, string> = serviceToken === undefined ? {} : { SERVICE_ACCOUNT_TOKEN: serviceToken }
   return `${dotenvLines({ ...variablesOf(app, connect().baseUrl, secret), ...account }).join('\n')}\n`
 }
