@@ -103,8 +103,8 @@ test.each([
   ['a page with React', 'sign-users-in.md', /^```tsx\n(.*?)```/ms],
 ])('%s: at most ten lines of what the docs show are about signing in', (_, file, block) => {
   const [, shown = ''] = block.exec(readFileSync(join(root, 'docs', file), 'utf8')) ?? []
-  const [, ...files] = `\n${shown}`.split(/^(?=\/\/ \S+$)|^\n/m)
-  const pages = files.filter((text) => !/^\/\/ app\/(api\/|page)/.test(text))
+  const [, ...files] = `\n${shown.split('// app/page.tsx')[0]}`.split(/^(?=\/\/ \S+$)|^\n/m)
+  const pages = files.filter((text) => !text.startsWith('// app/api/'))
   const lines = pages
     .join('')
     .split('\n')

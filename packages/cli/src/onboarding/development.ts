@@ -95,7 +95,7 @@ async function createAccount(tools: Tools, { code, service_codes: [service = cod
       requestId,
       hint: [
         'give --dotenv the file of the first run, or copy that file',
-        `to begin anew: ${toCommandLine(['authctl', 'service-account', 'delete', name])}`,
+        `to start over: ${toCommandLine(['authctl', 'service-account', 'delete', name])}`,
       ].join('\n'),
       cause: error,
     })
