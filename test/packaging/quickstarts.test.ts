@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestAuth } from '@gatehouse/sdk/testing'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openBrowser } from '../../packages/sdk/src/web/test-browser.ts'
+import { openBrowser, sendOverHttp } from '../../packages/sdk/src/web/test-browser.ts'
 import { freePort } from '../support/free-port.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -330,7 +330,7 @@ test('the cookie session that is documented for Hono signs in, guards, and signs
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   onTestFinished(() => void program.kill('SIGKILL'))
-  const browser = openBrowser((request) => fetch(new Request(request, { redirect: 'manual' })), origin)
+  const browser = openBrowser(sendOverHttp, origin)
   const status = () =>
     browser.call('/notes').then(
       (answer) => answer.status,

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 // @ts-expect-error its types are another package, and those of Express 5 serve
@@ -10,7 +9,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 
 import { createTestAuth } from '../testing/index.ts'
 import { createWebSession, getAuth, type Requirements, type WebSession } from './index.ts'
-import { openBrowser } from './test-browser.ts'
+import { openBrowser, sendOverHttp } from './test-browser.ts'
 
 const freePort = async () => {
   const server = createServer().listen(0)
@@ -110,22 +109,6 @@ function closing(server: { close(): unknown; closeAllConnections(): void }) {
   }
 }
 
-/** Sends the headers of a browser, which `fetch` replaces by its own. */
-async function send(request: Request): Promise<Response> {
-  const sent = sendRequest(request.url, { method: request.method, headers: Object.fromEntries(request.headers) }).end()
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-  let body = ''
-  for await (const chunk of answer.setEncoding('utf8')) body += chunk
-  const headers = new Headers()
-  for (let index = 0; index < answer.rawHeaders.length; index += 2)
-    headers.append(answer.rawHeaders[index]!, answer.rawHeaders[index + 1]!)
-  return new Response(body || null, { status: answer.statusCode!, headers })
-}
-
-afterEach(() => {
-  asked = {}
-})
-
 describe.each(Object.entries(frameworks))('%s', (_, listen) => {
   async function build() {
     const gate = createTestAuth({ appCode: 'notes' })
@@ -134,7 +117,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     const origin = `http://localhost:${port}`
     const options = { redirectUrl: `${origin}/callback`, cookieSecret: 'a secret for cookies, of 32 characters or more' }
     onTestFinished((await listen(createWebSession(gate.auth, options) as never, port)) as () => void)
-    const browser = openBrowser(send, origin)
+    const browser = openBrowser(sendOverHttp, origin)
     return { gate, origin, browser }
   }
 
@@ -233,7 +216,7 @@ test('koa: a right that a handler asks for and the user lacks is 403', async () 
   const origin = `http://localhost:${port}`
   const options = { redirectUrl: `${origin}/callback`, cookieSecret: 'a secret for cookies, of 32 characters or more' }
   onTestFinished((await frameworks.koa!(createWebSession(gate.auth, options) as never, port)) as () => void)
-  const browser = openBrowser(send, origin)
+  const browser = openBrowser(sendOverHttp, origin)
   await browser.follow('/login')
   const refused = await browser.call('/notes', { method: 'DELETE' })
   expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([403, 'permission_denied'])

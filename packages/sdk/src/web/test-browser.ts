@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as sendRequest } from 'node:http'
 import { vi } from 'vitest'
 
 // A browser without scripts: it keeps the cookies of one origin, and says where a request comes from.
@@ -35,6 +37,22 @@ export function watchTokenCalls(before: () => unknown = () => {}): string[] {
   })
   return calls
 }
+
+/** Sends the headers of a browser, which `fetch` replaces by its own. */
+export async function sendOverHttp(request: Request): Promise<Response> {
+  const sent = sendRequest(request.url, { method: request.method, headers: Object.fromEntries(request.headers) }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  let body = ''
+  for await (const chunk of answer.setEncoding('utf8')) body += chunk
+  const headers = new Headers()
+  for (let index = 0; index < answer.rawHeaders.length; index += 2)
+    headers.append(answer.rawHeaders[index]!, answer.rawHeaders[index + 1]!)
+  return new Response(body || null, { status: answer.statusCode!, headers })
+}
+
+afterEach(() => {
+  asked = {}
+})
 
 export function openBrowser(app: App, origin: string): Browser {
   const jar = new Map<string, string>()
