@@ -109,6 +109,10 @@ function closing(server: { close(): unknown; closeAllConnections(): void }) {
   }
 }
 
+afterEach(() => {
+  asked = {}
+})
+
 describe.each(Object.entries(frameworks))('%s', (_, listen) => {
   async function build() {
     const gate = createTestAuth({ appCode: 'notes' })

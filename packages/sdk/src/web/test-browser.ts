@@ -50,10 +50,6 @@ export async function sendOverHttp(request: Request): Promise<Response> {
   return new Response(body || null, { status: answer.statusCode!, headers })
 }
 
-afterEach(() => {
-  asked = {}
-})
-
 export function openBrowser(app: App, origin: string): Browser {
   const jar = new Map<string, string>()
   const received: string[] = []
