@@ -10,6 +10,7 @@ export const mails = [
   'delete_account',
   'reset_password',
   'magic_link',
+  'new_sign_in',
   'invitation',
   'access_requested',
   'access_approved',

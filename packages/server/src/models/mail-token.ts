@@ -26,6 +26,7 @@ export class MailToken extends BaseModel {
     | 'change_email'
     | 'undo_email_change'
     | 'delete_account'
+    | 'new_sign_in'
   /** Where the mail went. */
   declare email: string
   /** The address that the account must still have. Null for a token that undoes a change, whatever the address is by then. */

@@ -54,6 +54,11 @@ export interface RolesAndGrantRow {
   catalog_generation: string
 }
 
+const noticingSignIn = new Statement(`
+  update users set new_sign_in_mailed_at = :now
+  where id = :id and (new_sign_in_mailed_at is null or new_sign_in_mailed_at <= :before)
+    and (exists (select 1 from sessions s where s.user_id = users.id)
+      or exists (select 1 from browser_sessions b where b.user_id = users.id))`)
 const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
 /** If no user has the e-mail, one row without a user: the generation is needed all the same, and one statement suffices. */
 const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumns | { [column in keyof LoginColumns]: null })>(`
@@ -118,6 +123,8 @@ export class User extends BaseModel {
   declare namespace: string
   declare status: 'active' | 'suspended' | 'deleted'
   declare token_version: number
+  /** When the user was last told of a sign-in in a browser that was not known. */
+  declare new_sign_in_mailed_at: number | null
   /** The session floor: sessions that began below it, and their tokens, are dead. */
   declare min_token_version: number
   /** The access floor: tokens below it are dead, sessions live on. */
@@ -227,6 +234,11 @@ export class User extends BaseModel {
   /** Replaces the hash that was read. False if it has changed since. */
   static async replaceHash(db: Tx, { id, password_hash }: Pick<User, 'id' | 'password_hash'>, newHash: string): Promise<boolean> {
     return (await rowsOf(User, db).where({ id, password_hash }).update({ password_hash: newHash })) > 0
+  }
+
+  /** Notes a sign-in that the user is to be told of: once a day, and never of the first one. False if the user is not to be told. */
+  static async noteNewSignIn(db: Tx, id: string, now: number): Promise<boolean> {
+    return (await noticingSignIn.run(db, { id, now, before: now - 86_400_000 })) > 0
   }
 
   /** Raises the token version, with `ofAllApps` the session floor too, and returns it. Undefined if there is no such user. */

@@ -110,6 +110,16 @@ export function disownedView(link: MailLink): PageView {
   return telling(link, title, html`<p>${text}</p>`)
 }
 
+export function secureView(place: PageToken, link: MailLink, refusal?: FormRefusal): PageView {
+  const { title, text, button } = link.texts.links.secure
+  return asking(place, link, refusal, { title, text: html`<p>${text(shown(link.email))}</p>`, button, isHarmful: true })
+}
+
+export function securedView(link: MailLink): PageView {
+  const { title, text } = link.texts.links.secured
+  return telling(link, title, html`<p>${text(shown(link.email))}</p>`)
+}
+
 export function undoView(place: PageToken, link: MailLink, refusal?: FormRefusal): PageView {
   const { title, text, button } = link.texts.links.undo
   return asking(place, link, refusal, { title, text: html`<p>${text(shown(link.email))}</p>`, button })

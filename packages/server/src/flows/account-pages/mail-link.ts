@@ -23,6 +23,7 @@ import type { ConfirmForm, NewPasswordForm } from './schema.ts'
 export { undoEmailChange } from '../email/change-email.ts'
 // These pages do what the API does.
 export { disownEmail } from '../email/verify-email.ts'
+export { secureAccount } from '../password/secure-account.ts'
 export { confirmDeletion } from '../profile/self.ts'
 
 const minuteMs = 60_000

@@ -17,6 +17,7 @@ import {
   findPlaceOfLink,
   isOfDeadLink,
   type MailPurposes,
+  secureAccount,
   undoEmailChange,
   withLoginToken,
 } from './mail-link.ts'
@@ -32,6 +33,8 @@ import {
   passwordSetView,
   resetMailedView,
   resetView,
+  securedView,
+  secureView,
   undoneView,
   undoView,
   verifiedView,
@@ -228,6 +231,18 @@ export const accountPages: Route[] = [
     async submit(deps, link, { token }, actor) {
       await undoEmailChange(deps, token, actor)
       return undoneView(link)
+    },
+  }),
+  ...linkPage({
+    path: '/secure-account',
+    purposes: ['new_sign_in'],
+    read: (deps, token, reader) => describeMailLink(deps, token, reader, 'new_sign_in'),
+    show: secureView,
+    form: tokenForm,
+    errors: ['invalid_token'],
+    async submit(deps, link, { token }, actor) {
+      await secureAccount(deps, token, actor)
+      return securedView(link)
     },
   }),
   ...linkPage({

@@ -133,7 +133,7 @@ export async function signInByMail(
           },
           async finish(deps, shown) {
             if (second) await spendTicket(deps, second.ticket)
-            return { ...(await signInBrowser(deps, { ...shown, before, isKept }, actor)), isKept }
+            return { ...(await signInBrowser(deps, { ...shown, before, isKept, app, device: journey.device }, actor)), isKept }
           },
         },
         actor,

@@ -120,7 +120,7 @@ export async function signInByProvider(
   }
   const finish: ProviderLogin<SignedInBrowser>['finish'] = async (deps, shown) => {
     if (answered.second) await spendTicket(deps, answered.second.ticket)
-    return { ...(await signInBrowser(deps, { ...shown, before, isKept, provenAt }, actor)), isKept }
+    return { ...(await signInBrowser(deps, { ...shown, before, isKept, provenAt, app, device: journey.device }, actor)), isKept }
   }
   const outcome = matched
     ? await signInMatched(deps, exchange, { matched, answered, finish }, actor)

@@ -141,14 +141,14 @@ interface Completed {
 
 async function complete(
   deps: Deps<Pool>,
-  { secret: secretBefore }: Journey,
+  { request: { app }, secret: secretBefore, device }: Journey,
   { proof, user, counted, isKept, upgradedHash, ticket }: Completed,
   actor: Actor,
 ): Promise<SignedInBrowser> {
   const before = await findBrowserSession(deps, secretBefore)
   const entered = await transaction(deps, async (deps) => {
     if (ticket) await spendTicket(deps, ticket)
-    const entered = await signInBrowser(deps, { proof, user, counted, before, isKept }, actor)
+    const entered = await signInBrowser(deps, { proof, user, counted, before, isKept, app, device }, actor)
     if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
     return entered
   })

@@ -2,15 +2,18 @@ import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { deviceOf } from '../../lib/device-token.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import type { Proof } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { clearFailures } from '../../resources/lockouts/lockouts.ts'
+import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { type EntryRequest, foreseeAdmission } from '../../resources/sessions/admit.ts'
 import { keepInBrowser } from '../../resources/sessions/browser-sessions.ts'
@@ -49,6 +52,9 @@ export interface BrowserSignIn {
   before: LiveBrowserSession | undefined
   /** Whether the person stays signed in when the browser closes. */
   isKept: boolean
+  /** The app that they sign in for, and the device token of the browser. */
+  app: App
+  device: string | undefined
   /** When the person signed in at a provider, in milliseconds: what was shown there may be older than its answer. */
   provenAt?: number
 }
@@ -61,7 +67,7 @@ export interface BrowserSignIn {
  */
 export async function signInBrowser(
   deps: Deps<Tx>,
-  { proof, user, counted, before, isKept, provenAt = proof.firstProvenAt }: BrowserSignIn,
+  { proof, user, counted, before, isKept, app, device, provenAt = proof.firstProvenAt }: BrowserSignIn,
   actor: Actor,
 ): Promise<{ secret: string; deviceToken: string }> {
   if (proof.userId !== user.id) throw new Error('another user was proven')
@@ -71,12 +77,17 @@ export async function signInBrowser(
   if (current.status !== 'active') throw new ApiError('account_suspended')
   const factor = await SecondFactor.findActive(deps.db, user.id)
   if (factor && proof.second?.activatedAt !== (factor.activated_at ?? 0)) throw new ApiError('two_factor_required')
+  const minIat = await (await readCatalog(deps)).getMinIat()
+  const owner = { ...current, factor_activated_at: factor?.activated_at ?? null }
+  const { encryptionKeys } = deps.config
+  const isKnown = device !== undefined && deviceOf(encryptionKeys, device, owner, { now: deps.clock(), minIat }) !== undefined
+  if (!isKnown && (await User.noteNewSignIn(deps.db, user.id, deps.clock())))
+    await addTokenMail(deps, { purpose: 'new_sign_in', email: current.email, appId: app.id, userId: user.id }, actor.origin)
   const secret = await keepInBrowser(deps, { proof: { ...proof, firstProvenAt: provenAt }, before, isKept }, actor)
   if (counted) {
     await clearFailures(deps, failuresAt(proof, counted.way))
     await giveBackAttempt(deps, counted.attempt)
   }
-  const minIat = await (await readCatalog(deps)).getMinIat()
   return { secret, deviceToken: newDeviceTokenOf(deps, { user: current, minIat }, proof.second?.activatedAt ?? null) }
 }
 

@@ -93,6 +93,16 @@ export const de: MailTexts = {
         passive,
       ],
     },
+    new_sign_in: {
+      subject: (app) => `Neue Anmeldung bei ${app}`,
+      intro: (app) =>
+        `Jemand hat sich mit Ihrem Konto bei ${app} angemeldet, in einem Browser, in dem das bisher nicht geschehen ist.`,
+      button: 'Das war ich nicht',
+      after: [
+        'Wenn Sie das waren, müssen Sie nichts tun.',
+        'Wenn Sie das nicht waren, öffnen Sie den Link. Eine Seite fragt, ob alle Sitzungen Ihres Kontos enden sollen und Sie per E-Mail einen Link für ein neues Passwort erhalten möchten. Der Link funktioniert einmal und ist 72 Stunden lang gültig.',
+      ],
+    },
   },
   disown: {
     text: 'Wenn Sie das nicht waren, öffnen Sie stattdessen diesen Link. Damit wird das Konto gelöscht, sofern es noch niemand mit seinem Passwort bestätigt hat.',

@@ -81,6 +81,15 @@ export const en: MailTexts = {
         passive,
       ],
     },
+    new_sign_in: {
+      subject: (app) => `New sign-in to ${app}`,
+      intro: (app) => `Someone has signed in to ${app} with your account, from a browser that has not done so before.`,
+      button: 'This was not me',
+      after: [
+        'If this was you, you need not do anything.',
+        'If this was not you, open the link. The page that opens ends every session of your account when you say so, and mails you a link to set a new password. The link works once, for 72 hours.',
+      ],
+    },
   },
   disown: {
     text: 'If this was not you, open this link instead. It deletes the account, unless someone has confirmed it with its password.',

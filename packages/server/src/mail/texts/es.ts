@@ -87,6 +87,15 @@ export const es: MailTexts = {
         passive,
       ],
     },
+    new_sign_in: {
+      subject: (app) => `Nuevo inicio de sesión en ${app}`,
+      intro: (app) => `Alguien ha iniciado sesión en ${app} con tu cuenta, desde un navegador que no se había usado antes.`,
+      button: 'No he sido yo',
+      after: [
+        'Si has sido tú, no tienes que hacer nada.',
+        'Si no has sido tú, abre el enlace. Una página te pregunta si quieres cerrar todas las sesiones de tu cuenta y recibir un enlace para elegir otra contraseña. El enlace funciona una sola vez, durante 72 horas.',
+      ],
+    },
   },
   disown: {
     text: 'Si no has sido tú, abre este otro enlace. Elimina la cuenta, salvo que alguien ya la haya confirmado con su contraseña.',

@@ -87,6 +87,15 @@ export const fr: MailTexts = {
         passive,
       ],
     },
+    new_sign_in: {
+      subject: (app) => `Nouvelle connexion à ${app}`,
+      intro: (app) => `Quelqu’un s’est connecté à ${app} avec votre compte, depuis un navigateur qui n’avait pas encore servi.`,
+      button: 'Ce n’est pas moi',
+      after: [
+        'Si c’est vous, vous n’avez rien à faire.',
+        'Si ce n’est pas vous, ouvrez le lien. Une page vous demande s’il faut mettre fin à toutes les sessions de votre compte et vous envoyer un lien pour un nouveau mot de passe. Le lien fonctionne une seule fois, pendant 72\u00a0heures.',
+      ],
+    },
   },
   disown: {
     text: 'Si ce n’est pas vous, ouvrez plutôt ce lien. Il supprime le compte, sauf si quelqu’un l’a déjà confirmé avec son mot de passe.',

@@ -83,6 +83,15 @@ export const it: MailTexts = {
         passive,
       ],
     },
+    new_sign_in: {
+      subject: (app) => `Nuovo accesso a ${app}`,
+      intro: (app) => `Qualcuno ha effettuato l’accesso a ${app} con il tuo account, da un browser mai usato prima.`,
+      button: 'Non sono stato io',
+      after: [
+        'Se sei stato tu, non devi fare nulla.',
+        'Se non sei stato tu, apri il link. Una pagina ti chiede se terminare tutte le sessioni del tuo account e ricevere un link per scegliere un’altra password. Il link funziona una sola volta, per 72 ore.',
+      ],
+    },
   },
   disown: {
     text: 'Se non sei stato tu, apri invece questo link. Elimina l’account, a meno che qualcuno lo abbia già confermato con la sua password.',

@@ -10,6 +10,8 @@ export const actionPurposes = [
   'delete_account',
   'reset_password',
   'magic_link',
+  // From a browser that is not known.
+  'new_sign_in',
 ] as const
 export type ActionPurpose = (typeof actionPurposes)[number]
 

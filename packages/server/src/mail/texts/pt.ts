@@ -87,6 +87,15 @@ export const pt: MailTexts = {
         passive,
       ],
     },
+    new_sign_in: {
+      subject: (app) => `Novo acesso a ${app}`,
+      intro: (app) => `Alguém entrou em ${app} com a sua conta, em um navegador que ainda não tinha sido usado.`,
+      button: 'Não fui eu',
+      after: [
+        'Se foi você, não precisa fazer nada.',
+        'Se não foi você, abra o link. Uma página pergunta se você quer encerrar todas as sessões da sua conta e receber um link para escolher outra senha. O link funciona uma única vez, durante 72 horas.',
+      ],
+    },
   },
   disown: {
     text: 'Se não foi você, abra este outro link. Ele exclui a conta, a menos que alguém já a tenha confirmado com a senha dela.',

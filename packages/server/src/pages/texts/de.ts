@@ -223,6 +223,8 @@ export const de: PageTexts = {
         'Wenn Sie die Änderung schon rückgängig gemacht haben, ist alles erledigt. Wenn nicht, wenden Sie sich an die Betreiber dieses Dienstes.',
       '/delete-account':
         'Wenn Sie das Konto schon gelöscht haben, ist alles erledigt. Wenn nicht, beginnen Sie noch einmal dort, wo Sie angemeldet sind.',
+      '/secure-account':
+        'Wenn Sie Ihre Sitzungen schon beendet haben, ist alles erledigt. Wenn nicht, legen Sie dort, wo Sie sich anmelden, über „Passwort vergessen?“ ein neues Passwort fest.',
       '/reset-password':
         'Wenn Sie weiterhin ein neues Passwort brauchen, fordern Sie über „Passwort vergessen?“ eine neue E-Mail an, und öffnen Sie deren Link.',
       '/magic-link':
@@ -311,6 +313,16 @@ export const de: PageTexts = {
     disowned: {
       title: 'Vielen Dank',
       text: `Das Konto ist gelöscht, sofern es noch niemand mit seinem Passwort bestätigt hat. ${nothingMore}`,
+    },
+    secure: {
+      title: 'Waren Sie das nicht?',
+      text: (email) =>
+        html`Damit enden alle Sitzungen des Kontos von ${email}, in allen Apps und Browsern, und das Passwort gilt nicht mehr. Wir senden Ihnen einen Link, mit dem Sie ein neues festlegen.`,
+      button: 'Alle Sitzungen beenden',
+    },
+    secured: {
+      title: 'Alle Sitzungen sind beendet',
+      text: (email) => html`Wir haben einen Link an ${email} gesendet, mit dem Sie ein neues Passwort festlegen.`,
     },
     undo: {
       title: 'E-Mail-Adresse zurückholen?',

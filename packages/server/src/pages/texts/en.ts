@@ -210,6 +210,8 @@ export const en: PageTexts = {
         'If you already confirmed the address, you are done. If not, request the change again where you are signed in.',
       '/undo-email-change': 'If you already took the change back, you are done. If not, contact the people who run the service.',
       '/delete-account': 'If you already deleted the account, you are done. If not, ask again where you are signed in.',
+      '/secure-account':
+        'If you already ended your sessions, you are done. If not, set a new password with "forgot password" where you sign in.',
       '/reset-password': 'If you still need a new password, request another mail with "forgot password", and open its link.',
       '/magic-link': 'To sign in, request another mail where you want to sign in, and open its link within 15 minutes.',
       '/accept-invitation':
@@ -290,6 +292,16 @@ export const en: PageTexts = {
     disowned: {
       title: 'Thank you',
       text: `The account is deleted, unless someone has already confirmed it with its password. ${nothingMore}`,
+    },
+    secure: {
+      title: 'Was this not you?',
+      text: (email) =>
+        html`This ends every session of the account of ${email}, in every app and browser, and the password stops working. We mail you a link to set a new one.`,
+      button: 'End every session',
+    },
+    secured: {
+      title: 'Every session has ended',
+      text: (email) => html`We have mailed a link to ${email} to set a new password.`,
     },
     undo: {
       title: 'Take back your e-mail address?',

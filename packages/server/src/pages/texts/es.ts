@@ -222,6 +222,8 @@ export const es: PageTexts = {
         'Si ya has deshecho el cambio, está todo hecho. Si no, ponte en contacto con los responsables de este servicio.',
       '/delete-account':
         'Si ya has eliminado la cuenta, está todo hecho. Si no, vuelve a pedirlo donde tienes la sesión iniciada.',
+      '/secure-account':
+        'Si ya has cerrado tus sesiones, está todo hecho. Si no, elige otra contraseña con «¿Has olvidado tu contraseña?» donde inicias sesión.',
       '/reset-password':
         'Si todavía necesitas una contraseña nueva, pide otro correo con «¿Has olvidado tu contraseña?» y abre su enlace.',
       '/magic-link': 'Para iniciar sesión, pide otro correo donde quieras hacerlo y abre su enlace en un plazo de 15 minutos.',
@@ -305,6 +307,16 @@ export const es: PageTexts = {
     disowned: {
       title: 'Gracias',
       text: `La cuenta se ha eliminado, salvo que alguien ya la haya confirmado con su contraseña. ${nothingMore}`,
+    },
+    secure: {
+      title: '¿No has sido tú?',
+      text: (email) =>
+        html`Así se cierran todas las sesiones de la cuenta de ${email}, en todas las aplicaciones y navegadores, y la contraseña deja de valer. Te enviamos un enlace para elegir otra.`,
+      button: 'Cerrar todas las sesiones',
+    },
+    secured: {
+      title: 'Se han cerrado todas las sesiones',
+      text: (email) => html`Hemos enviado un enlace a ${email} para elegir otra contraseña.`,
     },
     undo: {
       title: '¿Recuperar tu dirección de correo?',

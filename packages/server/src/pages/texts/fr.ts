@@ -223,6 +223,8 @@ export const fr: PageTexts = {
       '/undo-email-change':
         'Si vous avez déjà annulé le changement, tout est en ordre. Sinon, contactez les responsables de ce service.',
       '/delete-account': 'Si vous avez déjà supprimé le compte, tout est en ordre. Sinon, recommencez là où vous êtes connecté.',
+      '/secure-account':
+        'Si vous avez déjà mis fin à vos sessions, tout est en ordre. Sinon, choisissez un nouveau mot de passe avec «\u00a0Mot de passe oublié\u00a0?\u00a0» là où vous vous connectez.',
       '/reset-password':
         'Si vous avez toujours besoin d’un nouveau mot de passe, demandez un nouvel e-mail avec «\u00a0Mot de passe oublié\u00a0?\u00a0», et ouvrez son lien.',
       '/magic-link':
@@ -308,6 +310,16 @@ export const fr: PageTexts = {
     disowned: {
       title: 'Merci',
       text: `Le compte est supprimé, sauf si quelqu’un l’a déjà confirmé avec son mot de passe. ${nothingMore}`,
+    },
+    secure: {
+      title: 'Ce n’était pas vous\u00a0?',
+      text: (email) =>
+        html`Toutes les sessions du compte de ${email} prendront fin, dans toutes les applications et tous les navigateurs, et le mot de passe ne sera plus valable. Nous vous enverrons un lien pour en choisir un nouveau.`,
+      button: 'Mettre fin à toutes les sessions',
+    },
+    secured: {
+      title: 'Toutes les sessions ont pris fin',
+      text: (email) => html`Nous avons envoyé un lien à ${email} pour choisir un nouveau mot de passe.`,
     },
     undo: {
       title: 'Reprendre votre adresse e-mail\u00a0?',

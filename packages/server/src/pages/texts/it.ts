@@ -217,6 +217,8 @@ export const it: PageTexts = {
       '/undo-email-change': 'Se hai già annullato il cambio, è tutto a posto. Altrimenti contatta chi gestisce questo servizio.',
       '/delete-account':
         'Se hai già eliminato l’account, è tutto a posto. Altrimenti richiedilo di nuovo dove hai effettuato l’accesso.',
+      '/secure-account':
+        'Se hai già terminato le tue sessioni, è tutto a posto. Altrimenti scegli un’altra password con «Password dimenticata?» dove accedi.',
       '/reset-password':
         'Se ti serve ancora una nuova password, richiedi un’altra email con «Password dimenticata?» e apri il suo link.',
       '/magic-link': 'Per accedere, richiedi un’altra email dove vuoi accedere e apri il suo link entro 15 minuti.',
@@ -300,6 +302,16 @@ export const it: PageTexts = {
     disowned: {
       title: 'Grazie',
       text: `L’account è stato eliminato, a meno che qualcuno lo abbia già confermato con la sua password. ${nothingMore}`,
+    },
+    secure: {
+      title: 'Non sei stato tu?',
+      text: (email) =>
+        html`In questo modo terminano tutte le sessioni dell’account di ${email}, in tutte le app e in tutti i browser, e la password non vale più. Ti inviamo un link per sceglierne un’altra.`,
+      button: 'Termina tutte le sessioni',
+    },
+    secured: {
+      title: 'Tutte le sessioni sono terminate',
+      text: (email) => html`Abbiamo inviato a ${email} un link per scegliere un’altra password.`,
     },
     undo: {
       title: 'Ripristinare il tuo indirizzo email?',

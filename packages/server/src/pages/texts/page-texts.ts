@@ -20,6 +20,7 @@ export type LinkPath =
   | '/confirm-email'
   | '/undo-email-change'
   | '/delete-account'
+  | '/secure-account'
   | '/reset-password'
   | '/magic-link'
   | '/accept-invitation'
@@ -191,6 +192,8 @@ export interface PageTexts {
     resetMailed: { title: string; text(email: Html): Html }
     disown: { title: string; text(email: Html, app: Html): Html; button: string }
     disowned: Told
+    secure: { title: string; text(email: Html): Html; button: string }
+    secured: { title: string; text(email: Html): Html }
     undo: { title: string; text(email: Html): Html; button: string }
     undone: { title: string; text(email: Html, app: Html): Html }
     confirmed: string

@@ -216,6 +216,8 @@ export const pt: PageTexts = {
         'Se você já confirmou o endereço, está tudo certo. Se não, peça a mudança de novo onde você entrou na sua conta.',
       '/undo-email-change': 'Se você já desfez a mudança, está tudo certo. Se não, fale com os responsáveis por este serviço.',
       '/delete-account': 'Se você já excluiu a conta, está tudo certo. Se não, peça de novo onde você entrou na sua conta.',
+      '/secure-account':
+        'Se você já encerrou as sessões, está tudo certo. Se não, escolha outra senha com “Esqueceu a senha?” onde você entra.',
       '/reset-password': 'Se você ainda precisa de uma nova senha, peça outro e-mail com “Esqueceu a senha?” e abra o link dele.',
       '/magic-link': 'Para entrar, peça outro e-mail onde você quer entrar e abra o link dele em até 15 minutos.',
       '/accept-invitation': 'Se você já aceitou o convite, está tudo certo. Se não, peça outro a quem convidou você.',
@@ -295,6 +297,16 @@ export const pt: PageTexts = {
     disowned: {
       title: 'Obrigado',
       text: `A conta foi excluída, a menos que alguém já a tenha confirmado com a senha dela. ${nothingMore}`,
+    },
+    secure: {
+      title: 'Não foi você?',
+      text: (email) =>
+        html`Isso encerra todas as sessões da conta de ${email}, em todos os aplicativos e navegadores, e a senha deixa de valer. Enviamos um link para você escolher outra.`,
+      button: 'Encerrar todas as sessões',
+    },
+    secured: {
+      title: 'Todas as sessões foram encerradas',
+      text: (email) => html`Enviamos um link para ${email} para você escolher outra senha.`,
     },
     undo: {
       title: 'Recuperar o seu endereço de e-mail?',

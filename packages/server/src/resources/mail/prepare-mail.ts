@@ -82,8 +82,7 @@ async function prepareTokenMail(
   return async () => {
     const token = await issueMailToken(deps, order)
     if (token === undefined) return undefined
-    const isOfService = purpose === 'undo_email_change' || purpose === 'delete_account'
-    const link = isOfService
+    const link = isOfService(purpose)
       ? ownPageLink(deps, purpose, token)
       : page?.browserHash !== undefined && app.frontend_url === null
         ? ownPageLink(deps, 'sign_in', token)
@@ -100,6 +99,11 @@ async function prepareTokenMail(
       disownLink,
     })
   }
+}
+
+/** Only our own pages do what these mails lead to. */
+function isOfService(purpose: TokenPurpose): purpose is 'undo_email_change' | 'delete_account' | 'new_sign_in' {
+  return purpose === 'undo_email_change' || purpose === 'delete_account' || purpose === 'new_sign_in'
 }
 
 /** The app through which the change was made, or else the one by which the user is most likely to know the account. */

@@ -19,6 +19,7 @@ export const tokenLifeMs: Record<TokenPurpose, number> = {
   change_email: 24 * 60 * minuteMs,
   undo_email_change: 72 * 60 * minuteMs,
   delete_account: 60 * minuteMs,
+  new_sign_in: 72 * 60 * minuteMs,
 }
 
 /** How long the code in a mail to sign in with lives. The link beside it lives longer. */
@@ -39,6 +40,7 @@ export const ownPages = {
   disown_email: '/disown-email',
   undo_email_change: '/undo-email-change',
   delete_account: '/delete-account',
+  new_sign_in: '/secure-account',
   /** For a mail that was asked for on the sign-in page. */
   sign_in: '/oauth/mail',
 } as const

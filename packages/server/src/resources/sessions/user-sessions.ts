@@ -88,7 +88,8 @@ export async function logOutSelf(deps: Deps<Pool>, actor: Actor & { caller: User
   })
 }
 
-async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
+/** The same, in a transaction that has locked the user. */
+export async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
   await recordEvent(deps, { event: 'logout.all', actor, userId })
   await raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
 }
