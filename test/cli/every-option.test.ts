@@ -39,10 +39,12 @@ test('the overrides of an app, and whether it founds organizations, are set when
 
 test('whether an app lets people in who are signed in elsewhere, and for how long, is set when it is created and later', async () => {
   const { authctl } = await signedIn()
-  const app = parsed(await authctl('app create vault --name Vault --no-single-sign-on --max-sign-in-age 3600 --json'))
-  expect(app).toMatchObject({ single_sign_on: false, max_sign_in_age_seconds: 3600 })
-  const changed = await authctl('app update vault --single-sign-on --max-sign-in-age 600 --json')
-  expect(parsed(changed)).toMatchObject({ single_sign_on: true, max_sign_in_age_seconds: 600 })
+  const app = parsed(
+    await authctl('app create vault --name Vault --no-single-sign-on --max-sign-in-age 3600 --trust-days 7 --json'),
+  )
+  expect(app).toMatchObject({ single_sign_on: false, max_sign_in_age_seconds: 3600, trust_device_days: 7 })
+  const changed = await authctl('app update vault --single-sign-on --max-sign-in-age 600 --trust-days 0 --json')
+  expect(parsed(changed)).toMatchObject({ single_sign_on: true, max_sign_in_age_seconds: 600, trust_device_days: 0 })
 })
 
 test('role create --assignable-by lets org_admins give the role', async () => {

@@ -61,6 +61,7 @@ describe('what is created', () => {
       machine_tokens: false,
       single_sign_on: true,
       max_sign_in_age_seconds: null,
+      trust_device_days: 0,
       brand: {
         accent_color: null,
         support_email: null,

@@ -56,6 +56,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   machine_tokens: { value: true, cleared: false },
   single_sign_on: { value: false, cleared: true },
   max_sign_in_age_seconds: { value: 3_600, cleared: null },
+  trust_device_days: { value: 30, cleared: 0 },
   brand: { value: brand, cleared: noBrand },
 }
 

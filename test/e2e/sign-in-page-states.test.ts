@@ -45,7 +45,7 @@ const back = 'http://shop.example/callback'
 const open = { auto_grant_on_signup: true, allowed_redirect_urls: [back] }
 const brand = { accent_color: '#c2410c', support_email: 'help@shop.example', terms_url: 'https://shop.example/terms' }
 const shop = fixture(async () => {
-  const app = await buildApp(service, { ...open, name: 'The Shop', brand })
+  const app = await buildApp(service, { ...open, name: 'The Shop', brand, trust_device_days: 7 })
   const logo = { body: buildLogo([194, 65, 12]), headers: { 'content-type': 'image/png' } }
   expect((await service.admin('PUT', `/admin/apps/${app.id}/logo`, logo)).status).toBeLessThan(300)
   return app

@@ -42,6 +42,7 @@ export const TOKEN_PREFIXES = {
   serviceAccount: 'gsa_',
   ssoCode: 'gsc_',
   ssoState: 'gss_',
+  trustedBrowser: 'gtb_',
 } as const
 export type TokenPrefix = (typeof TOKEN_PREFIXES)[keyof typeof TOKEN_PREFIXES]
 

@@ -50,6 +50,7 @@ import { sessionRoutes } from './resources/sessions/routes.ts'
 import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
 import { statsRoutes } from './resources/stats/routes.ts'
 import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
+import { trustedBrowserRoutes } from './resources/trusted-browsers/routes.ts'
 import { userChangeRoutes } from './resources/user-changes/routes.ts'
 import { userDeletionRoutes } from './resources/user-deletions/routes.ts'
 import { userImportRoutes } from './resources/user-imports/routes.ts'
@@ -91,6 +92,7 @@ export function listRoutes(): Route[] {
     ...poolRoutes,
     ...secondFactorRoutes,
     ...passkeyRoutes,
+    ...trustedBrowserRoutes,
     ...organizationRoutes,
     ...invitationRoutes,
     ...roleRoutes,

@@ -85,6 +85,8 @@ import { top } from './top.ts'
 import { disableTwoFactor } from './two-factor/disable.ts'
 import { setUpTwoFactor } from './two-factor/setup.ts'
 import { activateUser } from './user/activate.ts'
+import { listTrustedBrowsers } from './user/browser/list.ts'
+import { revokeTrustedBrowser } from './user/browser/revoke.ts'
 import { createUser } from './user/create.ts'
 import { deleteUser } from './user/delete.ts'
 import { exportUsers } from './user/export.ts'
@@ -174,6 +176,8 @@ export const commands: readonly Command[] = [
   endSession,
   listIdentities,
   unlinkIdentity,
+  listTrustedBrowsers,
+  revokeTrustedBrowser,
   listPasskeys,
   removePasskey,
   offboardUser,

@@ -83,6 +83,7 @@ const app = entry({
   machine_tokens: flag.default(false),
   single_sign_on: flag.default(true),
   max_sign_in_age_seconds: z.number().nullable().default(null),
+  trust_device_days: z.number().default(0),
   brand: brand.default(() => brand.parse({})),
   /** A file beside this one, or a data URL. */
   logo: text.nullable().default(null),

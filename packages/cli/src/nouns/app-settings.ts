@@ -37,6 +37,7 @@ export const appSettings = {
   machineTokens: toggle('Let service accounts get tokens for the app'),
   singleSignOn: toggle('Let people who are signed in at the sign-in page enter without a page'),
   maxSignInAge: count('SECONDS', 'How long ago a person who enters through a browser may have signed in'),
+  trustDays: count('DAYS', 'For how many days a browser may skip the second factor when its user chose so; 0 for never'),
   accent: text('COLOR', 'Color of buttons on pages and in mails, such as #2f6fde'),
   supportEmail: text('EMAIL', 'Where people get help; mails have it as the address for replies'),
   supportUrl: text('URL', 'Page where people get help'),
@@ -74,6 +75,7 @@ const members = {
   machineTokens: 'machine_tokens',
   singleSignOn: 'single_sign_on',
   maxSignInAge: 'max_sign_in_age_seconds',
+  trustDays: 'trust_device_days',
 } as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>
 
 /** The member of `brand` that each option sets. */

@@ -7,6 +7,8 @@ export const auditEventNames = [
   'app.signing_changed',
   'app.updated',
   'audit.erased',
+  'browser.trusted',
+  'browser.untrusted',
   'browser_session.created',
   'browser_session.ended',
   'code.reused',

@@ -8,6 +8,7 @@ export type UserDetail = components['schemas']['UserDetail']
 export type Session = components['schemas']['Session']
 export type Identity = components['schemas']['Identity']
 export type Passkey = components['schemas']['Passkey']
+export type TrustedBrowser = components['schemas']['TrustedBrowser']
 
 /** The named user, with everything that an admin sees. */
 export async function getUserDetail(api: Api, typed: string): Promise<UserDetail> {
@@ -28,6 +29,11 @@ export function identitiesOf(api: Api, userId: string, limit?: number): Pages<Id
 export function passkeysOf(api: Api, userId: string, limit?: number): Pages<Passkey> {
   const params = (query: { limit: number; cursor?: string }) => ({ params: { path: { userId }, query } })
   return pages((page) => bodyOf(api.GET('/api/v1/admin/users/{userId}/passkeys', params(page))), limit)
+}
+
+export function trustedBrowsersOf(api: Api, userId: string, limit?: number): Pages<TrustedBrowser> {
+  const params = (query: { limit: number; cursor?: string }) => ({ params: { path: { userId }, query } })
+  return pages((page) => bodyOf(api.GET('/api/v1/admin/users/{userId}/trusted-browsers', params(page))), limit)
 }
 
 export const sessionColumns: Column<Session>[] = [

@@ -10,6 +10,8 @@ export const auditEvents = {
   'app.signing_changed': 'The signing key change of an app moved a step forward or back',
   'app.updated': 'Settings of an app were changed',
   'audit.erased': 'Addresses, names or reasons were removed from audit events because a user was erased. Lists those events',
+  'browser.trusted': 'A person chose not to be asked for the second factor in a browser for some days',
+  'browser.untrusted': 'The second factor is asked for in a browser again',
   'browser_session.created': 'A person signed in at the pages of this service in a browser',
   'browser_session.ended': 'A person was signed out at the pages of this service in a browser',
   'code.reused': 'The code of a sign-in was exchanged a second time, so the session of the first exchange was ended',

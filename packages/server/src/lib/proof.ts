@@ -8,11 +8,14 @@ export interface SignInFacts {
 
 /**
  * A provider, a code from a mail and a magic link add nothing: what was shown there is not known. A passkey is both factors, since
- * the device has verified the person.
+ * the device has verified the person. A trusted browser adds nothing either.
  */
 export function factsOf({ method, firstProvenAt, second }: Pick<Proof, 'method' | 'firstProvenAt' | 'second'>): SignInFacts {
   if (method === 'passkey') return { firstProvenAt, amr: ['swk', 'mfa'] }
-  return { firstProvenAt, amr: [...(method === 'password' ? ['pwd'] : []), ...(second ? ['otp', 'mfa'] : [])] }
+  return {
+    firstProvenAt,
+    amr: [...(method === 'password' ? ['pwd'] : []), ...(second && !second.isTrusted ? ['otp', 'mfa'] : [])],
+  }
 }
 
 /** For a stored session. One from before these columns existed began with its first factor. */
@@ -52,6 +55,8 @@ export interface ShownFactor {
   readonly provenAt: number
   /** When the factor was activated. Null if a passkey stood in for it, and the user had none besides. */
   readonly activatedAt: number | null
+  /** Whether it was shown on an earlier day, in a browser that is trusted since. */
+  readonly isTrusted?: boolean
 }
 
 /** A user has shown the first factor. It opens nothing: only `passSecondFactor` makes a `Proof` of it. */
@@ -59,6 +64,8 @@ export interface HalfProof<U> {
   readonly user: U
   readonly method: string
   readonly firstProvenAt: number
+  /** A second factor of an earlier day that the browser stands for. */
+  readonly trust?: KeptProof<{ user_id: string; version: number; proven_at: number; factor_activated_at: number }> | undefined
 }
 
 /** A row that keeps a proof for a later request. Only the model that has read it alive makes one. */

@@ -20,6 +20,7 @@ import { Revocation } from '../models/revocation.ts'
 import { Session } from '../models/session.ts'
 import { SpentField } from '../models/spent-field.ts'
 import { SsoLogin } from '../models/sso-login.ts'
+import { TrustedBrowser } from '../models/trusted-browser.ts'
 import { UserApp } from '../models/user-app.ts'
 import { UserChange, userChangeFeed } from '../models/user-change.ts'
 import { expireEvents } from '../resources/audit/expire-events.ts'
@@ -64,6 +65,7 @@ function rulesOf(deps: Deps): Rule[] {
     expired(AuthorizationCode, dayMs),
     expired(SpentField, dayMs),
     expired(BrowserSession, kept),
+    expired(TrustedBrowser, 0),
     expired(AccessRequest, kept),
     expired(RefreshToken, kept),
     sessionsWithTokens('expired_sessions', 'expires_at', kept),

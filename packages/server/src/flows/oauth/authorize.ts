@@ -12,6 +12,7 @@ import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { findAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
+import { isTrustedAt } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
@@ -126,7 +127,7 @@ async function look(
   }
   if (!live) return { person: undefined, situation }
   const user = userOf(live)
-  const shown = shownIn(live)
+  const shown = { ...shownIn(live), isTrusted: isTrusted(deps, request, live) }
   if (request.isForAccount) {
     // There is no gate: the page is open to the person who is signed in, once they have shown all their factors.
     const signedIn = { ...shown, isNamedHere: true, hasEntered: true, refusal: undefined, organizations: 0 }
@@ -164,7 +165,7 @@ function shownIn(
     firstProvenAt: live.first_proven_at,
     lastSeenAt: live.last_seen_at,
     // Without an active factor, only a passkey can have been shown that still counts.
-    secondProvenAt: shownOf === activatedAt ? shownAt : null,
+    secondProvenAt: shownOf === activatedAt && live.second_factor !== 'trusted' ? shownAt : null,
     hasSecondFactor: activatedAt !== null,
     hasPasskey: Boolean(live.has_passkey),
   }
@@ -173,6 +174,19 @@ function shownIn(
 async function canAccept(deps: Deps, token: string, user: PooledUser): Promise<boolean> {
   const invitation = await findAcceptableInvitation(deps, token, user)
   return invitation !== undefined && (await listMemberships(deps, user.id, invitation.organization_id)).length === 0
+}
+
+/** Whether the trust that a person signed in with counts for this request, which may be another app's. */
+function isTrusted(deps: Deps, request: AuthorizationRequest, live: LiveBrowserSession): boolean {
+  const { second_factor: kind, second_activated_at: shownOf, second_proven_at: provenAt, factor_activated_at: activatedAt } = live
+  const holds = kind === 'trusted' && shownOf === activatedAt && provenAt !== null
+  return holds && takesTrust(deps, request) && isTrustedAt(request.app, provenAt, deps.clock())
+}
+
+/** Whether a second factor of an earlier day counts for a request: at the apps that allow it, and never where proofs must be new. */
+export function takesTrust(deps: Deps, { app, isForAccount, demandsMfa, maxAgeSeconds, prompt }: AuthorizationRequest): boolean {
+  const isStepUp = demandsMfa || maxAgeSeconds !== undefined || prompt === 'login'
+  return app.trust_device_days > 0 && !isForAccount && !isStepUp && !isAdminApp(deps, app)
 }
 
 /** An app that administers the service. With `*` every app may, so only `authctl` counts. */

@@ -124,7 +124,7 @@ export async function signInByMail(
           ...{ found, app, method, isHolder: false, code: second?.twoFactorCode, counted },
           halfOf(user) {
             if (!second) {
-              const half = firstFactor(deps, user, method)
+              const half = { ...firstFactor(deps, user, method), trust: journey.trust }
               ticket = { ...ticketOf(half, isKept), mailTokenHash }
               return half
             }
@@ -133,7 +133,14 @@ export async function signInByMail(
           },
           async finish(deps, shown) {
             if (second) await spendTicket(deps, second.ticket)
-            return { ...(await signInBrowser(deps, { ...shown, before, isKept, app, device: journey.device }, actor)), isKept }
+            return {
+              ...(await signInBrowser(
+                deps,
+                { ...shown, before, isKept, app, device: journey.device, trusting: journey.trusting },
+                actor,
+              )),
+              isKept,
+            }
           },
         },
         actor,

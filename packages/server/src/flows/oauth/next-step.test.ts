@@ -47,17 +47,23 @@ const people: SignedIn[] = [
     lastSeenAt: [begunAt, minutesAgo(4.5)],
     secondProvenAt: [null, begunAt, minutesAgo(11)],
     hasSecondFactor: [false, true],
+    isTrusted: [false, true],
     hasPasskey: [false, true],
     isNamedHere: [true, false],
     hasEntered: [true, false],
     refusal: [undefined, 'app_access_denied'],
     organizations: [0, 1, 2],
   }),
-].filter(({ hasPasskey, organizations }) => !hasPasskey || organizations === 0)
+]
+  .filter(({ hasPasskey, organizations }) => !hasPasskey || organizations === 0)
+  .filter((person) => !person.isTrusted || (person.hasSecondFactor && person.secondProvenAt === null && !person.hasPasskey))
 
 /** When the person was proven as the request demands it: of two factors the older proof counts. */
 const provenAtOf = ({ demandsMfa }: Situation['request'], { firstProvenAt, secondProvenAt }: SignedIn) =>
   demandsMfa && secondProvenAt !== null && secondProvenAt < firstProvenAt ? secondProvenAt : firstProvenAt
+
+const lacksFactor = ({ hasSecondFactor, secondProvenAt, isTrusted }: SignedIn) =>
+  hasSecondFactor && secondProvenAt === null && !isTrusted
 
 /** Whether the person has signed in for the request. */
 const isAnswered = (request: Situation['request'], signedIn: SignedIn) =>
@@ -95,7 +101,8 @@ const conditions: Record<string, (situation: Situation, person: SignedIn) => boo
     provenAtOf(request, person) >= begunAt || now - provenAtOf(request, person) <= (app.maxSignInAgeSeconds ?? 1e9) * 1000,
   'two factors were shown where the request demands them': ({ request }, { secondProvenAt }) =>
     !request.demandsMfa || secondProvenAt !== null,
-  'the second factor was shown': (_, { hasSecondFactor, secondProvenAt }) => !hasSecondFactor || secondProvenAt !== null,
+  'the second factor was shown, if only on an earlier day': (_, { hasSecondFactor, secondProvenAt, isTrusted }) =>
+    !hasSecondFactor || secondProvenAt !== null || isTrusted,
   'the app knows this user by this address': (_, { isNamedHere }) => isNamedHere,
   'the gate admits': (_, { refusal }) => refusal === undefined,
   'the organization is clear': ({ request }, { organizations }) => request.hasOrganization || organizations < 2,
@@ -169,7 +176,7 @@ describe('over every combination of what decides', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (!('refuse' in step)) return true
-        if (!signedIn || (signedIn.hasSecondFactor && signedIn.secondProvenAt === null)) return false
+        if (!signedIn || lacksFactor(signedIn)) return false
         if (request.prompt === 'login' && !isAnswered(request, signedIn)) return false
         return step.refuse === (signedIn.isNamedHere ? signedIn.refusal : 'unknown_here')
       }),
@@ -205,7 +212,7 @@ describe('over every combination of what decides', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (!signedIn || provenAtOf(request, signedIn) < begunAt) return true
-        if (signedIn.hasSecondFactor && signedIn.secondProvenAt === null) return true
+        if (lacksFactor(signedIn)) return true
         return !('ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account'))
       }),
     ).toEqual([])

@@ -32,6 +32,8 @@ export interface SignedIn {
   /** When the second factor or a passkey was shown; null if neither was, or if the factor was replaced since. */
   secondProvenAt: number | null
   hasSecondFactor: boolean
+  /** Whether the browser stands for a second factor of an earlier day. Never where the request or the app demands a new one. */
+  isTrusted: boolean
   /** Whether the user has a passkey that works here. */
   hasPasskey: boolean
   /** Whether the user is exactly the one whom this e-mail names in the pools of the app. */
@@ -72,7 +74,7 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   const isNew = (provenAt: number) => provenAt >= request.begunAt
   if (request.prompt === 'login' && !isNew(provenAt)) return { ask: 'sign_in' }
   if (request.prompt === 'create' && !isNew(firstProvenAt) && !isNew(lastSeenAt)) return { ask: 'create_account' }
-  if (hasSecondFactor && secondProvenAt === null) return { ask: 'sign_in' }
+  if (hasSecondFactor && secondProvenAt === null && !signedIn.isTrusted) return { ask: 'sign_in' }
   const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
   if (!isNewerThan(provenAt, oldest)) return { ask: 'sign_in' }
   if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }

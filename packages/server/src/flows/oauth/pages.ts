@@ -16,6 +16,7 @@ import { findOpenInvitation } from '../../resources/invitations/list-invitations
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
 import { findBrowserSession, keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
+import { findTrust } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
 import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
@@ -27,7 +28,7 @@ import {
   readAuthorizationRequest,
   type SentParameters,
 } from './authorization-request.ts'
-import { assertPagesOn, authorize } from './authorize.ts'
+import { assertPagesOn, authorize, takesTrust } from './authorize.ts'
 import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
@@ -102,7 +103,9 @@ export async function answerAuthorize(
   const inviting = invitation && nameOf({ name: invitation.organization.name, code: invitation.organization.slug })
   const { production, smtpUrl, mailDir } = deps.config
   const mailFolder = production || smtpUrl !== undefined ? undefined : mailDir
-  const view = { ...carriedOn, texts, request, place, carried, said, providers, inviting, passkey, mailFolder }
+  const trustDays = takesTrust(deps, request) ? request.app.trust_device_days : 0
+  const seen = { ...carriedOn, texts, request, place, carried, said, providers, inviting, passkey }
+  const view = { ...seen, mailFolder, trustDays }
   return { view: stepView(step, person, view), ...known }
 }
 
@@ -130,7 +133,7 @@ export async function answerReturn(
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   const { request } = read
-  const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
+  const journey = await journeyOf(deps, request, { ...cookies, browser }, '')
   const { isKept = false } = carried
   if (code === '') return goOn(deps, journey, { refusal: { code: `provider_${error}`, faults: {}, isKept } })
   try {
@@ -183,7 +186,7 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
   const { request } = read
-  const journey: Journey = { request, browser, secret: cookies.session, device: cookies.device }
+  const journey = await journeyOf(deps, request, { ...cookies, browser }, form.trust)
   const resume = openField(deps, 'resume', browser, form.resume)
   // What another request has carried does not count for this one.
   const shown = resume?.queryHash === hashOfQuery(request.query) ? resume : undefined
@@ -195,6 +198,20 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
     const refusal = choosesProvider(form) ? refusalAtProvider(error, typedIn(form)) : refusalOf(error, typedIn(form))
     const again = isOver.has(refusal.code) ? {} : whatStays(form, shown)
     return { ...goOn(deps, journey, { ...again, refusal }), errorCode: refusal.code as ErrorCode }
+  }
+}
+
+async function journeyOf(
+  deps: Deps,
+  request: AuthorizationRequest,
+  { browser, session: secret, device, trust }: Cookies & { browser: string },
+  trusts: string,
+): Promise<Journey> {
+  const mayTrust = takesTrust(deps, request)
+  return {
+    ...{ request, browser, secret, device },
+    trust: mayTrust ? await findTrust(deps, trust, request.app) : undefined,
+    trusting: mayTrust && trusts === 'yes' ? { before: trust } : undefined,
   }
 }
 
@@ -263,10 +280,13 @@ function whatStays({ step }: StepForm, shown: Resume | undefined): Carried {
 /** Leads the browser on to the same authorization request, with the cookies and what else came of a step. */
 function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): PageAnswer & { location: string } {
   if (outcome && 'signedIn' in outcome) {
-    const { secret, isKept, deviceToken } = outcome.signedIn
+    const { secret, isKept, deviceToken, trust } = outcome.signedIn
     const session = { value: secret, seconds: isKept ? keptIdleSeconds : undefined }
     const device = { value: deviceToken, seconds: deviceSeconds }
-    return { location: locationOf(deps, request, browser, { mail: outcome.mail }), cookies: { session, device } }
+    return {
+      location: locationOf(deps, request, browser, { mail: outcome.mail }),
+      cookies: { session, device, ...(trust && { trust }) },
+    }
   }
   if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
   return { location: locationOf(deps, request, browser, outcome ?? {}) }

@@ -10,7 +10,7 @@ import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts
 import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { beginAtProvider } from '../sign-in/begin-at-provider.ts'
-import { signInBrowser } from '../sign-in/enter.ts'
+import { type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
 import { type MatchedUser, matchUser } from '../sign-in/find-matched-user.ts'
 import { logInMatchedUser, type ProviderLogin } from '../sign-in/log-in-matched-user.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
@@ -18,7 +18,7 @@ import { type Exchange, getAnsweredInBrowser } from '../sign-in/provider-answer.
 import { registerNewUser } from '../sign-in/register-new-user.ts'
 import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import { isGoodFor, type Journey, type SignedInBrowser, type SignInOutcome, spendTicket, ticketOf } from './steps.ts'
+import { isGoodFor, type Journey, type SignInOutcome, spendTicket, ticketOf } from './steps.ts'
 
 export const returnPath = '/oauth/return'
 /** The clock of a provider may be behind, and it writes whole seconds. */
@@ -120,10 +120,17 @@ export async function signInByProvider(
   }
   const finish: ProviderLogin<SignedInBrowser>['finish'] = async (deps, shown) => {
     if (answered.second) await spendTicket(deps, answered.second.ticket)
-    return { ...(await signInBrowser(deps, { ...shown, before, isKept, provenAt, app, device: journey.device }, actor)), isKept }
+    return {
+      ...(await signInBrowser(
+        deps,
+        { ...shown, before, isKept, provenAt, app, device: journey.device, trusting: journey.trusting },
+        actor,
+      )),
+      isKept,
+    }
   }
   const outcome = matched
-    ? await signInMatched(deps, exchange, { matched, answered, finish }, actor)
+    ? await signInMatched(deps, exchange, { matched, answered, trust: journey.trust, finish }, actor)
     : await registerNewUser(
         deps,
         exchange,
@@ -139,13 +146,20 @@ async function signInMatched(
   {
     matched,
     answered: { code, isKept, second },
+    trust,
     finish,
-  }: { matched: MatchedUser; answered: AnsweredSignIn; finish: ProviderLogin<SignedInBrowser>['finish'] },
+  }: {
+    matched: MatchedUser
+    answered: AnsweredSignIn
+    trust: Journey['trust']
+    finish: ProviderLogin<SignedInBrowser>['finish']
+  },
   actor: Actor,
 ): Promise<SignInOutcome | undefined> {
   const { user, provider } = matched
   if (second && !isGoodFor(deps, second.ticket, user)) throw new ApiError('invalid_token')
-  const halfOf = second && ((user: PooledUser) => firstFactorOf(second.ticket, user))
+  const halfOf = (user: PooledUser) =>
+    second ? firstFactorOf(second.ticket, user) : { ...firstFactor(deps, user, provider), trust }
   try {
     const signedIn = await logInMatchedUser(deps, exchange, matched, { twoFactorCode: second?.code, halfOf, finish }, actor)
     return signedIn && { signedIn }

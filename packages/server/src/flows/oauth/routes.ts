@@ -20,7 +20,8 @@ import {
 import { grantTokens, revokeToken } from './tokens.ts'
 
 const tag = 'Sign-in page'
-const cookies = { reads: ['browser', 'session', 'device'], sets: ['browser', 'session', 'device'] } as const
+const names = ['browser', 'session', 'device', 'trust'] as const
+const cookies = { reads: names, sets: names }
 
 function reply({ location, view, cookies, errorCode }: PageAnswer) {
   const shown = location === undefined ? showPage(view) : leadTo(location)

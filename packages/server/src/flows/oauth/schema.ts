@@ -68,6 +68,7 @@ export const stepForm = z.object({
   email: sent,
   password: sent,
   keep: sent,
+  trust: sent,
   /** The answer of `navigator.credentials.get`, as JSON, and the challenge that it signs. */
   passkey: sent,
   passkey_challenge: sent,

@@ -8,13 +8,14 @@ import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaqu
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Proof } from '../../lib/proof.ts'
 import { SpentField } from '../../models/spent-field.ts'
+import type { KeptTrust } from '../../models/trusted-browser.ts'
 import { User } from '../../models/user.ts'
 import { openRequest } from '../../resources/grants/requests.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts'
-import { signInBrowser } from '../sign-in/enter.ts'
+import { type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { findPasskey, provePasskey, type TriedPasskey } from '../sign-in/passkey.ts'
 import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
@@ -29,13 +30,10 @@ export interface Journey {
   browser: string
   secret: string | undefined
   device: string | undefined
-}
-
-/** Somebody has signed in in this browser. */
-export interface SignedInBrowser {
-  secret: string
-  isKept: boolean
-  deviceToken: string
+  /** The trust that it has at the app. */
+  trust: KeptTrust | undefined
+  /** Set if the person does not want to be asked for the second factor here again. */
+  trusting: { before: string | undefined } | undefined
 }
 
 /** The person is signed in, or has still to show the second factor. */
@@ -56,7 +54,7 @@ export async function signInByPassword(
       const line = hashLineOf(actor, counted.way.device)
       const user = await verifyPassword(deps, password, named, line)
       if (user.status !== 'active') throw new ApiError('account_suspended')
-      const half = firstFactor(deps, user, 'password')
+      const half = { ...firstFactor(deps, user, 'password'), trust: journey.trust }
       if (user.factor) ticket = ticketOf(half, isKept)
       // Without a code this throws if the user has a second factor, as at a login, so both are limited and audited alike.
       const proof = await passSecondFactor(deps, half, undefined, actor)
@@ -141,14 +139,14 @@ interface Completed {
 
 async function complete(
   deps: Deps<Pool>,
-  { request: { app }, secret: secretBefore, device }: Journey,
+  { request: { app }, secret: secretBefore, device, trusting }: Journey,
   { proof, user, counted, isKept, upgradedHash, ticket }: Completed,
   actor: Actor,
 ): Promise<SignedInBrowser> {
   const before = await findBrowserSession(deps, secretBefore)
   const entered = await transaction(deps, async (deps) => {
     if (ticket) await spendTicket(deps, ticket)
-    const entered = await signInBrowser(deps, { proof, user, counted, before, isKept, app, device }, actor)
+    const entered = await signInBrowser(deps, { proof, user, counted, before, isKept, app, device, trusting }, actor)
     if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
     return entered
   })

@@ -47,6 +47,8 @@ export interface Shown {
   passkey: PasskeyRequest | undefined
   /** The providers that the app can be entered by. */
   providers: readonly { code: string; issuer: string }[]
+  /** For how many days the second factor need not be shown again in a browser. 0 where it always must. */
+  trustDays: number
 }
 
 type Step = Extract<Authorized, { step: unknown }>['step']
@@ -202,6 +204,7 @@ ${stepForm(
   { action, hidden: { ...carried, step: 'two_factor' }, button: signIn.continue },
   alert(generalFaultOf(view, refusal)),
   field(texts, twoFactorCode(texts), refusal),
+  view.trustDays > 0 ? checkbox('trust', signIn.trust(view.trustDays), false) : undefined,
 )}${quietForm(view, 'restart', signIn.anotherAccount)}`,
   }
 }

@@ -18,6 +18,7 @@ import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { type EntryRequest, foreseeAdmission } from '../../resources/sessions/admit.ts'
 import { keepInBrowser } from '../../resources/sessions/browser-sessions.ts'
 import { newDeviceTokenOf, openSession } from '../../resources/sessions/open-session.ts'
+import { trustBrowser } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import type { CountedAttempt, WayIn } from './attempt.ts'
@@ -43,6 +44,14 @@ export async function enter(deps: Deps<Tx>, { counted, ...request }: Entry, acto
   return tokens
 }
 
+/** Somebody has signed in in a browser: the values of its cookies. */
+export interface SignedInBrowser {
+  secret: string
+  isKept: boolean
+  deviceToken: string
+  trust: { value: string; seconds: number } | undefined
+}
+
 /** Somebody who signs in at this service in a browser. */
 export interface BrowserSignIn {
   proof: Proof
@@ -52,9 +61,12 @@ export interface BrowserSignIn {
   before: LiveBrowserSession | undefined
   /** Whether the person stays signed in when the browser closes. */
   isKept: boolean
-  /** The app that they sign in for, and the device token of the browser. */
+  /** The app that they sign in for. */
   app: App
+  /** The device token of the browser. */
   device: string | undefined
+  /** Set if the browser is to be trusted from now on; holds the secret of a former trust. */
+  trusting: { before: string | undefined } | undefined
   /** When the person signed in at a provider, in milliseconds: what was shown there may be older than its answer. */
   provenAt?: number
 }
@@ -67,9 +79,9 @@ export interface BrowserSignIn {
  */
 export async function signInBrowser(
   deps: Deps<Tx>,
-  { proof, user, counted, before, isKept, app, device, provenAt = proof.firstProvenAt }: BrowserSignIn,
+  { proof, user, counted, before, isKept, app, device, trusting, provenAt = proof.firstProvenAt }: BrowserSignIn,
   actor: Actor,
-): Promise<{ secret: string; deviceToken: string }> {
+): Promise<Omit<SignedInBrowser, 'isKept'>> {
   if (proof.userId !== user.id) throw new Error('another user was proven')
   await lockUserRow(deps, user.id)
   const current = await getUser(deps, user.id)
@@ -88,12 +100,17 @@ export async function signInBrowser(
     await clearFailures(deps, failuresAt(proof, counted.way))
     await giveBackAttempt(deps, counted.attempt)
   }
-  return { secret, deviceToken: newDeviceTokenOf(deps, { user: current, minIat }, proof.second?.activatedAt ?? null) }
+  const { second, version } = proof
+  const isCode = second !== null && !second.isTrusted && proof.method !== 'passkey'
+  const trust =
+    trusting && isCode ? await trustBrowser(deps, { userId: user.id, version, second, ...trusting }, actor) : undefined
+  return { secret, deviceToken: newDeviceTokenOf(deps, { user: current, minIat }, second?.activatedAt ?? null), trust }
 }
 
 /** The failures that bar an entry, and those that the entry clears. Wrong codes do not bar a user who was not asked for one. */
 function failuresAt({ userId, method, second }: Proof, { lockKeys, clearedKeys }: WayIn) {
   const codes = secondFactorKey(userId)
+  if (second?.isTrusted) return { barring: lockKeys, clear: clearedKeys }
   return { barring: second && method !== 'passkey' ? [...lockKeys, codes] : lockKeys, clear: [...clearedKeys, codes] }
 }
 

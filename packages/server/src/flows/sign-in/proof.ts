@@ -1,8 +1,9 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
-import type { HalfProof, Proof } from '../../lib/proof.ts'
+import type { HalfProof, Proof, ShownFactor } from '../../lib/proof.ts'
 import type { SpentCode } from '../../models/authorization-code.ts'
+import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import type { ClaimedAccount } from '../../resources/account-claims/claim-accounts.ts'
 import type { NewAccount } from '../../resources/users/insert-user.ts'
 import { checkSecondFactor, type SecondFactorOwner } from './second-factor.ts'
@@ -14,25 +15,41 @@ export function firstFactor<U extends ProvenUser>(deps: Deps, user: U, method: s
 
 interface ProvenUser extends SecondFactorOwner {
   token_version: number
+  min_token_version: number
 }
 
 /**
- * Completes a proof: checks the code of the second factor, if the user has one. Throws what `checkSecondFactor` throws.
+ * Completes a proof: checks the code of the second factor, if the user has one and the browser is not trusted. Throws what `checkSecondFactor` throws.
  *
  *     const proof = await passSecondFactor(deps, firstFactor(deps, user, 'password'), input.two_factor_code, actor)
  */
 export async function passSecondFactor(
   deps: Deps<Pool>,
-  { user, method, firstProvenAt }: HalfProof<ProvenUser>,
+  { user, method, firstProvenAt, trust }: HalfProof<ProvenUser>,
   code: string | undefined,
   actor: Actor,
 ): Promise<Proof> {
-  const second = await checkSecondFactor(deps, user, code, actor)
+  const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
+  const second =
+    (code === undefined ? secondOf(trust, user, factor) : undefined) ??
+    (await checkSecondFactor(deps, { ...user, factor: factor ?? null }, code, actor))
   return proof({ userId: user.id, method, firstProvenAt, second, version: user.token_version })
 }
 
+/** What a trusted browser stands for, unless the trust is another user's or anything has changed since. */
+function secondOf(
+  trust: HalfProof<unknown>['trust'],
+  user: ProvenUser,
+  factor: FactorRow | null | undefined,
+): ShownFactor | undefined {
+  if (!trust || !factor || trust.user_id !== user.id) return undefined
+  const { proven_at: provenAt, factor_activated_at: activatedAt, version } = trust
+  if (activatedAt !== (factor.activated_at ?? 0) || version < user.min_token_version) return undefined
+  return { provenAt, activatedAt, isTrusted: true }
+}
+
 /** The first factor that was shown in an earlier step, whose ticket was just opened. `user` is as it is now. */
-export function firstFactorOf<U extends SecondFactorOwner>(
+export function firstFactorOf<U extends SecondFactorOwner & { min_token_version: number }>(
   { userId, version, method, firstProvenAt }: { userId: string; version: number; method: string; firstProvenAt: number },
   user: U,
 ): HalfProof<U & ProvenUser> {
@@ -63,7 +80,7 @@ export function proofOfPasskey(deps: Deps, user: ProvenUser, factorActivatedAt: 
 /** For a proof that a code has kept. Only the model that has just spent the code hands one out. */
 export function proofOfCode(code: SpentCode): Proof {
   const { second_proven_at: provenAt, second_activated_at: activatedAt } = code
-  const second = provenAt === null ? null : { provenAt, activatedAt }
+  const second = provenAt === null ? null : { provenAt, activatedAt, isTrusted: code.second_factor === 'trusted' }
   return proof({
     userId: code.user_id,
     method: code.first_factor,

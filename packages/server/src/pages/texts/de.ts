@@ -80,6 +80,8 @@ export const de: PageTexts = {
     title: 'Anmelden',
     button: 'Anmelden',
     keep: 'Angemeldet bleiben',
+    trust: (days) =>
+      days === 1 ? 'In diesem Browser einen Tag lang nicht mehr fragen' : `In diesem Browser ${days} Tage lang nicht mehr fragen`,
     mailCode: 'Code per E-Mail senden',
     forgot: 'Passwort vergessen?',
     create: 'Konto erstellen',

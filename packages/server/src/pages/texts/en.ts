@@ -79,6 +79,8 @@ export const en: PageTexts = {
     title: 'Sign in',
     button: 'Sign in',
     keep: 'Keep me signed in',
+    trust: (days) =>
+      days === 1 ? 'Don’t ask again in this browser for a day' : `Don’t ask again in this browser for ${days} days`,
     mailCode: 'E-mail me a code',
     forgot: 'Forgot password?',
     create: 'Create account',

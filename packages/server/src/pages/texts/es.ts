@@ -80,6 +80,10 @@ export const es: PageTexts = {
     title: 'Iniciar sesión',
     button: 'Iniciar sesión',
     keep: 'Mantener la sesión iniciada',
+    trust: (days) =>
+      days === 1
+        ? 'No volver a preguntar en este navegador durante un día'
+        : `No volver a preguntar en este navegador durante ${days} días`,
     mailCode: 'Recibir un código por correo',
     forgot: '¿Has olvidado tu contraseña?',
     create: 'Crear una cuenta',

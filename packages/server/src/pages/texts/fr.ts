@@ -79,6 +79,10 @@ export const fr: PageTexts = {
     title: 'Se connecter',
     button: 'Se connecter',
     keep: 'Rester connecté',
+    trust: (days) =>
+      days === 1
+        ? 'Ne plus demander dans ce navigateur pendant un jour'
+        : `Ne plus demander dans ce navigateur pendant ${days}\u00a0jours`,
     mailCode: 'Recevoir un code par e-mail',
     forgot: 'Mot de passe oublié\u00a0?',
     create: 'Créer un compte',

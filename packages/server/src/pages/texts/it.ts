@@ -79,6 +79,8 @@ export const it: PageTexts = {
     title: 'Accedi',
     button: 'Accedi',
     keep: 'Resta connesso',
+    trust: (days) =>
+      days === 1 ? 'Non chiedere più in questo browser per un giorno' : `Non chiedere più in questo browser per ${days} giorni`,
     mailCode: 'Ricevi un codice per email',
     forgot: 'Password dimenticata?',
     create: 'Crea un account',

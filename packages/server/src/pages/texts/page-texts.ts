@@ -92,6 +92,7 @@ export interface PageTexts {
     title: string
     button: string
     keep: string
+    trust(days: number): string
     mailCode: string
     forgot: string
     create: string

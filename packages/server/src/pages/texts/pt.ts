@@ -79,6 +79,8 @@ export const pt: PageTexts = {
     title: 'Entrar',
     button: 'Entrar',
     keep: 'Manter-me conectado',
+    trust: (days) =>
+      days === 1 ? 'Não perguntar de novo neste navegador por um dia' : `Não perguntar de novo neste navegador por ${days} dias`,
     mailCode: 'Receber um código por e-mail',
     forgot: 'Esqueceu a senha?',
     create: 'Criar uma conta',

@@ -44,6 +44,7 @@ export function blankApp(id: string, code: string): AppColumns {
     machine_tokens: false,
     single_sign_on: true,
     max_sign_in_age_seconds: null,
+    trust_device_days: 0,
     brand: {},
     logo: null,
     min_iat: 0,

@@ -147,6 +147,10 @@ const settings = {
     description:
       'How long ago a person may have signed in to enter through a browser. A refresh is not affected. Default: no limit',
   }),
+  trust_device_days: clearable(z.int().min(0).max(30)).meta({
+    description:
+      'For how many days the second factor is not asked for again in a browser whose user chose so. Default: 0, it is always asked for',
+  }),
   brand: clearable(brandInput).meta({
     description: 'What the pages and mails of the app show. Members that are not given stay unchanged',
   }),
@@ -224,6 +228,7 @@ export const appRecord = z
     machine_tokens: z.boolean(),
     single_sign_on: z.boolean(),
     max_sign_in_age_seconds: z.int().nullable(),
+    trust_device_days: z.int(),
     brand: brandRecord,
     logo_path: z.string().nullable().meta({
       description: 'Where the logo is served, below the address of the service. Changed with PUT /admin/apps/{appId}/logo',

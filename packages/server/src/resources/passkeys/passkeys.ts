@@ -9,6 +9,7 @@ import { newId } from '../../lib/uuid.ts'
 import type { NewPasskey } from '../../lib/web-authn.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
+import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
@@ -64,6 +65,7 @@ export async function addPasskey(
       backed_up: made.isBackedUp ? 1 : 0,
     })
     if (!isNew) throw new ApiError('passkey_exists')
+    await TrustedBrowser.deleteOfUser(deps.db, user.id)
     await addNotice(deps, 'passkey_added', { user }, actor)
     await recordEvent(deps, { event: 'passkey.added', actor, userId: user.id, details: { id } })
   })
@@ -107,6 +109,7 @@ export async function removePasskey(
 
 async function remove(deps: Deps<Tx>, user: PooledUser, id: string, actor: Actor): Promise<void> {
   if (!(await Passkey.delete(deps.db, { id, user_id: user.id }))) throw noSuchPasskey()
+  await TrustedBrowser.deleteOfUser(deps.db, user.id)
   await addNotice(deps, 'passkey_removed', { user }, actor)
   await recordEvent(deps, { event: 'passkey.removed', actor, userId: user.id, details: { id } })
 }

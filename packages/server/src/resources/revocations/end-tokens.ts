@@ -8,6 +8,7 @@ import { MailToken } from '../../models/mail-token.ts'
 import type { MembershipKey } from '../../models/organization-membership.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 import { Session, type SessionOwner } from '../../models/session.ts'
+import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { eventRow } from '../audit/record-event.ts'
@@ -36,7 +37,10 @@ export async function raiseTokenVersion(
   const version = await raise(deps, userId, { ofAllApps: appId === null })
   if (appId !== null) await UserApp.setFloor(deps.db, { user_id: userId, app_id: appId }, version)
   await Session.endBelow(deps.db, { userId, appId, version }, { now: deps.clock(), reason })
-  if (appId === null) await BrowserSession.endBelow(deps.db, { userId, version }, { now: deps.clock(), reason })
+  if (appId === null) {
+    await BrowserSession.endBelow(deps.db, { userId, version }, { now: deps.clock(), reason })
+    await TrustedBrowser.deleteOfUser(deps.db, userId)
+  }
   if (keptSessionId !== undefined) await Session.keep(deps.db, keptSessionId, version)
   deps.revocations.note({ userId, appId, minTokenVersion: version })
   return version

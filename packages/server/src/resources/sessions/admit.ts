@@ -18,6 +18,7 @@ import { readCatalog } from '../catalog/read-catalog.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState, type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 import { type Overrides, provisionUser } from '../grants/provision-user.ts'
+import { isTrustedAt } from '../trusted-browsers/trusted-browsers.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { BASE_ROLE } from '../users/global-roles.ts'
 import type { NewAccount } from '../users/insert-user.ts'
@@ -94,7 +95,9 @@ export async function admitByProof(
     return admit(deps, { ...request, rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
   }
   const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
-  if (hasSecondFactor && proof.second === null) throw new ApiError('two_factor_required')
+  const isShown =
+    proof.second !== null && (!proof.second.isTrusted || (app !== null && isTrustedAt(app, proof.second.provenAt, deps.clock())))
+  if (hasSecondFactor && !isShown) throw new ApiError('two_factor_required')
   return admit(deps, { ...request, rolesAndGrant }, actor)
 }
 

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { authorityOfUser } from '../../lib/authority.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
-import type { Proof } from '../../lib/proof.ts'
+import type { Proof, ShownFactor } from '../../lib/proof.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { newId } from '../../lib/uuid.ts'
 import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
@@ -61,7 +61,7 @@ export async function keepInBrowser(
     version: proof.version,
     first_factor: proof.method,
     first_proven_at: proof.firstProvenAt,
-    second_factor: proof.second ? (proof.method === 'passkey' ? 'passkey' : 'otp') : null,
+    second_factor: proof.second ? kindOf(proof.method, proof.second) : null,
     second_proven_at: proof.second?.provenAt ?? null,
     second_activated_at: proof.second?.activatedAt ?? null,
     is_kept: isKept ? 1 : 0,
@@ -76,6 +76,11 @@ export async function keepInBrowser(
   await BrowserSession.insert(deps.db, { ...row, id, started_at: now })
   await recordEvent(deps, { event: 'browser_session.created', actor, userId: proof.userId, details: { session_id: id } })
   return secret
+}
+
+function kindOf(method: string, { isTrusted }: ShownFactor): 'trusted' | 'passkey' | 'otp' {
+  if (isTrusted) return 'trusted'
+  return method === 'passkey' ? 'passkey' : 'otp'
 }
 
 /** Moves the end of a browser session that is used. */

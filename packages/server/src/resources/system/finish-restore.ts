@@ -10,6 +10,7 @@ import { MailToken } from '../../models/mail-token.ts'
 import { Service } from '../../models/service.ts'
 import { Session } from '../../models/session.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
+import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent, systemActor } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
 import { restartFeeds } from '../feeds/restart-feeds.ts'
@@ -35,7 +36,7 @@ export interface RestoredKeys {
 /**
  * Must follow the restore of a backup. The database no longer knows what was ended, spent or withdrawn since the backup, so
  * everything that a client may hold ends: access tokens, sessions with their refresh tokens, mail links, open invitations and
- * unfinished third-party logins, and who is signed in in a browser. Consumers forget the revocations that they know. A second run ends what was issued meanwhile,
+ * unfinished third-party logins, and who is signed in in a browser, and which browsers are trusted. Consumers forget the revocations that they know. A second run ends what was issued meanwhile,
  * and is harmless otherwise. `replaced`: the own keys of the database that was replaced, if it can be read.
  */
 export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promise<FinishedRestore> {
@@ -49,6 +50,7 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
     await SsoLogin.deleteAll(deps.db)
     await BrowserSession.endAll(deps.db, { now, reason: 'service.restored' })
     await AuthorizationCode.deleteAll(deps.db)
+    await TrustedBrowser.deleteAll(deps.db)
     await renewCatalog(deps)
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })
     await recordEvent(deps, { event: 'service.restored', actor: systemActor, details: { ...ended, min_iat: minIat } })

@@ -1,0 +1,63 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Page, PageRequest } from '../lib/keyset.ts'
+import type { KeptProof } from '../lib/proof.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { withPage } from './list-query.ts'
+
+/** A browser in which its user has shown the second factor, and is not asked for it again for some days. */
+export class TrustedBrowser extends BaseModel {
+  static override tableName = 'trusted_browsers'
+
+  declare id: string
+  /** Of the secret in its cookie. */
+  declare hash: string
+  declare user_id: string
+  /** The user's token version when the second factor was shown. */
+  declare version: number
+  /** When that factor was activated. */
+  declare factor_activated_at: number
+  /** When it was shown. The days of each app count from here. */
+  declare proven_at: number
+  /** When no app can trust it any more. */
+  declare expires_at: number
+  declare ip: string | null
+  declare user_agent: string | null
+
+  static async insert(db: Tx, row: Omit<TrustedBrowser, keyof BaseModel>): Promise<void> {
+    await rowsOf(TrustedBrowser, db).insert(row)
+  }
+
+  /** The trust of a secret. Whether it still holds for its user is decided where the proof is made. */
+  static async find(db: Db, hash: string, now: number): Promise<KeptTrust | undefined> {
+    return rowsOf(TrustedBrowser, db).where({ hash }).andWhere('expires_at', '>', now).first() as Promise<KeptTrust | undefined>
+  }
+
+  /** Those of a user that are not over, newest first. */
+  static async listPage(db: Db, userId: string, request: PageRequest, now: number): Promise<Page<TrustedBrowser>> {
+    const live = TrustedBrowser.query(db).where({ user_id: userId }).where('expires_at', '>', now)
+    return withPage(live, request, 'trusted_browsers.id')
+  }
+
+  static async delete(db: Tx, of: Pick<TrustedBrowser, 'id' | 'user_id'>): Promise<boolean> {
+    return (await rowsOf(TrustedBrowser, db).where(of).delete()) > 0
+  }
+
+  static async deleteByHash(db: Tx, hash: string): Promise<void> {
+    await rowsOf(TrustedBrowser, db).where({ hash }).delete()
+  }
+
+  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
+    await rowsOf(TrustedBrowser, db).where({ user_id: userId }).delete()
+  }
+
+  static async deleteAll(db: Tx): Promise<void> {
+    await rowsOf(TrustedBrowser, db).delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(TrustedBrowser, db, db(TrustedBrowser.tableName).where('expires_at', '<=', until).limit(limit))
+  }
+}
+
+type TrustedBrowserRow = Pick<TrustedBrowser, Exclude<keyof TrustedBrowser, keyof BaseModel>>
+export type KeptTrust = KeptProof<TrustedBrowserRow>

@@ -1,0 +1,92 @@
+import type { z } from 'zod'
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
+import type { Actor } from '../../lib/caller.ts'
+import type { Page, PageRequest } from '../../lib/keyset.ts'
+import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import type { ShownFactor } from '../../lib/proof.ts'
+import { iso } from '../../lib/timestamps.ts'
+import { newId } from '../../lib/uuid.ts'
+import type { App } from '../../models/app.ts'
+import { type KeptTrust, TrustedBrowser } from '../../models/trusted-browser.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { getUser, lockUserRow } from '../users/get-user.ts'
+import type { trustedBrowserRecord } from './schema.ts'
+
+const dayMs = 86_400_000
+/** The most days that an app can set. */
+export const mostTrustDays = 30
+
+/** Whether an app still accepts a second factor that was shown then. */
+export function isTrustedAt(app: Pick<App, 'trust_device_days'>, provenAt: number, now: number): boolean {
+  return now - provenAt < app.trust_device_days * dayMs
+}
+
+/** The trust that a browser has at an app. Undefined if whoever signs in has to show the second factor. */
+export async function findTrust(deps: Deps, secret: string | undefined, app: App): Promise<KeptTrust | undefined> {
+  if (secret === undefined || app.trust_device_days === 0) return undefined
+  const now = deps.clock()
+  const found = await TrustedBrowser.find(deps.db, hashOpaqueToken(secret), now)
+  return found && isTrustedAt(app, found.proven_at, now) ? found : undefined
+}
+
+/** Trusts the browser in which a second factor was just shown. Returns the secret for its cookie, and how long it is of use. */
+export async function trustBrowser(
+  deps: Deps<Tx>,
+  { userId, version, second, before }: { userId: string; version: number; second: ShownFactor; before: string | undefined },
+  actor: Actor,
+): Promise<{ value: string; seconds: number }> {
+  const secret = newOpaqueToken(TOKEN_PREFIXES.trustedBrowser)
+  const id = newId(deps.clock())
+  if (before !== undefined) await TrustedBrowser.deleteByHash(deps.db, hashOpaqueToken(before))
+  await TrustedBrowser.insert(deps.db, {
+    id,
+    hash: hashOpaqueToken(secret),
+    user_id: userId,
+    version,
+    factor_activated_at: second.activatedAt ?? 0,
+    proven_at: second.provenAt,
+    expires_at: second.provenAt + mostTrustDays * dayMs,
+    ip: actor.origin.ip || null,
+    user_agent: actor.origin.userAgent,
+  })
+  await recordEvent(deps, { event: 'browser.trusted', actor, userId, details: { id } })
+  return { value: secret, seconds: mostTrustDays * 86_400 }
+}
+
+/** The browsers of a user that are trusted, newest first. Throws `not_found`. */
+export async function listTrustedBrowsers(
+  deps: Deps,
+  userId: string,
+  request: PageRequest,
+): Promise<Page<z.output<typeof trustedBrowserRecord>>> {
+  const user = await getUser(deps, userId)
+  const { items, nextCursor } = await TrustedBrowser.listPage(deps.db, user.id, request, deps.clock())
+  return { items: items.map(presentTrustedBrowser), nextCursor }
+}
+
+function presentTrustedBrowser({
+  id,
+  ip,
+  user_agent,
+  proven_at,
+  expires_at,
+}: TrustedBrowser): z.output<typeof trustedBrowserRecord> {
+  return { id, ip, user_agent, proven_at: iso(proven_at), expires_at: iso(expires_at) }
+}
+
+/** Asks for the second factor in a browser again. Sessions go on. Throws `not_found`. */
+export async function revokeTrust(
+  deps: Deps<Pool>,
+  { userId, browserId }: { userId: string; browserId: string },
+  actor: Actor,
+): Promise<void> {
+  await transaction(deps, async (deps) => {
+    await lockUserRow(deps, userId)
+    if (!(await TrustedBrowser.delete(deps.db, { id: browserId, user_id: userId })))
+      throw new ApiError('not_found', { detail: 'The user has no such trusted browser' })
+    await recordEvent(deps, { event: 'browser.untrusted', actor, userId, details: { id: browserId } })
+  })
+}
