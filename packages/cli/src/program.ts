@@ -190,7 +190,7 @@ function addOption(command: CommanderCommand, key: string, option: Option): void
       )
       break
     case 'count':
-      command.addOption(new CommanderOption(syntax, option.about).argParser(parseCount))
+      command.addOption(new CommanderOption(syntax, option.about).argParser((typed) => parseCount(typed, option.least)))
       break
     case 'toggle':
       command.option(syntax, option.about).option(`--no-${flagName(key)}`, `The opposite of ${syntax}`)
@@ -218,8 +218,9 @@ function choiceParser(choices: readonly string[]): (typed: string) => string {
   }
 }
 
-function parseCount(typed: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(typed)) throw new InvalidArgumentError('It must be a whole number from 1.')
+function parseCount(typed: string, least: 0 | 1): number {
+  if (!/^(0|[1-9]\d{0,8})$/.test(typed) || Number(typed) < least)
+    throw new InvalidArgumentError(`It must be a whole number from ${least}.`)
   return Number(typed)
 }
 

@@ -39,9 +39,10 @@ export interface ChoiceOption<Choice extends string = string, Standard extends C
   standard: Standard
 }
 
-/** A whole number from 1. */
+/** A whole number. */
 export interface CountOption {
   kind: 'count'
+  least: 0 | 1
   value: string
   about: string
 }
@@ -121,8 +122,8 @@ export function choiceWithStandard<const Choice extends string>(
   return { kind: 'choice', choices, about, standard }
 }
 
-export function count(value: string, about: string): CountOption {
-  return { kind: 'count', value, about }
+export function count(value: string, about: string, least: 0 | 1 = 1): CountOption {
+  return { kind: 'count', least, value, about }
 }
 
 export function flag(about: string): FlagOption {

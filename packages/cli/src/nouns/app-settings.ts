@@ -37,7 +37,7 @@ export const appSettings = {
   machineTokens: toggle('Let service accounts get tokens for the app'),
   singleSignOn: toggle('Let people who are signed in at the sign-in page enter without a page'),
   maxSignInAge: count('SECONDS', 'How long ago a person who enters through a browser may have signed in'),
-  trustDays: count('DAYS', 'For how many days a browser may skip the second factor when its user chose so; 0 for never'),
+  trustDays: count('DAYS', 'For how many days a browser may skip the second factor when its user chose so; 0 for never', 0),
   accent: text('COLOR', 'Color of buttons on pages and in mails, such as #2f6fde'),
   supportEmail: text('EMAIL', 'Where people get help; mails have it as the address for replies'),
   supportUrl: text('URL', 'Page where people get help'),

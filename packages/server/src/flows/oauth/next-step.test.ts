@@ -62,8 +62,8 @@ const people: SignedIn[] = [
 const provenAtOf = ({ demandsMfa }: Situation['request'], { firstProvenAt, secondProvenAt }: SignedIn) =>
   demandsMfa && secondProvenAt !== null && secondProvenAt < firstProvenAt ? secondProvenAt : firstProvenAt
 
-const lacksFactor = ({ hasSecondFactor, secondProvenAt, isTrusted }: SignedIn) =>
-  hasSecondFactor && secondProvenAt === null && !isTrusted
+const lacksFactor = ({ demandsMfa }: Situation['request'], { hasSecondFactor, secondProvenAt, isTrusted }: SignedIn) =>
+  hasSecondFactor && secondProvenAt === null && (!isTrusted || demandsMfa)
 
 /** Whether the person has signed in for the request. */
 const isAnswered = (request: Situation['request'], signedIn: SignedIn) =>
@@ -101,8 +101,7 @@ const conditions: Record<string, (situation: Situation, person: SignedIn) => boo
     provenAtOf(request, person) >= begunAt || now - provenAtOf(request, person) <= (app.maxSignInAgeSeconds ?? 1e9) * 1000,
   'two factors were shown where the request demands them': ({ request }, { secondProvenAt }) =>
     !request.demandsMfa || secondProvenAt !== null,
-  'the second factor was shown, if only on an earlier day': (_, { hasSecondFactor, secondProvenAt, isTrusted }) =>
-    !hasSecondFactor || secondProvenAt !== null || isTrusted,
+  'the second factor was shown, if only on an earlier day': ({ request }, signedIn) => !lacksFactor(request, signedIn),
   'the app knows this user by this address': (_, { isNamedHere }) => isNamedHere,
   'the gate admits': (_, { refusal }) => refusal === undefined,
   'the organization is clear': ({ request }, { organizations }) => request.hasOrganization || organizations < 2,
@@ -176,7 +175,7 @@ describe('over every combination of what decides', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (!('refuse' in step)) return true
-        if (!signedIn || lacksFactor(signedIn)) return false
+        if (!signedIn || lacksFactor(request, signedIn)) return false
         if (request.prompt === 'login' && !isAnswered(request, signedIn)) return false
         return step.refuse === (signedIn.isNamedHere ? signedIn.refusal : 'unknown_here')
       }),
@@ -184,7 +183,11 @@ describe('over every combination of what decides', () => {
   })
 
   test('a person who can join is asked to before the gate is, once they have proven enough', () => {
-    const proofs = ['the proof is newer than max_age', 'the proof is newer than the app demands', 'the second factor was shown']
+    const proofs = [
+      'the proof is newer than max_age',
+      'the proof is newer than the app demands',
+      'the second factor was shown, if only on an earlier day',
+    ]
     expect(
       violations((situation, step) => {
         const { request, signedIn } = situation
@@ -212,7 +215,7 @@ describe('over every combination of what decides', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (!signedIn || provenAtOf(request, signedIn) < begunAt) return true
-        if (lacksFactor(signedIn)) return true
+        if (lacksFactor(request, signedIn)) return true
         return !('ask' in step && (step.ask === 'sign_in' || step.ask === 'create_account'))
       }),
     ).toEqual([])
@@ -241,7 +244,11 @@ describe('over every combination of what decides', () => {
 
   test('a person who goes on by a button has proven as much as one who enters silently', () => {
     const proofs = [
-      ...['the proof is newer than max_age', 'the proof is newer than the app demands', 'the second factor was shown'],
+      ...[
+        'the proof is newer than max_age',
+        'the proof is newer than the app demands',
+        'the second factor was shown, if only on an earlier day',
+      ],
       'two factors were shown where the request demands them',
     ]
     expect(

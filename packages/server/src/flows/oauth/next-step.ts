@@ -74,7 +74,7 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   const isNew = (provenAt: number) => provenAt >= request.begunAt
   if (request.prompt === 'login' && !isNew(provenAt)) return { ask: 'sign_in' }
   if (request.prompt === 'create' && !isNew(firstProvenAt) && !isNew(lastSeenAt)) return { ask: 'create_account' }
-  if (hasSecondFactor && secondProvenAt === null && !signedIn.isTrusted) return { ask: 'sign_in' }
+  if (hasSecondFactor && secondProvenAt === null && (!signedIn.isTrusted || request.demandsMfa)) return { ask: 'sign_in' }
   const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
   if (!isNewerThan(provenAt, oldest)) return { ask: 'sign_in' }
   if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }
