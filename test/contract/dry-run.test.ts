@@ -128,6 +128,13 @@ const writes: Record<string, () => Promise<Write>> = {
     await service.deps.db('passkeys').insert(row)
     return { path: `/admin/users/${user_id}/passkeys/${id}` }
   },
+  'DELETE /admin/users/{userId}/trusted-browsers/{browserId}': async () => {
+    const { id: user_id } = await newUser()
+    const [id, hash] = [randomUUID(), randomUUID()]
+    const row = { id, hash, user_id, version: 0, factor_activated_at: 1, proven_at: 1, expires_at: 10 ** 13 }
+    await service.deps.db('trusted_browsers').insert(row)
+    return { path: `/admin/users/${user_id}/trusted-browsers/${id}` }
+  },
   'POST /admin/users/{userId}/apps/{appId}': async () => ({
     path: `/admin/users/${(await newUser()).id}/apps/${(await buildApp(service)).code}`,
     body: { reason: 'why not' },

@@ -114,6 +114,14 @@ describe('each rule', () => {
     ['spent_fields', days, (over) => ({ hash: randomUUID(), expires_at: over })],
     ['browser_sessions', 10 * days, (over) => browserSession({ expires_at: over })],
     [
+      'trusted_browsers',
+      0,
+      (over) => ({
+        ...{ id: randomUUID(), hash: randomUUID(), user_id: user.id, version: 0, factor_activated_at: 1 },
+        ...{ proven_at: 1, expires_at: over },
+      }),
+    ],
+    [
       'authorization_codes',
       days,
       (over) => ({

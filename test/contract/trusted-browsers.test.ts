@@ -36,7 +36,7 @@ async function owner(): Promise<Owner> {
 
 /** Types the password, and the code if it is asked for. Returns the last page and whether a code was asked for. */
 async function signIn(
-  { email, code }: Owner,
+  { email, password, code }: Owner,
   visitor: Visitor,
   { app = shop, trust = false, asked = askFor(app) as AskedFor } = {},
 ) {

@@ -197,6 +197,14 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
       },
     },
     {
+      table: 'trusted_browsers',
+      each: 20,
+      columns: {
+        ...{ id: idOf(), hash: digest("'gtb_' || u"), user_id: idOf(), version: '0', factor_activated_at: madeAt() },
+        ...{ proven_at: madeAt(), expires_at: `${later}` },
+      },
+    },
+    {
       table: 'second_factors',
       each: 20,
       columns: { user_id: idOf(), totp_box: "'box'", activated_at: madeAt(), created_at: madeAt() },

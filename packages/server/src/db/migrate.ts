@@ -20,7 +20,7 @@ import * as userChanges from './migrations/0012-user-changes.ts'
 import * as brands from './migrations/0013-brands.ts'
 import * as passkeys from './migrations/0014-passkeys.ts'
 import * as userLocale from './migrations/0015-user-locale.ts'
-import * as trustedBrowsers from './migrations/0017-trusted-browsers.ts'
+import * as trustedBrowsers from './migrations/0016-trusted-browsers.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -51,7 +51,7 @@ export const migrations: Migrations = {
     '0013-brands': brands,
     '0014-passkeys': passkeys,
     '0015-user-locale': userLocale,
-    '0017-trusted-browsers': trustedBrowsers,
+    '0016-trusted-browsers': trustedBrowsers,
   },
   checksums,
 }

@@ -15,5 +15,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0013-brands': '7ab0da4a0644f3db2409c3b1d0ee66763f511979839ccf2b9bc90922fa8816a3',
   '0014-passkeys': '3b10309f525c9c48adb98641764475b19e43cfd33837facf48e2bc59c348f4bd',
   '0015-user-locale': '6938c0001f8622dcb576a00716703371a1eda7ad5f22baaab9cd5e8f484f2192',
-  '0017-trusted-browsers': '811336dbfb9c4f4ebbe99f4c8730ca656dec9b4ab431c12a00b8a688536e8156',
+  '0016-trusted-browsers': '811336dbfb9c4f4ebbe99f4c8730ca656dec9b4ab431c12a00b8a688536e8156',
 }
