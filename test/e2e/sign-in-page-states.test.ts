@@ -568,6 +568,8 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
     'reset-mailed': (texts) => views.resetMailedView(link(texts)),
     disown: (texts) => views.disownView(token, link(texts)),
     disowned: (texts) => views.disownedView(link(texts)),
+    secure: (texts) => views.secureView(token, link(texts)),
+    secured: (texts) => views.securedView(link(texts)),
     undo: (texts) => views.undoView(token, link(texts)),
     undone: (texts) => views.undoneView(link(texts)),
     verified: (texts) => views.verifiedView(link(texts)),

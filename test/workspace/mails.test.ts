@@ -190,6 +190,7 @@ test('each says the true reason why its reader gets it', () => {
       ...['passkey_added', 'passkey_removed'],
     ],
     tried: ['two_factor_locked'],
+    signedIn: ['new_sign_in'],
     invited: ['invitation'],
     administers: ['access_requested'],
     requested: ['access_approved', 'access_denied'],

@@ -46,6 +46,7 @@ const reasonOf: Partial<Record<ActionPurpose | NoticePurpose, Reason>> = {
   email_change_requested: 'askedInside',
   account_deleted: 'askedInside',
   two_factor_locked: 'tried',
+  new_sign_in: 'signedIn',
 }
 
 export function actionMail(

@@ -25,6 +25,7 @@ export const de: MailTexts = {
     changed: 'Sie erhalten sie, weil sich an Ihrem Konto etwas geändert hat.',
     askedInside: 'Sie erhalten sie, weil jemand, der in Ihrem Konto angemeldet ist, dies angefordert hat.',
     tried: 'Sie erhalten sie, weil jemand versucht hat, sich in Ihrem Konto anzumelden.',
+    signedIn: 'Sie erhalten sie, weil sich jemand mit Ihrem Konto angemeldet hat.',
     invited: 'Sie erhalten sie, weil jemand diese E-Mail-Adresse eingeladen hat.',
     requested: 'Sie erhalten sie, weil Sie Zugriff angefragt haben.',
     administers: 'Sie erhalten sie, weil Sie über den Zugriff entscheiden.',

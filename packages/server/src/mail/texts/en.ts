@@ -23,6 +23,7 @@ export const en: MailTexts = {
     changed: 'You get it because something about your account has changed.',
     askedInside: 'You get it because someone who is signed in to your account asked for this.',
     tried: 'You get it because someone tried to sign in to your account.',
+    signedIn: 'You get it because someone signed in to your account.',
     invited: 'You get it because someone invited this e-mail address.',
     requested: 'You get it because you asked for access.',
     administers: 'You get it because you decide about access.',

@@ -26,6 +26,7 @@ export const es: MailTexts = {
     changed: 'Lo recibes porque algo ha cambiado en tu cuenta.',
     askedInside: 'Lo recibes porque alguien que ha iniciado sesión en tu cuenta lo ha pedido.',
     tried: 'Lo recibes porque alguien ha intentado iniciar sesión en tu cuenta.',
+    signedIn: 'Lo recibes porque alguien ha iniciado sesión en tu cuenta.',
     invited: 'Lo recibes porque alguien ha invitado a esta dirección de correo.',
     requested: 'Lo recibes porque has pedido acceso.',
     administers: 'Lo recibes porque tú decides sobre el acceso.',

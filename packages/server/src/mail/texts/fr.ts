@@ -26,6 +26,7 @@ export const fr: MailTexts = {
     changed: 'Vous le recevez parce que votre compte a été modifié.',
     askedInside: 'Vous le recevez parce qu’une personne connectée à votre compte en a fait la demande.',
     tried: 'Vous le recevez parce que quelqu’un a essayé de se connecter à votre compte.',
+    signedIn: 'Vous le recevez parce que quelqu’un s’est connecté avec votre compte.',
     invited: 'Vous le recevez parce que quelqu’un a invité cette adresse e-mail.',
     requested: 'Vous le recevez parce que vous avez demandé un accès.',
     administers: 'Vous le recevez parce que vous décidez des accès.',

@@ -25,6 +25,7 @@ export const it: MailTexts = {
     changed: 'La ricevi perché è cambiato qualcosa nel tuo account.',
     askedInside: 'La ricevi perché lo ha chiesto qualcuno che ha effettuato l’accesso al tuo account.',
     tried: 'La ricevi perché qualcuno ha provato ad accedere al tuo account.',
+    signedIn: 'La ricevi perché qualcuno ha effettuato l’accesso al tuo account.',
     invited: 'La ricevi perché qualcuno ha invitato questo indirizzo email.',
     requested: 'La ricevi perché hai chiesto l’accesso.',
     administers: 'La ricevi perché sei tu a decidere gli accessi.',

@@ -26,6 +26,7 @@ export const pt: MailTexts = {
     changed: 'Você o recebeu porque algo mudou na sua conta.',
     askedInside: 'Você o recebeu porque alguém conectado à sua conta pediu isto.',
     tried: 'Você o recebeu porque alguém tentou entrar na sua conta.',
+    signedIn: 'Você o recebe porque alguém entrou na sua conta.',
     invited: 'Você o recebeu porque alguém convidou este endereço de e-mail.',
     requested: 'Você o recebeu porque pediu acesso.',
     administers: 'Você o recebeu porque decide sobre o acesso.',
