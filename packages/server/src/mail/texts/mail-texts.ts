@@ -35,7 +35,16 @@ export const noticePurposes = [
 export type NoticePurpose = (typeof noticePurposes)[number]
 
 /** Why a mail was sent, as its last lines say. */
-export type Reason = 'asked' | 'askedInside' | 'changed' | 'tried' | 'signedIn' | 'invited' | 'requested' | 'administers' | 'tested'
+export type Reason =
+  | 'asked'
+  | 'askedInside'
+  | 'changed'
+  | 'tried'
+  | 'signedIn'
+  | 'invited'
+  | 'requested'
+  | 'administers'
+  | 'tested'
 
 interface ActionTexts {
   subject(app: string): string
