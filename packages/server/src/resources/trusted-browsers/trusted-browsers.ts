@@ -24,7 +24,7 @@ export function isTrustedAt(app: Pick<App, 'trust_device_days'>, provenAt: numbe
   return now - provenAt < app.trust_device_days * dayMs
 }
 
-/** The trust that a browser has at an app. Undefined if whoever signs in has to show the second factor. */
+/** The trust that a browser has at an app. Undefined if the person has to show the second factor. */
 export async function findTrust(deps: Deps, secret: string | undefined, app: App): Promise<KeptTrust | undefined> {
   if (secret === undefined || app.trust_device_days === 0) return undefined
   const now = deps.clock()
