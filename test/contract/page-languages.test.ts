@@ -60,7 +60,7 @@ test('what the app asks for holds through all steps, also against the user and i
   const first = await visitor.get(askFor(closed, { ui_locales: 'fr' }).path, headers)
   const refused = await take(visitor, first, 'sign_in', { ...user, password: 'a slip of the finger' }, headers)
   expect([languageOf(refused), refused.html.includes('incorrect.')]).toEqual(['fr', true])
-  const asking = await take(visitor, refused, 'magic_link', {}, headers)
+  const asking = await visitor.send(refused, 'Recevoir un code par e-mail', {}, headers)
   expect([languageOf(asking), asking.title]).toEqual(['fr', 'Se connecter par e-mail'])
   const mailed = await take(visitor, asking, 'ask_mail', { email: user.email }, headers)
   expect([languageOf(mailed), mailed.title]).toEqual(['fr', 'Consultez votre messagerie'])

@@ -116,7 +116,7 @@ describe('somebody without access and without a verified address', () => {
     const sent = await visitor.send(refused, 'Send me a code')
     expect(sent.html).toContain(`A mail with a code is on its way to <bdi>${user.email}</bdi>`)
     expect(sent.html).not.toContain('If there is an account')
-    const { text } = await mailbox.take(user.email)
+    const { text } = await mailbox.take(user.email, /^Confirm/)
     const verified = await visitor.send(sent, 'Confirm', { code: /: (\d{6})$/m.exec(text)?.[1] ?? '' })
     expect(verified.title).toBe('You don’t have access yet')
     expect((await visitor.send(verified, 'Ask for access')).html).toContain('You have asked for access.')
