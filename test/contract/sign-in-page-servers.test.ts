@@ -122,23 +122,28 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await liveSessionsOf(user)).toEqual([])
   })
 
-  test('a reuse that arrives between spending and opening lets nothing be opened', async () => {
+  test('a reuse that arrives while the first exchange opens a session waits for it, and ends that session', async () => {
     const { visitor, user } = await signIn()
     const asked = askFor(app)
     const { app: at } = await visitor.get(asked.path)
     const code = at?.searchParams.get('code') ?? ''
+    const waiting = async () => {
+      const [row] = await db('pg_stat_activity')
+        .where({ wait_event_type: 'Lock', datname: db.raw('current_database()') })
+        .count({ n: '*' })
+      return Number(row!.n)
+    }
     // The first exchange has spent its code, and waits for the row of the user.
-    let firstDone: ReturnType<typeof exchangeAt> | undefined
-    await db.transaction(async (held) => {
+    const [first, second] = await db.transaction(async (held) => {
       await held('users').where({ id: user.id }).forUpdate().first('id')
-      firstDone = exchangeAt(0, asked, code)
-      await expect
-        .poll(async () => (await db('authorization_codes').whereNotNull('spent_at').where({ user_id: user.id })).length)
-        .toBe(1)
-      const second = await exchangeAt(1, asked, code)
-      expect(second.body.error).toBe('invalid_grant')
+      const first = exchangeAt(0, asked, code)
+      await expect.poll(waiting).toBe(1)
+      const second = exchangeAt(1, asked, code)
+      await expect.poll(waiting).toBe(2)
+      return [[first], [second]] as const
     })
-    expect((await firstDone!).body.error).toBe('invalid_grant')
+    expect((await first[0]).status).toBe(200)
+    expect((await second[0]).body.error).toBe('invalid_grant')
     expect(await liveSessionsOf(user)).toEqual([])
   })
 
