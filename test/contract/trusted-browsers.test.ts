@@ -1,8 +1,10 @@
 // Browsers in which a person chose not to be asked for the second factor for some days.
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { Authenticator, askedIn } from '../support/authenticator.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { countRows } from '../support/rows.ts'
-import { buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD } from '../support/service.ts'
 import { type AskedFor, askFor, exchange, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
@@ -139,7 +141,7 @@ test('the API does not know of trust', async () => {
   expect(reply).toMatchObject({ status: 401, body: { requires_2fa: true } })
 })
 
-test('trust does not begin with a recovery from a form that was not offered it, nor without a code', async () => {
+test('trust does not begin without a code', async () => {
   const { user, email } = await (async () => {
     const { user } = await buildUser(service, shop)
     return { user, email: user.email as string }
@@ -165,6 +167,15 @@ test.each([
     ({ user }: Owner) => service.admin('DELETE', `/admin/users/${user.id}/2fa`, { body: {} }),
   ],
   [
+    'an admin removes a passkey',
+    async ({ user }: Owner) => {
+      const [id, credential_id] = [randomUUID(), randomUUID()]
+      const row = { id, user_id: user.id, credential_id, public_key: 'x', sign_count: 0, name: 'Laptop', created_at: 1 }
+      await service.deps.db('passkeys').insert(row)
+      return service.admin('DELETE', `/admin/users/${user.id}/passkeys/${id}`)
+    },
+  ],
+  [
     'the user is suspended and activated',
     async ({ user }: Owner) => {
       await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
@@ -188,10 +199,41 @@ test.each([
   await service.admin('PATCH', `/admin/apps/${shop.id}`, { body: { trust_device_days: 7 } })
 })
 
+test('a new passkey ends trust', async () => {
+  const { person, visitor } = await trusted()
+  const page = await visitor.get(`/account/passkeys?app=${shop.code}`)
+  const passkey = new Authenticator(service.deps.config.publicUrl).create(askedIn(page)!)
+  await visitor.send(page, 'Add a passkey', { passkey, name: 'Phone' })
+  expect(await countRows(service, 'passkeys', { user_id: person.user.id })).toBe(1)
+  later(visitor, 60)
+  expect(await signIn(person, visitor)).toMatchObject({ wasAsked: true })
+})
+
+test('an app that administers the service neither offers trust nor takes it', async () => {
+  const own = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
+  const allowed_redirect_urls = ['https://console.example/callback']
+  const console = await buildApp(own, {
+    code: 'console',
+    auto_grant_on_signup: true,
+    allowed_redirect_urls,
+    trust_device_days: 7,
+  })
+  const { user, access_token } = await buildUser(own, console)
+  const { code } = await enableTwoFactor(own, access_token)
+  const visitor = visit(own)
+  const page = await visitor.send(await visitor.get(askFor(console).path), 'Sign in', { email: user.email, password: PASSWORD })
+  expect(page.html).toContain('name="two_factor_code"')
+  expect(page.html).not.toMatch(box)
+  await visitor.send(page, 'Continue', { two_factor_code: code(), trust: 'yes' })
+  expect(visitor.cookies.has('gatehouse_session')).toBe(true)
+  expect(visitor.cookies.has('gatehouse_trust')).toBe(false)
+})
+
 test('a second factor that replaces the first one is asked for', async () => {
   const { person, visitor } = await trusted()
   const cookie = visitor.cookies.get('gatehouse_trust')!
   await service.admin('DELETE', `/admin/users/${person.user.id}/2fa`, { body: {} })
+  expect((await service.call('GET', '/auth/trusted-browsers', { token: person.token })).body.items).toEqual([])
   const { access_token: token } = (await service.login(person.email, shop.code)).body
   const { code } = await enableTwoFactor(service, token)
   later(visitor, 60)

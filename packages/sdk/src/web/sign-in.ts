@@ -133,8 +133,8 @@ async function checkRedirectUrl({ config, settings, service }: AllParts): Promis
   const answer = await fetch(`${authorization_endpoint}?${new URLSearchParams(query)}`, { redirect: 'manual' })
   await answer.body?.cancel()
   if (answer.status !== 400) return
-  const command = `authctl app update ${appCode} --redirect ${redirectUrl}`
-  const advice = `add it, beside those that it has: ${command}`
+  // The option replaces the list.
+  const advice = `name it with all others: authctl app update ${appCode} --redirect … ${redirectUrl}`
   warn(
     'redirect',
     `the startup check failed: the app "${appCode}" has no redirect URL ${redirectUrl} (SERVICE_REDIRECT_URL): ${advice}`,

@@ -95,7 +95,8 @@ export async function isMigrated(db: Knex): Promise<boolean> {
 /**
  * Brings the schema and the built-in rows up to date, and returns the names of the applied migrations. Servers that start at once
  * wait for each other. Everything is one transaction, except on a Postgres in use: there, each migration is applied completely or
- * started again by the next run, so that requests never wait for more than one. That takes two connections. Throws SchemaTooNewError or SchemaDiffersError.
+ * started again by the next run, so that requests never wait for more than one. That takes two connections. Throws
+ * SchemaTooNewError or SchemaDiffersError.
  */
 export async function migrate(db: Knex, now: number = Date.now(), list: Migrations = migrations): Promise<string[]> {
   const pending = await pendingMigrations(db, list)

@@ -11,6 +11,8 @@ import { isUuid } from './uuid.ts'
 export const MAX_NAME = 200
 export const MAX_TEXT = 2_000
 export const MAX_LIST = 200
+/** For how many days an app may trust a browser. */
+export const MAX_TRUST_DAYS = 30
 export const MAX_PERMISSIONS = 5_000
 const maxCode = 100
 

@@ -8,6 +8,7 @@ import {
   id,
   list,
   MAX_LIST,
+  MAX_TRUST_DAYS,
   name,
   newAppCode,
   page,
@@ -147,7 +148,7 @@ const settings = {
     description:
       'How long ago a person may have signed in to enter through a browser. A refresh is not affected. Default: no limit',
   }),
-  trust_device_days: clearable(z.int().min(0).max(30)).meta({
+  trust_device_days: clearable(z.int().min(0).max(MAX_TRUST_DAYS)).meta({
     description:
       'For how many days the second factor is not asked for again in a browser whose user chose so. Default: 0, it is always asked for',
   }),

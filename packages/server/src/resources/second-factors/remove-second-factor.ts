@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
+import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import { getUser } from '../users/get-user.ts'
@@ -33,9 +34,12 @@ export async function clearSecondFactorSince(deps: Deps<Tx>, userId: string, sin
   return clearSecondFactor(deps, userId)
 }
 
-/** Deletes the active second factor with its recovery codes. Returns false if there was none. Needs a transaction. */
+/** Deletes the active second factor with its recovery codes, and the trust of browsers. Returns false if there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await SecondFactor.deleteActive(deps.db, userId)
-  if (wasActive) await RecoveryCode.deleteOfUser(deps.db, userId)
+  if (wasActive) {
+    await RecoveryCode.deleteOfUser(deps.db, userId)
+    await TrustedBrowser.deleteOfUser(deps.db, userId)
+  }
   return wasActive
 }

@@ -4,6 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { MAX_TRUST_DAYS } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { ShownFactor } from '../../lib/proof.ts'
@@ -16,8 +17,6 @@ import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { trustedBrowserRecord } from './schema.ts'
 
 const dayMs = 86_400_000
-/** The most days that an app can set. */
-export const mostTrustDays = 30
 
 /** Whether an app still accepts a second factor that was shown then. */
 export function isTrustedAt(app: Pick<App, 'trust_device_days'>, provenAt: number, now: number): boolean {
@@ -48,12 +47,12 @@ export async function trustBrowser(
     version,
     factor_activated_at: second.activatedAt ?? 0,
     proven_at: second.provenAt,
-    expires_at: second.provenAt + mostTrustDays * dayMs,
+    expires_at: second.provenAt + MAX_TRUST_DAYS * dayMs,
     ip: actor.origin.ip || null,
     user_agent: actor.origin.userAgent,
   })
   await recordEvent(deps, { event: 'browser.trusted', actor, userId, details: { id } })
-  return { value: secret, seconds: mostTrustDays * 86_400 }
+  return { value: secret, seconds: MAX_TRUST_DAYS * 86_400 }
 }
 
 /** The browsers of a user that are trusted, newest first. Throws `not_found`. */
