@@ -123,8 +123,8 @@ test('the check at the start says that a redirect URL is not one of the app, and
   const isOfWeb = (line: string) => line.includes('SERVICE_REDIRECT_URL')
   await expect.poll(() => lines.filter(isOfWeb)).toHaveLength(1)
   expect(lines.find(isOfWeb)).toContain(
-    `the app "${app.code}" has no redirect URL http://localhost:3001/callback (SERVICE_REDIRECT_URL): name it with all ` +
-      `others: authctl app update ${app.code} --redirect … http://localhost:3001/callback`,
+    `the app "${app.code}" has no redirect URL http://localhost:3001/callback (SERVICE_REDIRECT_URL): name it together with all ` +
+      `others: authctl app update ${app.code} --redirect OTHERS http://localhost:3001/callback`,
   )
 })
 

@@ -134,7 +134,7 @@ async function checkRedirectUrl({ config, settings, service }: AllParts): Promis
   await answer.body?.cancel()
   if (answer.status !== 400) return
   // The option replaces the list.
-  const advice = `name it with all others: authctl app update ${appCode} --redirect … ${redirectUrl}`
+  const advice = `name it together with all others: authctl app update ${appCode} --redirect OTHERS ${redirectUrl}`
   warn(
     'redirect',
     `the startup check failed: the app "${appCode}" has no redirect URL ${redirectUrl} (SERVICE_REDIRECT_URL): ${advice}`,
