@@ -132,10 +132,10 @@ export function alert(text: string | undefined): Html | undefined {
 }
 
 /** Text to copy. It is a field so that it can be reached and selected with the keyboard, and has lines so that none of it is hidden. */
-export function codeField(label: string, value: string): Html {
+export function codeField(label: string, value: string, { id = 'code', rows = 3 }: { id?: string; rows?: number } = {}): Html {
   return html`<div class="field">
-<label for="code">${label}</label>
-<textarea class="code" id="code" rows="3" autocomplete="off" spellcheck="false" readonly>${value}</textarea>
+<label for="${id}">${label}</label>
+<textarea class="code" id="${id}" rows="${rows}" autocomplete="off" spellcheck="false" readonly>${value}</textarea>
 </div>
 `
 }

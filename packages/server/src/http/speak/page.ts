@@ -44,6 +44,7 @@ input[readonly], textarea[readonly] { background: var(--ground); }
 input[aria-invalid="true"] { border: 2px solid var(--fault); }
 .code { display: block; resize: none; field-sizing: content; overflow-wrap: anywhere;
   font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .875rem; }
+.qr { display: block; width: 100%; max-width: 16rem; margin: 0 auto 1rem; }
 button, .button { display: block; width: 100%; padding: .75rem 1rem; border: 1px solid transparent; border-radius: .375rem;
   background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; text-align: center; text-decoration: none;
   cursor: pointer; }

@@ -373,6 +373,20 @@ export const de: PageTexts = {
       after: 'Wenn Sie nicht wissen, wo das ist, fragen Sie die Person, die Sie eingeladen hat.',
     },
   },
+  enrolment: {
+    title: 'Authenticator-App einrichten',
+    scan: 'Scannen Sie dieses Bild mit einer Authenticator-App auf Ihrem Telefon.',
+    picture: 'QR-Code mit dem Geheimnis, das darunter steht',
+    secret: 'Oder geben Sie dieses Geheimnis in die App ein',
+    code: 'Code, den die App anzeigt',
+    button: 'Einschalten',
+  },
+  recoveryCodes: {
+    title: 'Ihre Wiederherstellungscodes',
+    text: 'Jeder dieser Codes funktioniert einmal anstelle eines Codes aus der App. Bewahren Sie sie dort auf, wo Sie sie auch ohne Ihr Telefon finden: Sie werden nur jetzt angezeigt.',
+    label: 'Wiederherstellungscodes',
+    button: 'Ich habe sie aufbewahrt',
+  },
   passkeys: {
     title: 'Ihre Passkeys',
     none: 'Sie haben noch keinen Passkey. Mit einem Passkey melden Sie sich so an, wie Sie Ihr Gerät entsperren: mit Fingerabdruck, Gesicht oder PIN.',

@@ -349,6 +349,20 @@ export const en: PageTexts = {
       after: 'If you do not know where that is, ask the person who invited you.',
     },
   },
+  enrolment: {
+    title: 'Set up your authenticator app',
+    scan: 'Scan this picture with an authenticator app on your phone.',
+    picture: 'QR code that holds the secret below',
+    secret: 'Or type this secret into the app',
+    code: 'Code that the app shows',
+    button: 'Turn on',
+  },
+  recoveryCodes: {
+    title: 'Your recovery codes',
+    text: 'Each of these codes works once in place of a code from the app. Keep them where you can find them without your phone: they are shown only now.',
+    label: 'Recovery codes',
+    button: 'I have kept them',
+  },
   passkeys: {
     title: 'Your passkeys',
     none: 'You have no passkey yet. With one, you sign in as you unlock your device: by fingerprint, face or PIN.',

@@ -366,6 +366,20 @@ export const es: PageTexts = {
       after: 'Si no sabes dónde es, pregunta a la persona que te ha invitado.',
     },
   },
+  enrolment: {
+    title: 'Configura tu aplicación de autenticación',
+    scan: 'Escanea esta imagen con una aplicación de autenticación de tu teléfono.',
+    picture: 'Código QR que contiene el secreto de abajo',
+    secret: 'O escribe este secreto en la aplicación',
+    code: 'Código que muestra la aplicación',
+    button: 'Activar',
+  },
+  recoveryCodes: {
+    title: 'Tus códigos de recuperación',
+    text: 'Cada uno de estos códigos funciona una vez en lugar de un código de la aplicación. Guárdalos donde puedas encontrarlos sin tu teléfono: solo se muestran ahora.',
+    label: 'Códigos de recuperación',
+    button: 'Los he guardado',
+  },
   passkeys: {
     title: 'Tus llaves de acceso',
     none: 'Todavía no tienes ninguna llave de acceso. Con una, inicias sesión igual que desbloqueas tu dispositivo: con la huella, la cara o un PIN.',

@@ -370,6 +370,20 @@ export const fr: PageTexts = {
       after: 'Si vous ne savez pas où, demandez à la personne qui vous a invité.',
     },
   },
+  enrolment: {
+    title: 'Configurer votre application d’authentification',
+    scan: 'Scannez cette image avec une application d’authentification sur votre téléphone.',
+    picture: 'QR code qui contient le secret ci-dessous',
+    secret: 'Ou saisissez ce secret dans l’application',
+    code: 'Code affiché par l’application',
+    button: 'Activer',
+  },
+  recoveryCodes: {
+    title: 'Vos codes de récupération',
+    text: 'Chacun de ces codes fonctionne une fois, à la place d’un code de l’application. Conservez-les là où vous pourrez les retrouver sans votre téléphone\u00a0: ils ne sont affichés que maintenant.',
+    label: 'Codes de récupération',
+    button: 'Je les ai conservés',
+  },
   passkeys: {
     title: 'Vos clés d’accès',
     none: 'Vous n’avez pas encore de clé d’accès. Avec elle, vous vous connectez comme vous déverrouillez votre appareil\u00a0: avec votre empreinte, votre visage ou un code PIN.',

@@ -359,6 +359,20 @@ export const it: PageTexts = {
       after: 'Se non sai dove, chiedi alla persona che ti ha invitato.',
     },
   },
+  enrolment: {
+    title: 'Configura la tua app di autenticazione',
+    scan: 'Inquadra questa immagine con un’app di autenticazione sul telefono.',
+    picture: 'Codice QR che contiene il segreto qui sotto',
+    secret: 'Oppure scrivi questo segreto nell’app',
+    code: 'Codice mostrato dall’app',
+    button: 'Attiva',
+  },
+  recoveryCodes: {
+    title: 'I tuoi codici di recupero',
+    text: 'Ciascuno di questi codici funziona una volta al posto di un codice dell’app. Conservali dove puoi trovarli senza il telefono: vengono mostrati solo ora.',
+    label: 'Codici di recupero',
+    button: 'Li ho conservati',
+  },
   passkeys: {
     title: 'Le tue passkey',
     none: 'Non hai ancora una passkey. Con una passkey accedi come quando sblocchi il dispositivo: con l’impronta, il volto o un PIN.',

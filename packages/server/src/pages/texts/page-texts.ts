@@ -213,6 +213,9 @@ export interface PageTexts {
     access: Readonly<Record<'granted' | 'pending' | 'unverified', (app: Html) => Html>>
     code: { text(organization: Html): Html; label: string; after: string }
   }
+  /** Setting up a second factor, here or on the sign-in page. */
+  enrolment: { title: string; scan: string; picture: string; secret: string; code: string; button: string }
+  recoveryCodes: Told & { label: string; button: string }
   passkeys: {
     title: string
     none: string

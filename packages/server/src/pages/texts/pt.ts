@@ -353,6 +353,20 @@ export const pt: PageTexts = {
       after: 'Se você não sabe onde é, pergunte a quem convidou você.',
     },
   },
+  enrolment: {
+    title: 'Configure o seu aplicativo autenticador',
+    scan: 'Leia esta imagem com um aplicativo autenticador no seu celular.',
+    picture: 'Código QR que contém o segredo abaixo',
+    secret: 'Ou digite este segredo no aplicativo',
+    code: 'Código que o aplicativo mostra',
+    button: 'Ativar',
+  },
+  recoveryCodes: {
+    title: 'Os seus códigos de recuperação',
+    text: 'Cada um destes códigos funciona uma vez no lugar de um código do aplicativo. Guarde-os onde possa encontrá-los sem o celular: eles só são mostrados agora.',
+    label: 'Códigos de recuperação',
+    button: 'Eu os guardei',
+  },
   passkeys: {
     title: 'As suas chaves de acesso',
     none: 'Você ainda não tem uma chave de acesso. Com ela, você entra como desbloqueia o seu dispositivo: com a impressão digital, o rosto ou um PIN.',
