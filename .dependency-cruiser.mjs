@@ -100,7 +100,7 @@ export default {
         `${feature}routes[.]ts$`,
         `${server}deps[.]ts$`,
         `${server}db/(handle|transaction)[.]ts$`,
-        `${feature}(authenticate-caller|authenticate-consumer|take-attempt|take-by-address|find-app-of-token)[.]ts$`,
+        `${feature}(authenticate-caller|authenticate-client|authenticate-consumer|take-attempt|take-by-address|find-app-of-token)[.]ts$`,
       ],
       'app.ts lists routers and hands http/ what it needs: use-cases that look up callers and count attempts, and rehearsals.',
     ),

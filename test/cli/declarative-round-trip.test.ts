@@ -77,6 +77,7 @@ const app = (slugs: string[], orgRoles: string[]) =>
       single_sign_on: fc.boolean(),
       max_sign_in_age_seconds: orNull(fc.integer({ min: 60, max: 86_400 })),
       trust_device_days: fc.integer({ min: 0, max: 30 }),
+      client: fc.constantFrom('public' as const, 'confidential' as const),
       require_verified_email: fc.boolean(),
       brand: fc.record({
         accent_color: orNull(fc.constantFrom('#2f6fde', '#c2410c')),

@@ -62,6 +62,7 @@ describe('what is created', () => {
       single_sign_on: true,
       max_sign_in_age_seconds: null,
       trust_device_days: 0,
+      client: 'public',
       brand: {
         accent_color: null,
         support_email: null,

@@ -57,6 +57,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   single_sign_on: { value: false, cleared: true },
   max_sign_in_age_seconds: { value: 3_600, cleared: null },
   trust_device_days: { value: 30, cleared: 0 },
+  client: { value: 'confidential', cleared: 'public' },
   brand: { value: brand, cleared: noBrand },
 }
 

@@ -135,6 +135,14 @@ const writes: Record<string, () => Promise<Write>> = {
     await service.deps.db('trusted_browsers').insert(row)
     return { path: `/admin/users/${user_id}/trusted-browsers/${id}` }
   },
+  'POST /admin/apps/{appId}/client-secrets': async () => ({
+    path: `/admin/apps/${(await buildApp(service)).code}/client-secrets`,
+  }),
+  'DELETE /admin/apps/{appId}/client-secrets/{secretId}': async () => {
+    const { code } = await buildApp(service)
+    const { body } = await service.admin('POST', `/admin/apps/${code}/client-secrets`)
+    return { path: `/admin/apps/${code}/client-secrets/${body.id}` }
+  },
   'POST /admin/users/{userId}/apps/{appId}': async () => ({
     path: `/admin/users/${(await newUser()).id}/apps/${(await buildApp(service)).code}`,
     body: { reason: 'why not' },
@@ -324,6 +332,7 @@ function comparable(value: Json, secrets: readonly string[]): Json {
 }
 
 const secretsOf: Record<string, string[]> = {
+  'POST /admin/apps/{appId}/client-secrets': ['secret'],
   'POST /admin/service-accounts': ['token'],
   'POST /admin/service-accounts/{serviceAccountId}/rotate': ['token'],
   'POST /admin/organizations/{organizationId}/invitations': ['token', 'code'],

@@ -36,6 +36,7 @@ export const TOKEN_PREFIXES = {
   authorizationCode: 'gac_',
   browser: 'gbr_',
   browserSession: 'gbs_',
+  clientSecret: 'gcs_',
   invitation: 'gin_',
   mail: 'gmt_',
   refresh: 'grt_',

@@ -28,6 +28,8 @@ import type { Route } from './http/route.ts'
 import { createRouting } from './http/router.ts'
 import { appRoutes, logoRoutes } from './resources/apps/routes.ts'
 import { auditRoutes } from './resources/audit/routes.ts'
+import { authenticateClient } from './resources/client-secrets/authenticate-client.ts'
+import { clientSecretRoutes } from './resources/client-secrets/routes.ts'
 import { authenticateConsumer } from './resources/consumers/authenticate-consumer.ts'
 import { consumerRoutes } from './resources/consumers/routes.ts'
 import { grantRoutes } from './resources/grants/routes.ts'
@@ -81,6 +83,7 @@ export function listRoutes(): Route[] {
     ...identityRoutes,
     ...ownIdentityRoutes,
     ...appRoutes,
+    ...clientSecretRoutes,
     ...accessRequestRoutes,
     ...grantRoutes,
     ...webhookRoutes,
@@ -134,7 +137,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
     { prefix: '', routes: listRootRoutes().filter((route) => route !== metricsRoute || servesMetrics) },
   ]
   const limits = { takeByAddress, assertRoomForAddress, giveBackAttempts, findAppOfToken }
-  const callers = { authenticate: authenticateCaller, authenticateConsumer }
+  const callers = { authenticate: authenticateCaller, authenticateConsumer, authenticateClient }
   const app = new Koa()
   app.use(requestLog(deps))
   app.use(countReplies(deps))

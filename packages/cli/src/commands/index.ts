@@ -1,6 +1,9 @@
 import type { Command } from '../tools/command.ts'
 import { api } from './api.ts'
 import { activateApp } from './app/activate.ts'
+import { listClientSecrets } from './app/client-secret/list.ts'
+import { newClientSecret } from './app/client-secret/new.ts'
+import { revokeClientSecret } from './app/client-secret/revoke.ts'
 import { createApp } from './app/create.ts'
 import { deactivateApp } from './app/deactivate.ts'
 import { deleteApp } from './app/delete.ts'
@@ -135,6 +138,9 @@ export const commands: readonly Command[] = [
   activateApp,
   deactivateApp,
   deleteApp,
+  newClientSecret,
+  listClientSecrets,
+  revokeClientSecret,
   appEnv,
   appSigning,
   onboardApp,

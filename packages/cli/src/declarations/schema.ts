@@ -84,6 +84,7 @@ const app = entry({
   single_sign_on: flag.default(true),
   max_sign_in_age_seconds: z.number().nullable().default(null),
   trust_device_days: z.number().default(0),
+  client: text.default('public'),
   brand: brand.default(() => brand.parse({})),
   /** A file beside this one, or a data URL. */
   logo: text.nullable().default(null),

@@ -38,6 +38,10 @@ export const appSettings = {
   singleSignOn: toggle('Let people who are signed in at the sign-in page enter without a page'),
   maxSignInAge: count('SECONDS', 'How long ago a person who enters through a browser may have signed in'),
   trustDays: count('DAYS', 'For how many days a browser may skip the second factor when its user chose so; 0 for never', 0),
+  client: choice(
+    ['public', 'confidential'],
+    'Whether the app runs where nobody reads its secret, and so authenticates with a client secret',
+  ),
   accent: text('COLOR', 'Color of buttons on pages and in mails, such as #2f6fde'),
   supportEmail: text('EMAIL', 'Where people get help; mails have it as the address for replies'),
   supportUrl: text('URL', 'Page where people get help'),
@@ -76,6 +80,7 @@ const members = {
   singleSignOn: 'single_sign_on',
   maxSignInAge: 'max_sign_in_age_seconds',
   trustDays: 'trust_device_days',
+  client: 'client',
 } as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>
 
 /** The member of `brand` that each option sets. */

@@ -11,6 +11,8 @@ export const auditEventNames = [
   'browser.untrusted',
   'browser_session.created',
   'browser_session.ended',
+  'client_secret.created',
+  'client_secret.revoked',
   'code.reused',
   'credentials.removed',
   'email.change_allowed',

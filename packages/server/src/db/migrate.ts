@@ -21,6 +21,7 @@ import * as brands from './migrations/0013-brands.ts'
 import * as passkeys from './migrations/0014-passkeys.ts'
 import * as userLocale from './migrations/0015-user-locale.ts'
 import * as trustedBrowsers from './migrations/0016-trusted-browsers.ts'
+import * as confidentialClients from './migrations/0017-confidential-clients.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -52,6 +53,7 @@ export const migrations: Migrations = {
     '0014-passkeys': passkeys,
     '0015-user-locale': userLocale,
     '0016-trusted-browsers': trustedBrowsers,
+    '0017-confidential-clients': confidentialClients,
   },
   checksums,
 }

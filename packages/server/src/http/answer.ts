@@ -58,7 +58,7 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
     const query = queryOf(route, ctx)
     if (route.cookies && route.method !== 'GET') assertOwnForm(deps, ctx)
     const known = await whoCalls(deps, route, ctx, options)
-    countsIfRefused &&= limit === 'failures'
+    countsIfRefused &&= limit === 'failures' && known.client?.hasShownSecret !== true
     const request = await whatTheySent(deps, route, ctx, known, query)
     countsIfRefused &&= request.origin.exemptApp === undefined
     const reply = await doIt(deps, route, request, options)
@@ -95,7 +95,7 @@ async function whatTheySent(
   known: KnownCaller,
   sentQuery: UrlEncoded,
 ): Promise<AnyRequest> {
-  const { caller, bearer, limitByBody } = known
+  const { caller, bearer, client, limitByBody } = known
   const params = parseParams(route, ctx.params)
   const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
   const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
@@ -113,7 +113,7 @@ async function whatTheySent(
   const lines = route.lines ? await readLines(ctx, route.lines, route.bodyLimitBytes) : []
   const cookies = route.cookies ? readCookies(deps, ctx, route.cookies.reads) : {}
   const origin = { ...ctx.state.origin, exemptApp, auditReason }
-  return { caller, bearer, params, query, body, headers, cookies, lines, bytes, sentBack, rawBody: sent.verbatim, origin }
+  return { caller, bearer, client, params, query, body, headers, cookies, lines, bytes, sentBack, rawBody: sent.verbatim, origin }
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */

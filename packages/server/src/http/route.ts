@@ -3,7 +3,15 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { ServiceScope } from '../lib/authority.ts'
-import type { AssertedConsumer, Caller, ConsumerCaller, RequestOrigin, ServiceCaller, UserCaller } from '../lib/caller.ts'
+import type {
+  AssertedConsumer,
+  Caller,
+  ClientCaller,
+  ConsumerCaller,
+  RequestOrigin,
+  ServiceCaller,
+  UserCaller,
+} from '../lib/caller.ts'
 import type { CookieName, Cookies } from '../lib/cookies.ts'
 import { dryRun } from '../lib/fields.ts'
 import type { PagePlace } from '../lib/html.ts'
@@ -48,6 +56,8 @@ export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unk
   caller: CallerOf<A>
   /** The token of the `Authorization` header, for public routes that use it. */
   bearer: string | undefined
+  /** The app that calls, for routes that take one and if the call names it. */
+  client: ClientCaller | undefined
   params: P
   query: Q
   body: B
@@ -90,6 +100,8 @@ export interface Route {
   /** The app that the page of an error names, of a form that was not taken. What the form says may be anybody's. */
   placeOf?(deps: Deps, sent: Record<string, unknown>): Promise<PagePlace | undefined>
   auth: RouteAuth
+  /** Whether an app may authenticate, for an `oauth` route: with its code and, if it is confidential, its client secret. */
+  takesClient?: boolean
   /**
    * Whether pages of other origins may call it (AUTH_CORS_ORIGINS). By default those routes that an app calls for its user: for
    * users, and POSTs that anybody may send.

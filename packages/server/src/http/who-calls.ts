@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
-import { ApiError } from '../errors.ts'
-import type { AssertedConsumer, Caller, ConsumerCaller } from '../lib/caller.ts'
+import { ApiError, fieldError } from '../errors.ts'
+import type { AssertedConsumer, Caller, ClientCaller, ConsumerCaller } from '../lib/caller.ts'
 import { looksLikeServiceToken } from '../lib/service-token.ts'
 import { type LimitByBody, type LimitOptions, limitCall, limitOf } from './limits.ts'
 import { type ParsedBody, readBody } from './read-request.ts'
@@ -12,12 +12,15 @@ import type { Route } from './route.ts'
 export interface CallerOptions extends LimitOptions {
   /** Verifies the assertion of a consumer and looks up its app. */
   authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer>
+  /** Checks the client secret of an app, which only a confidential app needs. Throws `invalid_client`. */
+  authenticateClient(deps: Deps, client: { code: string; secret: string | undefined }): Promise<ClientCaller>
 }
 
 /** Who calls, as far as the route asks. */
 export interface KnownCaller {
   caller: Caller | AssertedConsumer | undefined
   bearer: string | undefined
+  client: ClientCaller | undefined
   /** The body, if it was read to find the client secret. */
   sent: ParsedBody | undefined
   limitByBody: LimitByBody | undefined
@@ -28,23 +31,51 @@ export async function whoCalls(deps: Deps<Pool>, route: Route, ctx: Context, opt
   const { ip } = ctx.state.origin
   const limit = limitOf(route)
   const isOAuth = route.speaks === 'oauth'
-  const inHeader = bearerOf(route, ctx) ?? (isOAuth ? serviceTokenOf(ctx) : undefined)
-  const isSecretInBody = isOAuth && inHeader === undefined
+  const basic = isOAuth ? basicOf(ctx) : undefined
+  const inHeader = bearerOf(route, ctx) ?? serviceTokenIn(basic?.password)
+  const readsBodyFirst = isOAuth && (route.takesClient || inHeader === undefined)
   // Strangers can send such bodies too.
-  if (isSecretInBody) await options.assertRoomForAddress(deps, 'ip', ip)
+  if (readsBodyFirst) await options.assertRoomForAddress(deps, 'ip', ip)
   // A body is read once. An unreadable one holds no secret, so a route that needs a caller refuses with `token_missing`.
   let fault: unknown
   const keepFault = (error: unknown) => {
     fault = error
     return undefined
   }
-  const sent = isSecretInBody ? await readBody(ctx, route).catch(keepFault) : undefined
-  const bearer = inHeader ?? serviceTokenIn(sent?.value.client_secret)
+  const sent = readsBodyFirst ? await readBody(ctx, route).catch(keepFault) : undefined
+  const inBody = textIn(sent?.value.client_secret)
+  if (inBody !== undefined && (inHeader !== undefined || basic))
+    throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
+  const bearer = inHeader ?? serviceTokenIn(inBody)
   const isLimited = limit === 'calls' || limit === 'failures'
   const limitByBody = isLimited ? await limitCall(deps, route, { ip, bearer }, options) : undefined
   const caller = await authorize(deps, route, bearer, options)
   if (fault !== undefined) throw fault
-  return { caller, bearer, sent, limitByBody }
+  const code = textIn(sent?.value.client_id)
+  const isServiceAccount = bearer !== undefined && looksLikeServiceToken(bearer)
+  const given = isServiceAccount ? { code } : { basic, code, secret: inBody }
+  const client = route.takesClient ? await clientOf(deps, given, { ...options, isServiceAccount }) : undefined
+  return { caller, bearer, client, sent, limitByBody }
+}
+
+/** The app that a call names in HTTP Basic or in its body. Standard clients without a secret may send an empty one. */
+async function clientOf(
+  deps: Deps,
+  { basic, code, secret }: { basic?: BasicCredentials | undefined; code: string | undefined; secret?: string | undefined },
+  { isServiceAccount, authenticateClient }: Pick<CallerOptions, 'authenticateClient'> & { isServiceAccount: boolean },
+): Promise<ClientCaller | undefined> {
+  // It authenticates as itself. An app that it names beside that has shown nothing.
+  if (isServiceAccount) return code === undefined ? undefined : { code, hasShownSecret: false }
+  if (basic && code !== undefined && code !== basic.user)
+    throw fieldError('client_id', 'invalid_value', 'is not the one in the Authorization header')
+  const named = basic ? { code: basic.user, secret: basic.password || undefined } : { code, secret }
+  if (named.code !== undefined) return authenticateClient(deps, { code: named.code, secret: named.secret })
+  if (named.secret !== undefined) throw fieldError('client_id', 'required', 'is required with client_secret')
+  return undefined
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 /** The token of `Authorization: Bearer …`. Undefined if there is none, and for a page, which browsers open without one. */
@@ -53,12 +84,21 @@ function bearerOf({ speaks }: Route, ctx: Context): string | undefined {
   return /^Bearer +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
 }
 
-/** The token of a service account in HTTP Basic. Standard clients of RFC 7662 send it as their client password. */
-function serviceTokenOf(ctx: Context): string | undefined {
+interface BasicCredentials {
+  user: string
+  password: string
+}
+
+/** The user and password of HTTP Basic. Standard clients of RFC 7662 send the token of a service account as their password. */
+function basicOf(ctx: Context): BasicCredentials | undefined {
   const encoded = /^Basic +([^\s]+) *$/i.exec(ctx.get('Authorization'))?.[1]
-  const password = encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
-  // RFC 6749 section 2.3.1: clients form-encode both parts, and some encode every character except letters and digits.
-  return serviceTokenIn(password && new URLSearchParams(`password=${password}`).get('password'))
+  const [, user, password] = (encoded && /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())) || []
+  return user === undefined || password === undefined ? undefined : { user: formDecoded(user), password: formDecoded(password) }
+}
+
+/** RFC 6749 section 2.3.1: clients form-encode both parts, and some encode every character except letters and digits. */
+function formDecoded(text: string): string {
+  return new URLSearchParams(`text=${text.replaceAll('&', '%26')}`).get('text') ?? ''
 }
 
 /** The token of a service account in the `client_secret` of a body. Undefined if the secret is something else. */

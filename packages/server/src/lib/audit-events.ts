@@ -14,6 +14,8 @@ export const auditEvents = {
   'browser.untrusted': 'The second factor is asked for in a browser again',
   'browser_session.created': 'A person signed in at the pages of this service in a browser',
   'browser_session.ended': 'A person was signed out at the pages of this service in a browser',
+  'client_secret.created': 'An app was given a client secret',
+  'client_secret.revoked': 'A client secret of an app was revoked',
   'code.reused': 'The code of a sign-in was exchanged a second time, so the session of the first exchange was ended',
   'credentials.removed':
     'An unproven account was claimed: everything that a stranger may have put there was removed. Or a change of the e-mail ' +

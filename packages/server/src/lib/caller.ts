@@ -22,6 +22,8 @@ export interface UserCaller {
   /** From the session's row, since anyone who holds the shared secret can forge a claim. */
   appId: string | null
   appCode: string | null
+  /** Whether the app is confidential, so that its tokens are for its backend alone. */
+  isOfConfidential: boolean
   authority: UserAuthority
   /** The generation of the catalog, as read together with the session. */
   catalogGeneration: string
@@ -73,6 +75,12 @@ export interface ConsumerCaller extends AssertedConsumer {
 
 /** Which events a consumer understands: 1 means those about one user, 2 also those about an app. */
 export type FeedForm = 1 | 2
+
+/** An app at the token endpoint, as it names itself. Only a client secret proves it. */
+export interface ClientCaller {
+  code: string
+  hasShownSecret: boolean
+}
 
 export type Caller = UserCaller | ServiceCaller
 

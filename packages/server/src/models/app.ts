@@ -100,6 +100,8 @@ export class App extends BaseModel {
   declare single_sign_on: boolean
   /** How long ago a person who enters through a browser may have signed in. Null if any time will do. */
   declare max_sign_in_age_seconds: number | null
+  /** Whether it authenticates with a client secret where it gets tokens. */
+  declare client: 'public' | 'confidential'
   /** For how many days an app accepts that the second factor was shown in the same browser. */
   declare trust_device_days: number
   /** What its pages and mails show. Members that were never set are missing. */

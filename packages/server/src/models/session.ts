@@ -19,6 +19,7 @@ export interface LiveSession {
   app_id: string | null
   app_code: string | null
   app_status: string | null
+  app_client: string | null
   session_version: number
   ended_at: number | null
   expires_at: number
@@ -65,7 +66,7 @@ export type SessionRow = Pick<
 > & { app_code: string | null }
 
 /** The columns of a `LiveSession`, and where they are found: the session is `s`, its user `u`. */
-const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, s.token_version as session_version, s.ended_at,
+const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as app_status, a.client as app_client, s.token_version as session_version, s.ended_at,
   s.expires_at, s.proven_at, u.status, u.token_version as user_version,
   u.min_token_version as user_floor, g.min_token_version as app_floor,
   u.min_access_version as user_access_floor, g.min_access_version as app_access_floor,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import { wordsIn } from '../../lib/words.ts'
 import type { App } from '../../models/app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 
@@ -41,7 +42,8 @@ type SignInMethod = (typeof ownMethods)[number]
 export interface AuthorizationRequest {
   app: App
   redirectUri: string
-  codeChallenge: string
+  /** Absent only for a confidential app that sends a nonce in its place. */
+  codeChallenge: string | undefined
   state: string | undefined
   scope: string
   nonce: string | undefined
@@ -127,10 +129,9 @@ export async function readAuthorizationRequest(
     return refuse('invalid_request', 'response_mode must be query')
   if (given.state !== undefined && state === undefined)
     return refuse('invalid_request', `state must have at most ${mostState} characters`)
-  if (given.code_challenge === undefined) return refuse('invalid_request', 'code_challenge is required (PKCE)')
-  if (given.code_challenge_method !== 'S256') return refuse('invalid_request', 'code_challenge_method must be S256')
-  if (!/^[\w-]{43}$/.test(given.code_challenge))
-    return refuse('invalid_request', 'code_challenge must be 43 characters of base64url')
+  const scope = scopeOf(given.scope)
+  const challengeFault = faultOfChallenge(app, given, scope)
+  if (challengeFault !== undefined) return refuse('invalid_request', challengeFault)
   if ((given.nonce?.length ?? 0) > mostNonce) return refuse('invalid_request', `nonce must have at most ${mostNonce} characters`)
   const { prompt } = given
   if (prompt !== undefined && prompt !== 'none' && prompt !== 'login' && prompt !== 'create')
@@ -150,7 +151,7 @@ export async function readAuthorizationRequest(
       redirectUri,
       codeChallenge: given.code_challenge,
       state,
-      scope: scopeOf(given.scope),
+      scope,
       nonce: given.nonce,
       prompt,
       maxAgeSeconds: given.max_age === undefined ? undefined : Number(given.max_age),
@@ -195,9 +196,34 @@ function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, be
         isForAccount: true,
         redirectUri: `${config.publicUrl}${path}`,
       },
-      ...{ codeChallenge: '', scope: '', provider: undefined, method: undefined, invite: undefined },
+      ...{ codeChallenge: undefined, scope: '', provider: undefined, method: undefined, invite: undefined },
     },
   }
+}
+
+/**
+ * PKCE is required. The one exception is a confidential app: its secret protects the code, and its nonce binds the ID token to the
+ * browser that began.
+ */
+function faultOfChallenge(
+  { client }: App,
+  { code_challenge: challenge, code_challenge_method: method, nonce }: Partial<Record<ParameterName, string>>,
+  scope: string,
+): string | undefined {
+  if (challenge === undefined && method === undefined) {
+    if (client === 'confidential' && isOpenId(scope) && nonce !== undefined) return undefined
+    return client === 'confidential'
+      ? 'code_challenge is required (PKCE), or the scope openid with a nonce'
+      : 'code_challenge is required (PKCE)'
+  }
+  if (challenge === undefined) return 'code_challenge is required (PKCE)'
+  if (method !== 'S256') return 'code_challenge_method must be S256'
+  return /^[\w-]{43}$/.test(challenge) ? undefined : 'code_challenge must be 43 characters of base64url'
+}
+
+/** Whether a scope asks for an ID token. */
+export function isOpenId(scope: string): boolean {
+  return wordsIn(scope).includes('openid')
 }
 
 /** Unknown scopes are left out, as RFC 6749 section 3.3 allows. The answer of the exchange names those that were granted. */

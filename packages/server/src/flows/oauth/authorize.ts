@@ -211,7 +211,7 @@ async function giveCode(
     browser_session_id: live.browser_session_id,
     organization_id: organizationId ?? null,
     redirect_uri: request.redirectUri,
-    code_challenge: request.codeChallenge,
+    code_challenge: request.codeChallenge ?? null,
     nonce: request.nonce ?? null,
     scope: request.scope,
     version: live.version,
@@ -227,9 +227,9 @@ async function giveCode(
   return withAnswer(request.redirectUri, { code, state: request.state, iss: deps.config.publicUrl })
 }
 
-/** Whether a verifier belongs to a challenge (RFC 7636). */
-export function matchesChallenge(verifier: string, challenge: string): boolean {
-  return hash('sha256', verifier, 'base64url') === challenge
+/** Whether a verifier belongs to a challenge (RFC 7636). Without a challenge there must be none. */
+export function matchesChallenge(verifier: string | undefined, challenge: string | null): boolean {
+  return (verifier === undefined ? null : hash('sha256', verifier, 'base64url')) === challenge
 }
 
 /** Throws if the pages are switched off. */

@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { savepoint, transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
@@ -22,9 +22,10 @@ import { matchesChallenge } from './authorize.ts'
 
 export interface CodeExchange {
   code: string
-  clientId: string
+  client: ClientCaller
   redirectUri: string
-  codeVerifier: string
+  /** Only a code that was asked for without a challenge has none. */
+  codeVerifier: string | undefined
 }
 
 function invalidGrant(detail: string): ApiError {
@@ -73,12 +74,15 @@ export async function exchangeCode(
 }
 
 /** The app of a code. Throws unless the exchange is the one that the code was given for. */
-async function matchingApp(deps: Deps, spent: SpentCode, { clientId, redirectUri, codeVerifier }: CodeExchange): Promise<App> {
-  const app = await getActiveApp(deps, clientId, spent.catalog_generation)
+async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, codeVerifier }: CodeExchange): Promise<App> {
+  const app = await getActiveApp(deps, client.code, spent.catalog_generation)
   if (spent.app_id !== app.id) throw invalidGrant('The code is for another app')
   if (spent.redirect_uri !== redirectUri) throw invalidGrant('redirect_uri is not the one that the code was sent to')
-  if (spent.code_challenge === null || !matchesChallenge(codeVerifier, spent.code_challenge))
-    throw invalidGrant('code_verifier does not match')
+  // It may have become confidential since it was looked up.
+  if (app.client === 'confidential' && !client.hasShownSecret) throw new ApiError('invalid_client')
+  if (!matchesChallenge(codeVerifier, spent.code_challenge)) throw invalidGrant('code_verifier does not match')
+  // Of two programs that both have the code, only the app has its secret.
+  if (spent.code_challenge === null && !client.hasShownSecret) throw new ApiError('invalid_client')
   return app
 }
 

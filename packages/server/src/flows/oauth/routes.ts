@@ -105,8 +105,11 @@ export const oauthRoutes: Route[] = [
     path: '/oauth/token',
     tag,
     summary: 'Exchange a code or a refresh token for tokens',
-    description: 'The token endpoint of OAuth 2.1. Errors have the members of RFC 6749. A successful call is not counted.',
+    description:
+      'The token endpoint of OAuth 2.1. A confidential app authenticates with its client secret, in HTTP Basic or as `client_secret` in ' +
+      'the body. Errors have the members of RFC 6749. A successful call, and one with a right client secret, is not counted.',
     auth: 'public',
+    takesClient: true,
     speaks: 'oauth',
     oauthErrors: 'alone',
     cors: true,
@@ -120,6 +123,7 @@ export const oauthRoutes: Route[] = [
       'app_inactive',
       'app_not_found',
       'email_unverified',
+      'invalid_client',
       'invalid_grant',
       'invalid_refresh_token',
       'machine_tokens_disabled',
@@ -131,24 +135,26 @@ export const oauthRoutes: Route[] = [
       'token_missing',
       'unsupported_grant_type',
     ],
-    handle: async (deps, { body, bearer, origin }) => ok(await grantTokens(deps, body, bearer, { caller: undefined, origin })),
+    handle: async (deps, { body, bearer, client, origin }) =>
+      ok(await grantTokens(deps, body, { bearer, client }, { caller: undefined, origin })),
   }),
   route({
     method: 'POST',
     path: '/oauth/revoke',
     tag,
     summary: 'End the session of a refresh token',
-    description: 'RFC 7009: the answer is the same for an unknown token.',
+    description: 'RFC 7009: the answer is the same for an unknown token. A confidential app that names itself authenticates.',
     auth: 'public',
+    takesClient: true,
     speaks: 'oauth',
     oauthErrors: 'alone',
     cors: true,
     limit: 'calls',
     body: revokeBody,
     responses: { 200: z.strictObject({}) },
-    errors: [],
-    handle: async (deps, { body, origin }) => {
-      await revokeToken(deps, body, { caller: undefined, origin })
+    errors: ['invalid_client'],
+    handle: async (deps, { body, client, origin }) => {
+      await revokeToken(deps, { token: body.token, client }, { caller: undefined, origin })
       return ok({})
     },
   }),

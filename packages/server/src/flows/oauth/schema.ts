@@ -102,7 +102,8 @@ export const tokenBody = z
     app_code: text.optional().meta({ description: 'With `client_credentials`: the app that the token is for' }),
     client_secret: text.optional().meta({
       format: 'password',
-      description: 'With `client_credentials`: the token of the service account, in place of an `Authorization` header',
+      description:
+        'The client secret of a confidential app, in place of an `Authorization` header. With `client_credentials`: the token of the service account',
     }),
   })
   .meta({ id: 'OAuthTokenRequest' })
@@ -114,7 +115,12 @@ export const oauthTokens = tokenAnswer
   .meta({ id: 'OAuthTokens', description: 'The answer of a login. `client_credentials` gives a machine token alone' })
 
 export const revokeBody = z
-  .object({ token: text.min(1), token_type_hint: text.optional(), client_id: text.optional() })
+  .object({
+    token: text.min(1),
+    token_type_hint: text.optional(),
+    client_id: text.optional(),
+    client_secret: text.optional().meta({ format: 'password', description: 'The client secret of a confidential app' }),
+  })
   .meta({ id: 'OAuthRevocation' })
 
 export const logoutQuery = z.object({

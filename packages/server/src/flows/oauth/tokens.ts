@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
@@ -15,23 +15,30 @@ import type { TokenInput } from './schema.ts'
  * The token endpoint of OAuth 2.1. Each grant is what the API does elsewhere: a code opens an app session, a refresh token rotates,
  * and a service account gets a machine token. Throws `unsupported_grant_type`, `validation_failed`, and what the grant throws.
  */
-export async function grantTokens(deps: Deps<Pool>, input: TokenInput, bearer: string | undefined, actor: Actor) {
+export async function grantTokens(
+  deps: Deps<Pool>,
+  input: TokenInput,
+  { bearer, client }: { bearer: string | undefined; client: ClientCaller | undefined },
+  actor: Actor,
+) {
   switch (input.grant_type) {
-    case 'authorization_code':
+    case 'authorization_code': {
+      const caller = needed(client)
       return exchangeCode(
         deps,
         {
           code: required(input, 'code'),
-          clientId: required(input, 'client_id'),
+          client: caller,
           redirectUri: required(input, 'redirect_uri'),
-          codeVerifier: required(input, 'code_verifier'),
+          // Only a confidential app may have asked for a code without a challenge.
+          codeVerifier: caller.hasShownSecret ? input.code_verifier || undefined : required(input, 'code_verifier'),
         },
         actor,
       )
+    }
     case 'refresh_token': {
       const refresh_token = required(input, 'refresh_token')
-      const client_id = required(input, 'client_id')
-      return refresh(deps, { refresh_token, client_id, organization_id: input.organization_id }, actor)
+      return refresh(deps, { refresh_token, client: needed(client), organization_id: input.organization_id }, actor)
     }
     case 'client_credentials': {
       const appCode = required(input, 'app_code')
@@ -48,6 +55,11 @@ export async function grantTokens(deps: Deps<Pool>, input: TokenInput, bearer: s
   }
 }
 
+function needed(client: ClientCaller | undefined): ClientCaller {
+  if (!client) throw fieldError('client_id', 'required', 'is required')
+  return client
+}
+
 function required(input: TokenInput, field: keyof TokenInput): string {
   const value = input[field]
   if (value === undefined || value === '') throw fieldError(field, 'required', 'is required')
@@ -55,15 +67,15 @@ function required(input: TokenInput, field: keyof TokenInput): string {
 }
 
 /**
- * Ends the session of a refresh token (RFC 7009). An unknown token, and one of another app than `client_id` names, is left alone, and
- * the caller is not told.
+ * Ends the session of a refresh token (RFC 7009). An unknown token, and one of another app than the client, is left alone, and the
+ * caller is not told.
  */
 export async function revokeToken(
   deps: Deps<Pool>,
-  { token, client_id: clientId }: { token: string; client_id?: string | undefined },
+  { token, client }: { token: string; client: ClientCaller | undefined },
   actor: Actor,
 ): Promise<void> {
   const app = await RefreshToken.findApp(deps.db, hashOpaqueToken(token))
-  if (clientId !== undefined && app?.code !== clientId) return
+  if (client && app?.code !== client.code) return
   await logout(deps, token, actor)
 }

@@ -13,7 +13,7 @@ import { addTokenMail } from '../../resources/mail/add-mail.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { authenticateCaller, callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
+import { authenticateCaller, callerWithToken, ofPublicApp } from '../../resources/sessions/authenticate-caller.ts'
 import { lockSelf, membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
@@ -28,7 +28,7 @@ export type { SelfCaller }
 /** Like `authenticateCaller`, but also reads the user's data in the same statement: a second one would slow the call down. */
 export async function authenticateSelf(deps: Deps, bearer: string): Promise<Caller | SelfCaller> {
   if (looksLikeServiceToken(bearer)) return authenticateCaller(deps, bearer)
-  return callerWithToken(deps, bearer, (claims) => readSelf(deps, claims))
+  return ofPublicApp(await callerWithToken(deps, bearer, (claims) => readSelf(deps, claims)))
 }
 
 /** The caller's current account, with the roles and permissions that a new token of this session would get. */

@@ -3,7 +3,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { type SignInFacts, storedFacts } from '../../lib/proof.ts'
 import { randomText } from '../../lib/random.ts'
@@ -26,11 +26,13 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 /**
  * Exchanges a refresh token for new tokens and rotates it. Account, app, grant, membership and roles are read again. A client
  * that lost the answer may send the same token again within the leeway, and gets the same successor. Any other second use ends
- * the session. A failed call spends nothing. With a `client_id`, the session must be of that app. Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate throws.
+ * the session. A failed call spends nothing. With a `client`, the session must be of that app; a session of a
+ * confidential app needs one that has shown its secret. Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate
+ * throws.
  */
 export async function refresh(
   deps: Deps<Pool>,
-  input: RefreshInput & { client_id?: string | undefined },
+  input: RefreshInput & { client?: ClientCaller },
   actor: Actor,
 ): Promise<TokenAnswer> {
   const outcome = await exchange(deps, input, actor)
@@ -40,21 +42,25 @@ export async function refresh(
   throw new ApiError('refresh_token_reused')
 }
 
-async function exchange(
-  deps: Deps<Pool>,
-  input: RefreshInput & { client_id?: string | undefined },
-  actor: Actor,
-): Promise<Outcome> {
+async function exchange(deps: Deps<Pool>, input: RefreshInput & { client?: ClientCaller }, actor: Actor): Promise<Outcome> {
   const presented = await RefreshToken.findPresented(deps.db, hashOpaqueToken(input.refresh_token))
   if (!presented) return { reusedSession: await getSessionOfForgotten(deps, input.refresh_token) }
   assertAlive(deps, presented)
-  if (input.client_id !== undefined) await assertAppOf(deps, presented, input.client_id)
+  await assertMayPresent(deps, presented, input.client)
   return (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
 }
 
-async function assertAppOf(deps: Deps, { app_id: appId, catalog_generation }: PresentedToken, code: string): Promise<void> {
-  const app = await (await readCatalog(deps, catalog_generation)).findApp({ code })
-  if (app === undefined || app.id !== appId) throw new ApiError('invalid_refresh_token')
+async function assertMayPresent(
+  deps: Deps,
+  { app_id: id, catalog_generation }: PresentedToken,
+  client: ClientCaller | undefined,
+): Promise<void> {
+  const app = id === null ? undefined : await (await readCatalog(deps, catalog_generation)).findApp({ id })
+  if (client && app?.code !== client.code) throw new ApiError('invalid_refresh_token')
+  if (app?.client === 'confidential' && !client?.hasShownSecret)
+    throw new ApiError('invalid_refresh_token', {
+      detail: 'A confidential app refreshes at /oauth/token, with its client secret',
+    })
 }
 
 /**

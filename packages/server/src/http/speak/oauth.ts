@@ -17,6 +17,7 @@ const words: Partial<Record<ErrorCode, OAuthError>> = {
   token_expired: 'invalid_client',
   token_revoked: 'invalid_client',
   app_not_found: 'invalid_client',
+  invalid_client: 'invalid_client',
   app_inactive: 'unauthorized_client',
   machine_tokens_disabled: 'unauthorized_client',
   scope_required: 'unauthorized_client',

@@ -48,6 +48,7 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     single_sign_on: app.single_sign_on,
     max_sign_in_age_seconds: app.max_sign_in_age_seconds,
     trust_device_days: app.trust_device_days,
+    client: app.client,
     brand: { ...blankBrand, ...app.brand },
     logo_path: app.logo && logoPath(app.logo),
     built_in: app.built_in,

@@ -45,6 +45,7 @@ export function blankApp(id: string, code: string): AppColumns {
     single_sign_on: true,
     max_sign_in_age_seconds: null,
     trust_device_days: 0,
+    client: 'public',
     brand: {},
     logo: null,
     min_iat: 0,
@@ -101,6 +102,10 @@ function assertBuiltInUnharmed(current: AppColumns, merged: AppColumns): void {
   if (merged.status !== 'active') throw new ApiError('built_in', { detail: `${current.code} cannot be deactivated` })
   if (merged.auto_grant_on_signup || merged.sign_up !== 'closed')
     throw new ApiError('built_in', { detail: `${current.code} stays closed to sign-up` })
+  if (merged.client !== 'public')
+    throw new ApiError('built_in', {
+      detail: `${current.code} runs on the machines of its users, so it cannot keep a client secret`,
+    })
   if (merged.machine_tokens) throw new ApiError('built_in', { detail: `${current.code} does not issue machine tokens` })
 }
 

@@ -35,6 +35,10 @@ const permissionScope = z.enum(['services', 'roles'])
 const signing = z
   .enum(['shared', 'own'])
   .meta({ description: "Whether the tokens are signed with the shared secret or with the app's own secret" })
+const client = z.enum(['public', 'confidential']).meta({
+  description:
+    'Whether the app authenticates with a client secret at `/oauth/token`. Tokens of a confidential app are for its backend alone: this API refuses them',
+})
 const signUp = z.enum(['open', 'invitation', 'closed'])
 const webhookEvent = z.enum(['user.registered'])
 const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
@@ -152,6 +156,7 @@ const settings = {
     description:
       'For how many days the second factor is not asked for again in a browser whose user chose so. Default: 0, it is always asked for',
   }),
+  client: clearable(client),
   brand: clearable(brandInput).meta({
     description: 'What the pages and mails of the app show. Members that are not given stay unchanged',
   }),
@@ -230,6 +235,7 @@ export const appRecord = z
     single_sign_on: z.boolean(),
     max_sign_in_age_seconds: z.int().nullable(),
     trust_device_days: z.int(),
+    client,
     brand: brandRecord,
     logo_path: z.string().nullable().meta({
       description: 'Where the logo is served, below the address of the service. Changed with PUT /admin/apps/{appId}/logo',

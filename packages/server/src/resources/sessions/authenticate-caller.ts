@@ -18,7 +18,18 @@ import { authenticateServiceAccount } from '../service-accounts/authenticate-ser
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
-  return callerWithToken(deps, bearer, async (claims) => callerOf(deps, await Session.findLive(deps.db, claims.sid), claims))
+  const read = async (claims: UserCaller['claims']) => callerOf(deps, await Session.findLive(deps.db, claims.sid), claims)
+  return ofPublicApp(await callerWithToken(deps, bearer, read))
+}
+
+/**
+ * Refuses the token of a confidential app: it is for the backend of the app, which has no use for this API, and a product that leaks
+ * it must not open the account of its user. Throws `token_invalid`.
+ */
+export function ofPublicApp<C extends UserCaller>(caller: C): C {
+  if (caller.isOfConfidential)
+    throw new ApiError('token_invalid', { detail: 'The app is confidential: its tokens open nothing here' })
+  return caller
 }
 
 /**
@@ -99,6 +110,7 @@ export function callerOf(deps: Deps, session: LiveSession | undefined, claims: U
     sessionId: claims.sid,
     appId: session.app_id,
     appCode: session.app_code,
+    isOfConfidential: session.app_client === 'confidential',
     authority: authorityOfSession(deps, session),
     catalogGeneration: session.catalog_generation,
     claims,

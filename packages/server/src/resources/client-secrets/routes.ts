@@ -1,0 +1,53 @@
+import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { createClientSecret, listClientSecrets, revokeClientSecret } from './client-secrets.ts'
+import { presentClientSecret } from './present.ts'
+import { appParams, clientSecretPage, clientSecretParams, createdClientSecret, listClientSecretsQuery } from './schema.ts'
+
+const tag = 'Apps'
+
+export const clientSecretRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/admin/apps/{appId}/client-secrets',
+    tag,
+    summary: 'Give an app a client secret',
+    description:
+      'For an app whose `client` is `confidential`. It has at most two, so that one can replace the other without a failed request.',
+    auth: 'system_admin',
+    noStore: true,
+    params: appParams,
+    responses: { 201: createdClientSecret },
+    errors: ['built_in', 'client_secret_limit'],
+    handle: async (deps, { params, ...actor }) => created(await createClientSecret(deps, params.appId, actor)),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/client-secrets',
+    tag,
+    summary: 'List the client secrets of an app, newest first',
+    auth: 'system_admin',
+    params: appParams,
+    query: listClientSecretsQuery,
+    responses: { 200: clientSecretPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listClientSecrets(deps, params.appId, query)
+      return ok({ items: items.map(presentClientSecret), next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/apps/{appId}/client-secrets/{secretId}',
+    tag,
+    summary: 'Revoke a client secret of an app',
+    description: 'It stops working at once. Sessions of the app continue, and refresh with another of its secrets.',
+    auth: 'system_admin',
+    params: clientSecretParams,
+    responses: { 204: null },
+    errors: [],
+    handle: async (deps, { params, ...actor }) => {
+      await revokeClientSecret(deps, { appRef: params.appId, id: params.secretId }, actor)
+      return noContent()
+    },
+  }),
+]
