@@ -35,6 +35,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   expect(findingsOf(piped).map(({ check }) => check)).toEqual([
     ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts', 'passkeys'],
     ...[
+      'search',
       'status',
       'linked-apps',
       'services',

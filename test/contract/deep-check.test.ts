@@ -45,6 +45,11 @@ const userRow = (id: string, changes: object) => ({
   ...changes,
 })
 
+/** Keeps the sizes of the pools true to a row that a plant adds. */
+async function resize(db: Tx, ...changes: { namespace: string; homes?: number; tagged?: number }[]): Promise<void> {
+  await db('pool_changes').insert(changes.map((change) => ({ homes: 0, tagged: 0, ...change })))
+}
+
 /** For each rule, a fault that breaks it. */
 const plants: Record<string, (db: Tx) => Promise<unknown>> = {
   async 'email-shared'(db) {
@@ -52,14 +57,21 @@ const plants: Record<string, (db: Tx) => Promise<unknown>> = {
     await db('users').insert(userRow(id, { email: user.email, namespace: 'other' }))
     await db('user_roles').insert({ user_id: id, role_code: 'base_user', created_at: 1 })
     await db('user_namespaces').insert({ user_id: id, namespace: 'default', created_at: 1 })
+    await db('shared_emails').insert({ email: user.email })
+    await resize(db, { namespace: 'other', homes: 1 }, { namespace: 'default', tagged: 1 })
   },
+  'pool-size-wrong': (db) => resize(db, { namespace: 'default', homes: 1 }),
+  'shared-email-wrong': (db) => db('shared_emails').insert({ email: 'nobody@example.com' }),
   'user-below-floor': (db) => db('users').where({ id: user.id }).update({ min_access_version: 9 }),
   'proof-unverified': (db) => db('users').where({ id: user.id }).update({ email_verified_at: null, mailbox_proven_at: 1 }),
   'grant-below-floor': (db) => db('user_apps').where({ user_id: user.id }).update({ min_token_version: 9 }),
   'session-above-version': (db) => db('sessions').where({ id: session.id }).update({ token_version: 9 }),
   'session-forked': (db) =>
     db('refresh_tokens').insert({ token_hash: 'another', session_id: session.id, created_at: 1, expires_at: 1 }),
-  'deleted-user-holds': (db) => db('users').where({ id: user.id }).update({ status: 'deleted', deleted_at: 1 }),
+  async 'deleted-user-holds'(db) {
+    await db('users').where({ id: user.id }).update({ status: 'deleted', deleted_at: 1 })
+    await resize(db, { namespace: 'default', homes: -1 })
+  },
   'user-without-base-role': (db) => db('user_roles').where({ user_id: user.id }).delete(),
   'role-out-of-scope': (db) => db('user_roles').insert({ user_id: user.id, role_code: 'org_admin', created_at: 1 }),
   'default-role-alone': (db) =>

@@ -101,6 +101,7 @@ test('/admin/settings tells a system_admin what others may do, and nothing else'
     public_url: 'http://localhost:4000',
     client_overrides: 'open',
     passkeys_elsewhere: 0,
+    finds_inside: true,
     admin_app_codes: ['*'],
   })
   const strict = await buildService({ AUTH_CLIENT_OVERRIDES: 'declared', AUTH_ADMIN_APP_CODES: 'console,authctl' })

@@ -1,6 +1,10 @@
 // Pool administration.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
+import { SharedEmail } from '../../packages/server/src/models/shared-email.ts'
+import { checkInvariants } from '../../packages/server/src/resources/system/check-invariants.ts'
+import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { unique } from '../support/client.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
@@ -91,6 +95,51 @@ describe('the list of pools', () => {
       ['-', '_', 'a', '0', '-a', '_a', 'a-', 'z', '9', 'b', '_b', 'tags', 'y', '_y'].map((suffix) => base + suffix).sort(),
     )
     for (const limit of [1, 2, 3, 7]) expect(await listPools(limit)).toEqual(await listPools())
+  })
+
+  test('counts right after everything that moves users, before and after the cleanup', async () => {
+    const [home, other] = [somePool('home'), somePool('other')]
+    const sizes = async () =>
+      [await poolNamed(home), await poolNamed(other)].map((pool) => [pool?.user_count ?? 0, pool?.tagged_user_count ?? 0])
+    const email = someEmail()
+    const first = await create(home, [other], email)
+    const second = await create(home)
+    const lines = [
+      { email: someEmail(), namespace: home, tags: [other] },
+      { email, namespace: other },
+    ]
+    expect((await tag(first, { remove: [other] })).status).toBe(200)
+    const body = lines.map((line) => JSON.stringify(line)).join('\n')
+    const headers = { 'content-type': 'application/x-ndjson' }
+    expect((await service.admin('POST', '/admin/users/import', { body, headers })).body).toMatchObject({ imported: 2 })
+    expect(await sizes()).toEqual([[3, 0], [1, 1]]) // biome-ignore format: two pools
+    expect((await collisions(home, other)).body.items).toHaveLength(1)
+    await removeExpired(service.deps)
+    expect(await countRows(service, 'pool_changes')).toBe(0)
+    expect(await sizes()).toEqual([[3, 0], [1, 1]]) // biome-ignore format: two pools
+    await move(second, other)
+    await service.admin('DELETE', `/admin/users/${first.id}?erase=true`)
+    expect(await sizes()).toEqual([[1, 0], [2, 1]]) // biome-ignore format: two pools
+    expect(await countRows(service, 'shared_emails', { email })).toBe(0)
+    await removeExpired(service.deps)
+    expect(await sizes()).toEqual([[1, 0], [2, 1]]) // biome-ignore format: two pools
+    expect(await checkInvariants(service.deps)).toEqual([])
+  })
+
+  test('what a server of an earlier version did not note is corrected once a day', async () => {
+    const namespace = somePool('old')
+    const [id, email] = [randomUUID(), someEmail()]
+    await create(somePool(), [], email)
+    await service.deps.db('users').insert({ id, email, namespace, made_by: 'admin', created_at: 1, updated_at: 1 })
+    await service.deps.db('user_roles').insert({ user_id: id, role_code: 'base_user', created_at: 1 })
+    expect((await poolNamed(namespace))?.user_count).toBe(0)
+    const midnight = Date.UTC(2030, 0, 1)
+    await removeExpired({ ...service.deps, clock: () => midnight - 1 })
+    expect((await poolNamed(namespace))?.user_count).toBe(0)
+    await Promise.all([1, 2, 3].map((ms) => removeExpired({ ...service.deps, clock: () => midnight + ms })))
+    expect((await poolNamed(namespace))?.user_count).toBe(1)
+    expect(await countRows(service, 'shared_emails', { email })).toBe(1)
+    expect(await checkInvariants(service.deps)).toEqual([])
   })
 
   // covers pool-virtual
@@ -316,6 +365,7 @@ describe('collisions', () => {
     const emails = Array.from({ length: 1_100 }, (_, index) => `${String(index).padStart(4, '0')}@${one}.example`)
     const rows = emails.flatMap((email, index) => [row(email, one), row(email, index % 100 === 99 ? two : three)])
     for (let start = 0; start < rows.length; start += 90) await service.deps.db('users').insert(rows.slice(start, start + 90))
+    await transaction(service.deps, (deps) => SharedEmail.add(deps.db, emails))
     const found = (await collisions(one, two)).body
     expect(found.items.map(({ email }: Json) => email)).toEqual(emails.filter((_, index) => index % 100 === 99))
     expect(found.next_cursor).toBeNull()

@@ -20,6 +20,8 @@ const smallTables = new Set(
     'service',
     'feeds',
     'schema_migrations',
+    'pool_sizes',
+    'pool_changes',
   ]),
 )
 /** Enough to find 50 rows that one user in twenty has, and far from all. */
@@ -181,9 +183,12 @@ describe('lists of the admin', () => {
   })
 
   // SQLite has no index for parts of texts (docs/data-model.md).
-  test.for([`q=${emailOf(users - 8)}`, 'q=zzzz', 'q=zzzz&status=active', 'q=LAST1234'])('users, %s', async (query) => {
-    await expectPage(`/admin/users?${query}`)
-  })
+  test.for([`q=${emailOf(users - 8)}`, 'q=zzzz', 'q=zzzz&status=active', 'q=LAST1234', 'q=zz', 'q=z'])(
+    'users, %s',
+    async (query) => {
+      await expectPage(`/admin/users?${query}`)
+    },
+  )
 
   test.for([
     'apps',
@@ -232,10 +237,9 @@ describe('lists of the admin', () => {
     await expectPage(`/admin/${named.replace('ORGANIZATION', organizationId)}`)
   })
 
-  test('pools: the users of each are counted off an index, all of them', async () => {
-    await expectPage('/admin/namespaces?limit=10', users)
-    // Reads the whole index of addresses to find those that two users have.
-    await expectPage('/admin/namespaces/pool-7/collisions?with=default', users)
+  test('pools, and their collisions', async () => {
+    await expectPage('/admin/namespaces?limit=10')
+    await expectPage('/admin/namespaces/pool-7/collisions?with=default')
   })
 })
 

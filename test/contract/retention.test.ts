@@ -201,9 +201,10 @@ describe('each rule', () => {
   test('no rule is missing', async () => {
     await removeExpired(service.deps)
     const { values } = await service.deps.metrics.cleanupSucceeded.get()
-    // The tests above and below cover the tokens of sessions, and user-changes.test.ts what becomes of expired grants.
+    // The tests above and below cover the tokens of sessions, user-changes.test.ts what becomes of expired grants, and
+    // pools-admin.test.ts the sizes of pools.
     expect(values.map(({ labels }) => labels.rule).sort()).toEqual(
-      [...rules.map(([rule]) => rule), 'refresh_tokens', 'expired_grants'].sort(),
+      [...rules.map(([rule]) => rule), 'refresh_tokens', 'expired_grants', 'pool_changes'].sort(),
     )
   })
 })
@@ -234,6 +235,8 @@ async function insertSessions(
   const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   const others = await countSessions(service)
   const { db } = service.deps
+  // Leaves only the sessions to clean up.
+  await db('pool_changes').delete()
   const session = await db('sessions')
     .where({ id: claimsOf(access_token).sid })
     .first()

@@ -3,7 +3,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { text } from '../command-line/options.ts'
 import { checkSecrets, checkServiceAccounts } from '../doctor/check-accounts.ts'
 import { type App, checkApps } from '../doctor/check-apps.ts'
-import { checkPasskeys, checkRights, type ServiceSettings } from '../doctor/check-rights.ts'
+import { checkPasskeys, checkRights, checkSearch, type ServiceSettings } from '../doctor/check-rights.ts'
 import { checkService } from '../doctor/check-service.ts'
 import { checkWebhooks } from '../doctor/check-webhooks.ts'
 import { type Finding, fault, faultOf } from '../doctor/finding.ts'
@@ -17,7 +17,7 @@ export const doctor = command({
   summary: 'Look for problems, and show how to fix them',
   description:
     'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
-    'consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that apps link only apps that exist, their services ' +
+    'consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
     'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; and ' +
     'that no webhook delivery failed for good. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
@@ -49,6 +49,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
     ...(await checkSecrets(api, named === undefined ? undefined : chosen[0]!.code, now())),
     ...(await checkServiceAccounts(api, now())),
     ...checkPasskeys(settings),
+    ...checkSearch(settings),
     ...(await checkApps(chosen, { api, settings, apps })),
     ...(await checkWebhooks(api, chosen, now())),
   ]

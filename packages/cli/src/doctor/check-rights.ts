@@ -23,6 +23,14 @@ export async function checkRights({ api }: Tools): Promise<{ findings: Finding[]
   }
 }
 
+/** Postgres finds a text inside a name by an extension, which the first start tries to load. */
+export function checkSearch({ finds_inside: isWhole = true }: ServiceSettings): Finding[] {
+  const check = 'search'
+  if (isWhole) return [fine({ check }, 'searches find a text inside a name')]
+  const message = 'searches find only the beginning of a name or an address: Postgres has no extension pg_trgm'
+  return [warning({ check }, message, 'docs/data-model.md#search says how to add it')]
+}
+
 /** A browser offers a passkey only at the host that it was made for. */
 export function checkPasskeys({ public_url: url, passkeys_elsewhere: lost = 0 }: ServiceSettings): Finding[] {
   const check = 'passkeys'

@@ -8,12 +8,17 @@ import type { NewIndex } from './migrations/schema-db.ts'
  */
 export async function makeIndexes(db: Knex, indexes: readonly NewIndex[]): Promise<void> {
   for (const index of indexes) {
+    if (!(await isWanted(db, index))) continue
     if (!isPostgres(db) || isTx(db)) await db.raw(createIndex(index, 'if not exists'))
-    else if ((await stateOf(db, index)) !== 'valid') {
+    else if ((await stateOf(db, index.name)) !== 'valid') {
       await db.raw(`drop index concurrently if exists ${index.name}`)
       await db.raw(createIndex(index, 'concurrently'))
     }
   }
+}
+
+async function isWanted(db: Knex, { onPostgresWithout: other }: NewIndex): Promise<boolean> {
+  return other === undefined || (isPostgres(db) && (await stateOf(db, other)) === 'absent')
 }
 
 function createIndex({ name, table, columns, isUnique, where }: NewIndex, how: 'concurrently' | 'if not exists'): string {
@@ -21,7 +26,7 @@ function createIndex({ name, table, columns, isUnique, where }: NewIndex, how: '
   return `create${isUnique ? ' unique' : ''} index ${how} ${name} on ${table} (${columns})${condition}`
 }
 
-async function stateOf(db: Knex, { name }: NewIndex): Promise<'valid' | 'invalid' | 'absent'> {
+async function stateOf(db: Knex, name: string): Promise<'valid' | 'invalid' | 'absent'> {
   const { rows }: { rows: { valid: boolean }[] } = await db.raw(
     `select i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
      where c.relname = ? and c.relnamespace = current_schema()::regnamespace`,

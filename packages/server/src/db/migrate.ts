@@ -22,6 +22,7 @@ import * as passkeys from './migrations/0014-passkeys.ts'
 import * as userLocale from './migrations/0015-user-locale.ts'
 import * as trustedBrowsers from './migrations/0016-trusted-browsers.ts'
 import * as confidentialClients from './migrations/0017-confidential-clients.ts'
+import * as searchAndPools from './migrations/0018-search-and-pools.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -54,6 +55,7 @@ export const migrations: Migrations = {
     '0015-user-locale': userLocale,
     '0016-trusted-browsers': trustedBrowsers,
     '0017-confidential-clients': confidentialClients,
+    '0018-search-and-pools': searchAndPools,
   },
   checksums,
 }

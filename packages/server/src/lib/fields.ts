@@ -243,6 +243,13 @@ export const pageByNameQuery = {
 /** The search text of a list. */
 export const searchQuery = z.string().max(MAX_NAME).optional().meta({ description: 'Literal substring. Ignores ASCII case' })
 
+/** For tables that grow with the users. */
+export const indexedSearchQuery = searchQuery.meta({
+  description:
+    'Literal substring. Ignores ASCII case. A text of one or two characters must be the beginning; so must every text where ' +
+    'Postgres has no extension `pg_trgm`',
+})
+
 export function page<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() })
 }

@@ -2,7 +2,9 @@ import { type Db, isPostgres } from '../db/handle.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { isJsonList } from '../lib/json-list.ts'
 import { Feed, newestPosition } from './feed.ts'
+import { wrongPools } from './pool-size.ts'
 import { revocationFeed } from './revocation.ts'
+import { wronglyShared } from './shared-email.ts'
 
 /** A rule that the service relies on and that is broken. */
 interface Violation {
@@ -32,6 +34,18 @@ const invariants: readonly Invariant[] = [
       where u.email <> '' group by u.email, p.namespace having count(*) > 1`,
     fault: 'several users in one pool have the same e-mail, and only one of them can log in there',
     cure: 'move or untag all but one (authctl pool move, authctl pool untag), or delete them (authctl user delete)',
+  },
+  {
+    name: 'pool-size-wrong',
+    rows: wrongPools,
+    fault: 'the list of pools shows another number of users than the pool has',
+    cure: 'the cleanup counts again once a day, at midnight UTC',
+  },
+  {
+    name: 'shared-email-wrong',
+    rows: wronglyShared,
+    fault: 'a collision of pools is not listed, or an address is kept although only one user has it',
+    cure: 'the cleanup looks again once a day, at midnight UTC',
   },
   {
     name: 'user-below-floor',

@@ -1,5 +1,5 @@
 import type { Model, QueryBuilder } from 'objection'
-import { isPostgres } from '../db/handle.ts'
+import { type Db, isPostgres } from '../db/handle.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 
 /** Reads one page of a query by keyset over an id, newest first: UUIDv7 sort by their creation. */
@@ -36,10 +36,34 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 
 /** Narrows to rows in which one of the columns contains the text, ignoring ASCII case. `%` and `_` are plain characters. */
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
-  const pattern = `%${text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')}%`
-  const postgres = isPostgres(query.knex())
-  // Both fold only ASCII, so the databases agree. Without "C", Postgres would fold by its locale.
-  const folded = (column: string) => (postgres ? `lower(${column} collate "C")` : `lower(${column})`)
+  whereLike(query, columns, `%${literal(text)}%`)
+}
+
+/**
+ * Like `whereContains`, for a table that grows with the users. A text that an index of three-letter pieces cannot find must be the
+ * beginning of a column: one of one or two letters, and on Postgres without that index, any text.
+ */
+export async function whereFound<M extends Model>(
+  query: QueryBuilder<M, M[]>,
+  columns: readonly string[],
+  text: string,
+): Promise<void> {
+  const isInside = text.length >= 3 && (await findsPieces(query.knex() as Db))
+  whereLike(query, columns, `${isInside ? '%' : ''}${literal(text)}%`)
+}
+
+/** Whether a search finds a text inside a name. On Postgres that needs the extension `pg_trgm`, which the first migration looks for. */
+export async function findsPieces(db: Db): Promise<boolean> {
+  return !isPostgres(db) || (await db('pg_class').where('oid', db.raw("to_regclass('users_search')")).first('oid')) !== undefined
+}
+
+function literal(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')
+}
+
+function whereLike<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], pattern: string): void {
+  // Both databases fold only ASCII, so they agree. Without "C", Postgres would fold by its locale.
+  const folded = (column: string) => (isPostgres(query.knex()) ? `lower(${column} collate "C")` : `lower(${column})`)
   query.where((any) => {
     for (const column of columns) any.orWhereRaw(`${folded(column)} like ? escape '\\'`, [pattern])
   })

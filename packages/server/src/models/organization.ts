@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../db/handle.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { whereContains, withPage } from './list-query.ts'
+import { whereFound, withPage } from './list-query.ts'
 
 export type OrganizationRow = Pick<Organization, 'id' | 'slug' | 'name' | 'created_at' | 'updated_at'>
 
@@ -43,7 +43,7 @@ export class Organization extends BaseModel {
   /** Newest first; `q` is looked for in slug and name. */
   static async listPage(db: Db, request: PageRequest & { q?: string | undefined }): Promise<Page<Organization>> {
     const query = Organization.query(db)
-    if (request.q) whereContains(query, ['slug', 'name'], request.q)
+    if (request.q) await whereFound(query, ['slug', 'name'], request.q)
     return withPage(query, request, 'organizations.id')
   }
 }

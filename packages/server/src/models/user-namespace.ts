@@ -1,7 +1,7 @@
 import { insertRows } from '../db/bulk.ts'
 import type { Db, Tx } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { countByPool, listPoolsAfter } from './pool-names.ts'
+import { listPoolsAfter, PoolSize } from './pool-size.ts'
 
 export type UserNamespaceRow = Pick<UserNamespace, 'user_id' | 'namespace' | 'created_at'>
 
@@ -18,23 +18,25 @@ export class UserNamespace extends BaseModel {
 
   static async insert(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
     await rowsOf(UserNamespace, db).insert(rows)
+    await note(db, rows, 1)
   }
 
   /** Inserts any number of tags. */
   static async insertBulk(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
     await insertRows(db, UserNamespace.tableName, rows)
+    await note(db, rows, 1)
   }
 
   static async delete(db: Tx, { user_id, namespace }: Pick<UserNamespace, 'user_id' | 'namespace'>): Promise<void> {
-    await rowsOf(UserNamespace, db).where({ user_id, namespace }).delete()
+    await remove(db, tagsIn(db).where({ user_id, namespace }))
   }
 
   static async deleteSome(db: Tx, userId: string, namespaces: readonly string[]): Promise<void> {
-    await rowsOf(UserNamespace, db).where({ user_id: userId }).whereIn('namespace', namespaces).delete()
+    await remove(db, tagsIn(db).where({ user_id: userId }).whereIn('namespace', namespaces))
   }
 
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(UserNamespace, db).where({ user_id: userId }).delete()
+    await remove(db, tagsIn(db).where({ user_id: userId }))
   }
 
   /** Whether any user is tagged with the pool. */
@@ -46,9 +48,20 @@ export class UserNamespace extends BaseModel {
   static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
     return listPoolsAfter(db, tags, { after, most })
   }
+}
 
-  /** How many users are tagged with each of the pools. */
-  static async countByPool(db: Db, names: readonly string[]): Promise<Map<string, number>> {
-    return countByPool(db, tags, names)
-  }
+async function remove(db: Tx, tags: ReturnType<typeof tagsIn>): Promise<void> {
+  await note(db, await tags.clone().select('namespace'), -1)
+  await tags.delete()
+}
+
+async function note(db: Tx, tags: readonly Pick<UserNamespace, 'namespace'>[], tagged: 1 | -1): Promise<void> {
+  await PoolSize.note(
+    db,
+    tags.map(({ namespace }) => ({ namespace, tagged })),
+  )
+}
+
+function tagsIn(db: Tx) {
+  return rowsOf(UserNamespace, db)
 }

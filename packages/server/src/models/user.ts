@@ -8,9 +8,10 @@ import { chunksOf } from '../lib/chunks.ts'
 import type { PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
-import { pageOrder, whereContains } from './list-query.ts'
-import { countByPool, listPoolsAfter } from './pool-names.ts'
+import { pageOrder, whereFound } from './list-query.ts'
+import { listPoolsAfter, PoolSize } from './pool-size.ts'
 import { type FactorRow, factorColumns, hasFactorColumn } from './second-factor.ts'
+import { SharedEmail } from './shared-email.ts'
 import { UserApp } from './user-app.ts'
 import { type ToldChanges, UserChange } from './user-change.ts'
 import { UserNamespace } from './user-namespace.ts'
@@ -219,16 +220,23 @@ export class User extends BaseModel {
 
   static async insert(db: Tx, row: NewUserRow): Promise<void> {
     await rowsOf(User, db).insert(row)
+    await noteNew(db, [row])
   }
 
   /** Inserts any number of users. */
   static async insertBulk(db: Tx, rows: readonly NewUserRow[]): Promise<void> {
     await insertRows(db, User.tableName, rows)
+    await noteNew(db, rows)
   }
 
   static async update(db: Tx, id: string, changes: UserChanges): Promise<void> {
     await UserChange.writeBefore(db, id, changes)
+    const isGone = changes.status === 'deleted'
+    const moves = isGone || changes.email !== undefined || changes.namespace !== undefined
+    const living = rowsOf(User, db).where({ id }).whereNot({ status: 'deleted' })
+    const before = moves ? await living.first('email', 'namespace') : undefined
     await rowsOf(User, db).where({ id }).update(changes)
+    if (before) await noteMove(db, before, isGone ? undefined : { ...before, ...changes })
   }
 
   /** Replaces the hash that was read. False if it has changed since. */
@@ -280,18 +288,6 @@ export class User extends BaseModel {
     return rowsOf(User, db).whereIn('email', emails).whereRaw("status <> 'deleted'").pluck('email')
   }
 
-  /** The next e-mails that more than one user has. */
-  static async listSharedEmails(db: Db, { after, limit }: { after: string; limit: number }): Promise<string[]> {
-    return rowsOf(User, db)
-      .whereRaw("status <> 'deleted'")
-      .where('email', '>', after)
-      .groupBy('email')
-      .havingRaw('count(*) > 1')
-      .orderBy('email')
-      .limit(limit)
-      .pluck('email')
-  }
-
   /** The users with these e-mails who are in one of the pools, as home or by tag, with their tags. */
   static async listByEmailInPools(db: Db, emails: readonly string[], pools: readonly string[]): Promise<User[]> {
     return User.query(db)
@@ -328,7 +324,7 @@ export class User extends BaseModel {
     }
     // Postgres does not infer from the bound on one id that it applies to the other.
     if (cursor !== undefined && leading !== 'u.id') query.where('u.id', '<', cursor)
-    if (q) whereContains(query, ['u.email', 'u.first_name', 'u.last_name'], q)
+    if (q) await whereFound(query, ['u.email', 'u.first_name', 'u.last_name'], q)
     // Plain rows, since making models of them would take half of the time.
     return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
   }
@@ -344,11 +340,6 @@ export class User extends BaseModel {
     return listPoolsAfter(db, homes, { after, most })
   }
 
-  /** How many users are at home in each of the pools. */
-  static async countByPool(db: Db, names: readonly string[]): Promise<Map<string, number>> {
-    return countByPool(db, homes, names)
-  }
-
   /** The ids of deleted users, for a condition of another query. */
   static deletedIds(db: Db) {
     return rowsOf(User, db).where({ status: 'deleted' }).select('id')
@@ -358,6 +349,28 @@ export class User extends BaseModel {
     const user = await rowsOf(User, db).where({ id }).first('email')
     return user?.email === ''
   }
+}
+
+type Place = Pick<User, 'email' | 'namespace'>
+
+async function noteNew(db: Tx, places: readonly Place[]): Promise<void> {
+  await PoolSize.note(
+    db,
+    places.map(({ namespace }) => ({ namespace, homes: 1 })),
+  )
+  await SharedEmail.add(
+    db,
+    places.map(({ email }) => email),
+  )
+}
+
+/** Notes where a user was, and is now unless deleted. */
+async function noteMove(db: Tx, before: Place, after: Place | undefined): Promise<void> {
+  const arrived = after ? [{ namespace: after.namespace, homes: 1 }] : []
+  await PoolSize.note(db, [{ namespace: before.namespace, homes: -1 }, ...arrived])
+  if (before.email === after?.email) return
+  await SharedEmail.removeUnlessShared(db, before.email)
+  if (after) await SharedEmail.add(db, [after.email])
 }
 
 /** Narrows a query to a pool; returns the id in the index that leads to its users. */

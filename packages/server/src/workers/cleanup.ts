@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from '../db/handle.ts'
+import { lockUntilCommit } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
@@ -14,10 +15,12 @@ import { forgetUntil } from '../models/feed.ts'
 import { Lockout } from '../models/lockout.ts'
 import { MailToken } from '../models/mail-token.ts'
 import { OutboxMessage } from '../models/outbox-message.ts'
+import { PoolSize } from '../models/pool-size.ts'
 import { RateLimit } from '../models/rate-limit.ts'
 import { RefreshToken } from '../models/refresh-token.ts'
 import { Revocation } from '../models/revocation.ts'
 import { Session } from '../models/session.ts'
+import { SharedEmail } from '../models/shared-email.ts'
 import { SpentField } from '../models/spent-field.ts'
 import { SsoLogin } from '../models/sso-login.ts'
 import { TrustedBrowser } from '../models/trusted-browser.ts'
@@ -57,6 +60,7 @@ function rulesOf(deps: Deps): Rule[] {
     expired(Revocation, revocationKeepMs),
     userChanges,
     expiredGrants,
+    poolChanges,
     expired(ConsumerSecret, kept),
     expired(DeletedApp, revocationKeepMs),
     expired(OutboxMessage, kept),
@@ -90,6 +94,22 @@ const expiredGrants: Rule = {
     const batch = { since: now - userChangeKeepMs, now, limit: batchSize }
     const removed = await transaction(deps, (deps) => UserApp.tellExpired(deps.db, batch))
     return { removed, isLast: removed < batchSize }
+  },
+}
+
+/** Adds the changes to the sizes. The first run of a day also corrects what servers of an earlier version did not note. */
+const poolChanges: Rule = {
+  name: 'pool_changes',
+  async deleteBatch(deps, now) {
+    const removed = await transaction(deps, (deps) => PoolSize.fold(deps.db, batchSize))
+    const isLast = removed < batchSize
+    if (isLast && now % dayMs < intervalMs)
+      await transaction(deps, async (deps) => {
+        await lockUntilCommit(deps.db, 'pool_sizes')
+        await PoolSize.correct(deps.db)
+        await SharedEmail.correct(deps.db)
+      })
+    return { removed, isLast }
   },
 }
 

@@ -575,7 +575,7 @@ async function createLimits(db: SchemaDb): Promise<void> {
 }
 
 /**
- * For searches by a part of a text (`whereContains` in models/list-query.ts). Postgres finds it by the three-letter pieces of the text,
+ * For searches by a part of a text (`whereFound` in models/list-query.ts). Postgres finds it by the three-letter pieces of the text,
  * where its extension for that can be had: every distribution brings it, and whoever may create in a database may load it there.
  * Without it, and on SQLite, a text that few rows hold is looked for in all of them.
  */

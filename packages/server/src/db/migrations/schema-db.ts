@@ -14,6 +14,8 @@ export interface NewIndex {
   columns: string
   isUnique?: boolean
   where?: string
+  /** Only on Postgres, and only where it has no index of this name. */
+  onPostgresWithout?: string
 }
 
 /**

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import {
   clearable,
   id,
+  indexedSearchQuery,
   list,
   MAX_LIST,
   name,
   newAppCode,
   page,
   pageQuery,
-  searchQuery,
   text,
   timestamp,
 } from '../../lib/fields.ts'
@@ -30,7 +30,7 @@ export const updateOrganizationBody = z
   .meta({ id: 'UpdateOrganization' })
 export type UpdateOrganizationInput = z.output<typeof updateOrganizationBody>
 
-export const listOrganizationsQuery = z.strictObject({ ...pageQuery, q: searchQuery })
+export const listOrganizationsQuery = z.strictObject({ ...pageQuery, q: indexedSearchQuery })
 
 /** An organization as the admin API shows one. */
 export const organizationDetail = z

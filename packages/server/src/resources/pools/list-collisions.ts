@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { isInPools } from '../../lib/pool-set.ts'
+import { SharedEmail } from '../../models/shared-email.ts'
 import { User } from '../../models/user.ts'
 import { type PooledUser, pooled, presentUser } from '../users/present.ts'
 import { poolExists } from './list-pools.ts'
@@ -32,7 +33,7 @@ const portion = 500
 
 /**
  * The e-mails that several users of these pools (home or tag) share, in order after `after`, at most `most`. It reads the e-mails
- * that several users share in any pools, which are few, from the index of addresses. Then it compares the pools of their users.
+ * that several users share in any pools, which are few, and compares the pools of their users.
  */
 export async function findCollisions(
   deps: Deps,
@@ -42,7 +43,7 @@ export async function findCollisions(
   const found: Collision[] = []
   let shared: string[] = []
   do {
-    shared = await User.listSharedEmails(deps.db, { after: shared.at(-1) ?? after, limit: portion })
+    shared = await SharedEmail.list(deps.db, { after: shared.at(-1) ?? after, limit: portion })
     found.push(...(await collisionsAmong(deps, shared, pools)))
   } while (shared.length === portion && found.length < most)
   return found.slice(0, most)

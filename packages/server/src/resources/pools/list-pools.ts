@@ -3,16 +3,14 @@ import type { Deps } from '../../deps.ts'
 import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
+import { PoolSize } from '../../models/pool-size.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
 import type { poolRecord } from './schema.ts'
 
 type PoolRecord = z.output<typeof poolRecord>
 
-/**
- * The pools that a user or an app names, by name. Finding a name takes one step into an index, and a page counts only the users
- * of its own pools.
- */
+/** The pools that a user or an app names, by name. Finding a name takes one step into an index. */
 export async function listPools(deps: Deps, request: PageRequest): Promise<Page<PoolRecord>> {
   const after = request.cursor ?? ''
   const most = rowsToRead(request)
@@ -24,13 +22,12 @@ export async function listPools(deps: Deps, request: PageRequest): Promise<Page<
   ]
   const names = [...new Set(named)].sort().slice(0, most)
   const { items, nextCursor } = pageOf(names, request, nameKeyOf)
-  const homes = await User.countByPool(deps.db, items)
-  const tags = await UserNamespace.countByPool(deps.db, items)
+  const sizes = await PoolSize.list(deps.db, items)
   return {
     items: items.map((namespace) => ({
       namespace,
-      user_count: homes.get(namespace) ?? 0,
-      tagged_user_count: tags.get(namespace) ?? 0,
+      user_count: sizes.get(namespace)?.homes ?? 0,
+      tagged_user_count: sizes.get(namespace)?.tagged ?? 0,
       apps: apps.get(namespace) ?? [],
     })),
     nextCursor,

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { findsPieces } from '../../models/list-query.ts'
 import { countPasskeysElsewhere } from '../passkeys/passkeys.ts'
 import type { settingsRecord } from './schema.ts'
 
@@ -11,6 +12,7 @@ export async function getSettings(deps: Deps): Promise<z.output<typeof settingsR
     public_url: publicUrl,
     client_overrides: clientOverrides,
     passkeys_elsewhere: await countPasskeysElsewhere(deps),
+    finds_inside: await findsPieces(deps.db),
     admin_app_codes: adminAppCodes,
   }
 }

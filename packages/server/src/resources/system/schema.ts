@@ -21,6 +21,9 @@ export const settingsRecord = z
     passkeys_elsewhere: z
       .int()
       .meta({ description: 'How many passkeys belong to another host than that of PUBLIC_URL. They do not work' }),
+    finds_inside: z.boolean().meta({
+      description: 'Whether a search (`q`) finds a text inside a name. False on a Postgres without the extension `pg_trgm`',
+    }),
     admin_app_codes: z.array(z.string()).meta({ description: 'AUTH_ADMIN_APP_CODES; `*` means every app' }),
   })
   .meta({ id: 'Settings' })

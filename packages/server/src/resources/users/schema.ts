@@ -6,6 +6,7 @@ import {
   clearable,
   email,
   id,
+  indexedSearchQuery,
   list,
   locale,
   name,
@@ -13,7 +14,6 @@ import {
   pageQuery,
   pool,
   roleCode,
-  searchQuery,
   timestamp,
 } from '../../lib/fields.ts'
 import { grantState, identityRecord, organizationRecord, shownLocale, userRecord } from '../../lib/records.ts'
@@ -57,7 +57,7 @@ export const listUsersQuery = z.strictObject({
   app: appRef.optional().meta({ description: 'UUID or code of an app that the user may enter' }),
   role: roleCode.optional(),
   status: userRecord.shape.status.optional(),
-  q: searchQuery,
+  q: indexedSearchQuery,
 })
 export type ListUsersRequest = z.output<typeof listUsersQuery>
 

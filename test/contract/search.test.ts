@@ -1,0 +1,88 @@
+// What a search finds, with and without the index of pieces that Postgres makes of names and addresses.
+import { randomUUID } from 'node:crypto'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { migrate, migrations } from '../../packages/server/src/db/migrate.ts'
+import { createDatabase } from '../support/database.ts'
+import { serviceFixture } from '../support/fixtures.ts'
+import { buildService, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
+
+const onPostgres = testDatabase() === 'postgres'
+const service = serviceFixture()
+
+/** The addresses that a search for the text finds among users of a new pool. */
+function searchIn(searched: TestService) {
+  const namespace = `pool-${randomUUID()}`
+  return {
+    async add(email: string, names: Json = {}): Promise<void> {
+      const body = { email, password: PASSWORD, namespace, ...names }
+      expect((await searched.admin('POST', '/admin/users', { body })).status).toBe(201)
+    },
+    async find(text: string): Promise<string[]> {
+      const { status, body } = await searched.admin('GET', `/admin/users?namespace=${namespace}&q=${encodeURIComponent(text)}`)
+      expect(status).toBe(200)
+      return body.items.map(({ email }: Json) => email).sort()
+    },
+  }
+}
+
+test('a text of three characters is found inside a name or an address, a shorter one only at the beginning', async () => {
+  const { add, find } = searchIn(service)
+  await add('abel@example.com', { first_name: 'Zoé', last_name: 'O_Neill' })
+  await add('mabel@example.com', { first_name: 'Abigail', last_name: 'Smith-100%' })
+  await add('carl@example.com', { first_name: 'Carl', last_name: 'Čapek' })
+  expect(await find('abel')).toEqual(['abel@example.com', 'mabel@example.com'])
+  expect(await find('ABE')).toEqual(['abel@example.com', 'mabel@example.com'])
+  expect(await find('ab')).toEqual(['abel@example.com', 'mabel@example.com'])
+  expect(await find('be')).toEqual([])
+  expect(await find('m')).toEqual(['mabel@example.com'])
+  expect(await find('smi')).toEqual(['mabel@example.com'])
+  expect(await find('mith-1')).toEqual(['mabel@example.com'])
+  expect(await find('100%')).toEqual(['mabel@example.com'])
+  expect(await find('00%')).toEqual(['mabel@example.com'])
+  expect(await find('0%')).toEqual([])
+  expect(await find('o_')).toEqual(['abel@example.com'])
+  expect(await find('o-')).toEqual([])
+  expect(await find('Zoé')).toEqual(['abel@example.com'])
+  expect(await find('Čap')).toEqual(['carl@example.com'])
+  expect(await find('@example')).toHaveLength(3)
+  expect(await find('@')).toEqual([])
+  expect(await find('\\')).toEqual([])
+})
+
+test.runIf(onPostgres)('without the extension, the beginning of a name or an address is found by an index', async () => {
+  const { url, drop } = await createDatabase('postgres', inject('templates'))
+  onTestFinished(drop)
+  const db = createKnex({ databaseUrl: url, dbPoolMax: 2 })
+  try {
+    await db.raw('drop schema public cascade')
+    await db.raw('create schema public')
+    const [initial] = Object.keys(migrations.steps)
+    const only = { ...migrations, steps: { [initial!]: migrations.steps[initial!]! } }
+    await migrate(db, Date.now(), only)
+    await db.raw('drop index users_search, organizations_search')
+    await migrate(db)
+    const made: { rows: { name: string }[] } = await db.raw(
+      "select indexname as name from pg_indexes where indexname like '%_prefix' order by 1",
+    )
+    expect(made.rows.map(({ name }) => name)).toEqual(
+      ['organizations_name', 'organizations_slug', 'users_email', 'users_first_name', 'users_last_name'].map(
+        (name) => `${name}_prefix`,
+      ),
+    )
+  } finally {
+    await db.destroy()
+  }
+  const bare = await buildService({ DATABASE_URL: url })
+  expect((await bare.admin('GET', '/admin/settings')).body.finds_inside).toBe(false)
+  const { add, find } = searchIn(bare)
+  await add('abel@example.com', { first_name: 'Anna' })
+  await add('mabel@example.com', { last_name: 'Abelson' })
+  expect(await find('abel')).toEqual(['abel@example.com', 'mabel@example.com'])
+  expect(await find('bel')).toEqual([])
+  const plan = await bare.deps.db.transaction(async (trx) => {
+    await trx.raw('set local enable_seqscan = off')
+    return trx.raw<{ rows: Json[] }>(`explain select id from users where lower(email collate "C") like 'abel%' escape '\\'`)
+  })
+  expect(JSON.stringify(plan.rows)).toContain('users_email_prefix')
+})
