@@ -3,15 +3,24 @@ import { forUpdateOfUnlocked } from '../db/locks.ts'
 import { chunksOf } from '../lib/chunks.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-/** A pool, and by how much the number of users at home in it, or tagged with it, has changed. */
-export type PoolChange = Pick<PoolSize, 'namespace'> & Partial<Pick<PoolSize, 'homes' | 'tagged'>>
+/** By how much the numbers of a pool's users have changed. Rows are only added, so that writers never wait for each other. */
+class PoolChange extends BaseModel {
+  static override tableName = 'pool_changes'
+  static override idColumn = 'number'
 
-const changes = 'pool_changes'
+  declare number: number
+  declare namespace: string
+  declare homes: number
+  declare tagged: number
+}
+
+type Noted = Pick<PoolChange, 'namespace'> & Partial<Pick<PoolChange, 'homes' | 'tagged'>>
+
 const both = '(select namespace, homes, tagged from pool_sizes union all select namespace, homes, tagged from pool_changes)'
 /** The sizes as the users have them. */
 const counted = `(select namespace, 1 as homes, 0 as tagged from users where status <> 'deleted'
   union all select namespace, 0, 1 from user_namespaces)`
-/** By how much the kept sizes are wrong. Whoever changes a user notes it in the same transaction, so one statement sees both. */
+/** By how much the kept sizes are wrong. A change of a user is noted in its own transaction, so one statement sees both. */
 const wrong = `select namespace, sum(homes) as homes, sum(tagged) as tagged from (
     select namespace, homes, tagged from ${counted} as counted
     union all select namespace, -homes, -tagged from ${both} as kept) as compared
@@ -38,18 +47,19 @@ export class PoolSize extends BaseModel {
   }
 
   /** Notes changes, those of each pool together. */
-  static async note(db: Tx, noted: readonly PoolChange[]): Promise<void> {
+  static async note(db: Tx, noted: readonly Noted[]): Promise<void> {
     const rows = sumsOf(noted).filter(({ homes, tagged }) => homes !== 0 || tagged !== 0)
-    if (rows.length > 0) await db(changes).insert(rows)
+    if (rows.length > 0) await rowsOf(PoolChange, db).insert(rows)
   }
 
   /** Adds at most `limit` changes to the sizes. Returns how many. */
   static async fold(db: Tx, limit: number): Promise<number> {
-    const folded: (PoolSize & { number: number })[] = await forUpdateOfUnlocked(
+    const folded: PoolChange[] = await forUpdateOfUnlocked(
       db,
-      db(changes).orderBy('number').limit(limit).select('number', 'namespace', 'homes', 'tagged'),
+      rowsOf(PoolChange, db).orderBy('number').limit(limit).select('number', 'namespace', 'homes', 'tagged'),
     )
-    for (const chunk of chunksOf(folded.map(({ number }) => number))) await db(changes).whereIn('number', chunk).delete()
+    for (const chunk of chunksOf(folded.map(({ number }) => number)))
+      await rowsOf(PoolChange, db).whereIn('number', chunk).delete()
     // In one order on every server, so that none waits for another one that waits for it.
     for (const { namespace, homes, tagged } of sumsOf(folded))
       await rowsOf(PoolSize, db)
@@ -69,7 +79,7 @@ export class PoolSize extends BaseModel {
 export const wrongPools = `select namespace as what from (${wrong}) as wrong`
 
 /** One change for each pool, sorted by its name. */
-function sumsOf(noted: readonly PoolChange[]): Pick<PoolSize, 'namespace' | 'homes' | 'tagged'>[] {
+function sumsOf(noted: readonly Noted[]): Pick<PoolSize, 'namespace' | 'homes' | 'tagged'>[] {
   const sums = new Map<string, { homes: number; tagged: number }>()
   for (const { namespace, homes = 0, tagged = 0 } of noted) {
     const sum = sums.get(namespace) ?? { homes: 0, tagged: 0 }
