@@ -54,7 +54,7 @@ export class PoolSize extends BaseModel {
 
   /** Adds at most `limit` changes to the sizes. Returns how many. */
   static async fold(db: Tx, limit: number): Promise<number> {
-    const folded: PoolChange[] = await forUpdateOfUnlocked(
+    const folded = await forUpdateOfUnlocked(
       db,
       rowsOf(PoolChange, db).orderBy('number').limit(limit).select('number', 'namespace', 'homes', 'tagged'),
     )
