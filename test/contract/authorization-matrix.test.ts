@@ -192,6 +192,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'DELETE /admin/apps/{appId}',
       'GET /admin/apps/{appId}/users',
       'POST /admin/apps/{appId}/grants',
+      'POST /admin/apps/{appId}/grants/revoke',
       'GET /admin/apps/{appId}/webhook-deliveries',
       'POST /admin/apps/{appId}/webhooks/test',
       'POST /admin/webhook-deliveries/{deliveryId}/redeliver',

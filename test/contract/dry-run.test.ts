@@ -159,6 +159,10 @@ const writes: Record<string, () => Promise<Write>> = {
     path: `/admin/apps/${(await buildApp(service)).code}/grants`,
     body: { users: [(await newUser()).id, (await newUser()).email, someEmail()] },
   }),
+  'POST /admin/apps/{appId}/grants/revoke': async () => ({
+    path: `/admin/apps/${app.id}/grants/revoke`,
+    body: { users: [(await buildUser(service, app)).user.id, (await newUser()).email, someEmail()] },
+  }),
   'DELETE /admin/users/{userId}/apps/{appId}': async () => ({ path: `/admin/users/${(await newUser()).id}/apps/${app.id}` }),
   'POST /admin/users/{userId}/roles': async () => ({
     path: `/admin/users/${(await newUser()).id}/roles`,

@@ -176,3 +176,74 @@ test('200 users take as few statements as one does', async () => {
   expect(statements).toBeGreaterThan(5)
   expect(statements).toBeLessThan(20)
 })
+
+const revoke = (app: { code: string }, body: Json, query = '') =>
+  service.admin('POST', `/admin/apps/${app.code}/grants/revoke${query}`, { body })
+
+test('revoking the access of many ends as a call for each of them alone, and leaves other apps and users as they were', async () => {
+  const cases = async () => {
+    const app = await buildApp(service, { auto_grant_on_signup: true })
+    const logins = [await buildUser(service, app), await buildUser(service, app), await buildUser(service, app)]
+    const without = await newUser()
+    return { app, logins, without, ids: [...logins.slice(0, 2).map(({ user }) => user.id), without.id] }
+  }
+  const [one, many] = [await cases(), await cases()]
+  const alone = []
+  for (const id of one.ids) alone.push(await service.admin('DELETE', `/admin/users/${id}/apps/${one.app.code}`))
+  expect(alone.map(({ status }) => status)).toEqual([200, 200, 404])
+  const together = await revoke(many.app, { users: [...many.ids, randomUUID(), many.ids[0]] })
+  expect(together.status).toBe(200)
+  expect(outcomes(together)).toEqual(['revoked', 'revoked', 'unchanged', 'user_not_found', 'unchanged'])
+  const stand = async ({ app, logins }: typeof one) => {
+    const plain = ({ id: _, user_id: __, app_id: ___, granted_at: ____, ...row }: Json) => ({
+      ...row,
+      revoked_at: row.revoked_at !== null,
+    })
+    return {
+      grants: (await service.deps.db('user_apps').where({ app_id: app.id }).orderBy('granted_at')).map(plain),
+      versions: await service.deps.db('users').whereIn('id', logins.map(({ user }) => user.id)).orderBy('id').pluck('token_version'), // biome-ignore format: one row of the comparison
+      ended: await service.deps.db('sessions').where({ app_id: app.id }).orderBy('id').pluck('ended_reason'),
+      me: await Promise.all(
+        logins.map(async ({ access_token: token }) => (await service.call('GET', '/auth/me', { token })).status),
+      ),
+      revocations: (await service.deps.db('revocations').where({ app_id: app.id })).map(({ min_tv }: Json) => min_tv),
+      events: (await auditEvents(service, { event: 'grant.revoked', app_id: app.id })).map(({ details }: Json) => [details.before.effective, details.after.effective]), // biome-ignore format: one row of the comparison
+    }
+  }
+  const stood = await stand(many)
+  expect(stood).toEqual(await stand(one))
+  expect(stood).toMatchObject({ me: [401, 401, 200], events: [['active', 'revoked'], ['active', 'revoked']] }) // biome-ignore format: one line
+  expectError(await revoke({ code: unique('app') }, { users: many.ids }), 'not_found')
+  for (const users of [[], [''], Array.from({ length: 201 }, () => many.ids[0])])
+    expectError(await revoke(many.app, { users }), 'validation_failed')
+  const third = many.logins[2]!.user.id
+  expect(outcomes(await revoke(many.app, { users: [third] }, '?dry_run=true'))).toEqual(['revoked'])
+  expect(await countRows(service, 'user_apps', { app_id: many.app.id, status: 'active' })).toBe(1)
+})
+
+test('the last system admin stays, and then nobody of the list is revoked', async () => {
+  const { user } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  await service.admin('POST', `/admin/users/${user.id}/apps/authctl`, { body: {} })
+  const admin = (await service.admin('GET', '/auth/me')).body.user
+  await service.admin('POST', `/admin/users/${admin.id}/apps/authctl`, { body: {} })
+  expectError(await revoke({ code: 'authctl' }, { users: [user.id, admin.id] }), 'last_system_admin')
+  expect(await countRows(service, 'user_apps', { user_id: user.id, status: 'active' })).toBe(2)
+})
+
+test('many are revoked and granted at once, in any order: all calls end, and each grant and its tokens agree', async () => {
+  const app = await buildApp(service, { auto_grant_on_signup: true })
+  const users = await Promise.all(Array.from({ length: 8 }, async () => (await buildUser(service, app)).user.id))
+  const answers = await atOnce(24, (index) => {
+    if (index % 3 === 2) return service.admin('DELETE', `/admin/users/${users[index % 8]}/apps/${app.code}`)
+    const ordered = index % 2 === 0 ? users : users.toReversed()
+    return index % 3 === 0 ? revoke(app, { users: ordered }) : give(app, { users: ordered })
+  })
+  for (const { status } of answers) expect([200, 404]).toContain(status)
+  await revoke(app, { users })
+  const rows: Json[] = await service.deps.db('user_apps').where({ app_id: app.id })
+  for (const { user_id, status, min_token_version } of rows) {
+    expect(status).toBe('revoked')
+    expect(min_token_version).toBe((await service.deps.db('users').where({ id: user_id }).first('token_version')).token_version)
+  }
+  expect(await countRows(service, 'sessions', { app_id: app.id, ended_at: null })).toBe(0)
+})

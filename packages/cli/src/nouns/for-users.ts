@@ -90,6 +90,10 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
 /** The outcome for one of many users who were sent together. */
 export type Answered = Pick<Row, 'outcome' | 'code' | 'message' | 'request'>
 
+export function answered({ outcome, code, message }: Answered): Answered {
+  return outcome === 'failed' ? { outcome, code, message } : { outcome }
+}
+
 /** Users in one request. This many names fit into its body, however long they are. */
 const mostTogether = 100
 

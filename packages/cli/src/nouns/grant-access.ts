@@ -4,7 +4,7 @@ import { confirmYes } from '../terminal/prompt.ts'
 import { counted } from '../text/counted.ts'
 import { redactUrl } from '../text/redact.ts'
 import type { Tools } from '../tools/create-tools.ts'
-import type { Answered, Change } from './for-users.ts'
+import { type Answered, answered, type Change } from './for-users.ts'
 
 type GrantBody = components['schemas']['GrantAccess']
 type Answer = components['schemas']['GrantsToMany']
@@ -30,10 +30,6 @@ export async function grantAccessToMany(tools: Tools, appId: string, users: stri
   }
   if (io.canAsk && !settings.yes) await confirmUnprovenAmong(tools, await rehearse())
   return (await bodyOf(api.POST(path, call))).items.map(answered)
-}
-
-function answered({ outcome, code, message }: Answer['items'][number]): Answered {
-  return outcome === 'failed' ? { outcome, code, message } : { outcome }
 }
 
 async function confirmUnprovenAmong(tools: Tools, { items }: Answer): Promise<void> {

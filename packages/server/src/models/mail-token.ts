@@ -104,11 +104,15 @@ export class MailToken extends BaseModel {
   }
 
   /**
-   * Drops a change of the address, or a deletion, that the user asked for and has not confirmed. Whatever raises the token version
+   * Drops a change of the address, or a deletion, that a user asked for and has not confirmed. Whatever raises the token version
    * calls it: a thief who asked must not be left with a link once the owner has acted.
    */
-  static async dropPending(db: Tx, userId: string): Promise<void> {
-    await MailToken.deleteUnspent(db, userId, ['allow_email_change', 'change_email', 'delete_account'])
+  static async dropPending(db: Tx, userIds: readonly string[]): Promise<void> {
+    await rowsOf(MailToken, db)
+      .whereIn('user_id', userIds)
+      .whereIn('purpose', ['allow_email_change', 'change_email', 'delete_account'])
+      .whereNull('spent_at')
+      .delete()
   }
 
   /** Deletes the unspent tokens of a user for one purpose. */

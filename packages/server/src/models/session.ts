@@ -276,6 +276,19 @@ export class Session extends BaseModel {
       .update({ ended_at: now, ended_reason: reason })
   }
 
+  /** Ends the sessions of these users in an app. */
+  static async endOfApp(
+    db: Tx,
+    { appId, userIds }: { appId: string; userIds: readonly string[] },
+    { now, reason }: { now: number; reason: string },
+  ): Promise<void> {
+    await rowsOf(Session, db)
+      .where({ app_id: appId })
+      .whereIn('user_id', userIds)
+      .whereNull('ended_at')
+      .update({ ended_at: now, ended_reason: reason })
+  }
+
   /** Ends the sessions that came from a browser session. Returns them. */
   static async endOfBrowser(
     db: Tx,

@@ -85,13 +85,14 @@ export class UserApp extends BaseModel {
     if (userIds.length > 0) await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update(changes)
   }
 
-  /** Revokes an active grant. Undefined if there is none. */
-  static async revoke(db: Tx, { user_id, app_id }: GrantKey, now: number) {
-    const [revoked] = await rowsOf(UserApp, db)
-      .where({ user_id, app_id, status: 'active' })
+  /** Revokes the active grants of these users for an app, and returns them. */
+  static async revoke(db: Tx, { appId, userIds }: { appId: string; userIds: readonly string[] }, now: number) {
+    const revoked = await rowsOf(UserApp, db)
+      .where({ app_id: appId, status: 'active' })
+      .whereIn('user_id', userIds)
       .update({ status: 'revoked', revoked_at: now })
       .returning('*')
-    if (revoked) await UserChange.writeEndedGrants(db, [revoked], now)
+    await UserChange.writeEndedGrants(db, revoked, now)
     return revoked
   }
 
@@ -132,6 +133,12 @@ export class UserApp extends BaseModel {
 
   static async setFloor(db: Tx, { user_id, app_id }: GrantKey, version: number): Promise<void> {
     await rowsOf(UserApp, db).where({ user_id, app_id }).update({ min_token_version: version })
+  }
+
+  /** Sets the session floors of these users for an app to their token versions. */
+  static async raiseFloors(db: Tx, appId: string, userIds: readonly string[]): Promise<void> {
+    const version = db.raw('(select token_version from users where users.id = user_apps.user_id)')
+    await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update({ min_token_version: version })
   }
 
   /** Sets the access floor of a user for these apps. Sets nothing and returns false if one of them has no grant row for it. */

@@ -259,6 +259,12 @@ export class User extends BaseModel {
     return raised?.token_version
   }
 
+  /** Raises the token versions of these users, and returns them. */
+  static async raiseTokenVersions(db: Tx, ids: readonly string[]): Promise<Pick<User, 'id' | 'token_version'>[]> {
+    const raised = { token_version: db.raw('token_version + 1') }
+    return rowsOf(User, db).whereIn('id', ids).update(raised).returning(['id', 'token_version'])
+  }
+
   /** Sets the access floor for all apps. */
   static async setAccessFloor(db: Tx, id: string, version: number): Promise<void> {
     await rowsOf(User, db).where({ id }).update({ min_access_version: version })

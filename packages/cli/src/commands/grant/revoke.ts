@@ -3,9 +3,19 @@ import { type Api, bodyOf, pages } from '../../api/api-client.ts'
 import { Failure } from '../../command-line/exit-codes.ts'
 import { requiredText } from '../../command-line/options.ts'
 import { parseAppRef } from '../../nouns/app-ref.ts'
-import { type Change, forUsers, readUsers, userOptions } from '../../nouns/for-users.ts'
+import {
+  type Answered,
+  answered,
+  type Change,
+  forUsers,
+  forUsersTogether,
+  readUsers,
+  userOptions,
+} from '../../nouns/for-users.ts'
 import { confirmYes } from '../../terminal/prompt.ts'
+import { redactUrl } from '../../text/redact.ts'
 import { command } from '../../tools/command.ts'
+import type { Tools } from '../../tools/create-tools.ts'
 
 export const revokeGrant = command({
   path: 'grant revoke',
@@ -26,10 +36,25 @@ export const revokeGrant = command({
     const appId = parseAppRef(input.app)
     const users = await readUsers(tools, input)
     await confirmYes(tools, `revoke the access of ${users.who} to ${input.app}`)
-    if (users.isList) await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+    if (users.isList) {
+      // A missing app is one failure, not one for each user.
+      await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId } } }))
+      return forUsersTogether(tools, users, (refs) => revokeTogether(tools, appId, refs))
+    }
     return forUsers(tools, users, (userId) => revoke(api, { userId, appId }))
   },
 })
+
+async function revokeTogether(tools: Tools, appId: string, users: string[]): Promise<Answered[]> {
+  const path = '/api/v1/admin/apps/{appId}/grants/revoke'
+  const revoke = (api: Api, query: { dry_run?: boolean }) =>
+    bodyOf(api.POST(path, { params: { path: { appId }, query }, body: { users } }))
+  if (!tools.settings.dryRun) return (await revoke(tools.api, {})).items.map(answered)
+  const request = `POST ${redactUrl(`${tools.connect().baseUrl}${path.replace('{appId}', appId)}`)}`
+  return (await revoke(tools.rehearsalApi, { dry_run: true })).items.map((item) =>
+    item.outcome === 'failed' ? answered(item) : { outcome: 'planned', request },
+  )
+}
 
 async function revoke(api: Api, path: { userId: string; appId: string }): Promise<Change> {
   try {

@@ -3,7 +3,7 @@ import { putGrant, putGrants } from './give-grants.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
 import { presentRequest } from './present.ts'
 import { approveRequest, denyRequest, listRequests } from './requests.ts'
-import { revokeGrant } from './revoke-grant.ts'
+import { revokeGrant, revokeGrants } from './revoke-grant.ts'
 import {
   accessRequestPage,
   accessRequestParams,
@@ -13,6 +13,8 @@ import {
   appUserPage,
   bulkGrantAnswer,
   bulkGrantBody,
+  bulkRevokeAnswer,
+  bulkRevokeBody,
   denyRequestBody,
   givenGrant,
   grantBody,
@@ -59,6 +61,22 @@ export const grantRoutes: Route[] = [
     errors: ['last_system_admin'],
     handle: async (deps, { params, body, ...actor }) =>
       ok({ items: await putGrants(deps, { appRef: params.appId, ...body }, actor) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/apps/{appId}/grants/revoke',
+    tag,
+    summary: 'Revoke the access of many users to an app',
+    description:
+      'Works as for one user, in one transaction. A user who was not found has the outcome `failed` and does not stop the others. ' +
+      'A user without an active grant is `unchanged`.',
+    auth: 'system_admin',
+    params: appParams,
+    body: bulkRevokeBody,
+    responses: { 200: bulkRevokeAnswer },
+    errors: ['last_system_admin'],
+    handle: async (deps, { params, body, ...actor }) =>
+      ok({ items: await revokeGrants(deps, { appRef: params.appId, ...body }, actor) }),
   }),
   route({
     method: 'DELETE',

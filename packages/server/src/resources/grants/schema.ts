@@ -59,6 +59,20 @@ export const bulkGrantAnswer = z
   .object({ items: z.array(bulkGrantItem).meta({ description: 'In the order of `users`' }) })
   .meta({ id: 'GrantsToMany' })
 
+export const bulkRevokeBody = bulkGrantBody.pick({ users: true }).meta({ id: 'RevokeAccessOfMany' })
+export const bulkRevokeAnswer = z
+  .object({
+    items: z
+      .array(
+        bulkGrantItem.extend({
+          outcome: z.enum(['revoked', 'unchanged', 'failed']),
+          grant: grantRecord.optional().meta({ description: 'Omitted if none was revoked' }),
+        }),
+      )
+      .meta({ description: 'In the order of `users`' }),
+  })
+  .meta({ id: 'GrantsRevoked' })
+
 export const grantPage = page(grantRecord)
 export const appUserPage = page(grantRecord.extend({ user: userRecord }))
 export const listGrantsQuery = z.strictObject(pageQuery)

@@ -46,6 +46,18 @@ export async function raiseTokenVersion(
   return version
 }
 
+/** Kills the tokens of these users for an app, as `raiseTokenVersion` does for one of them. Needs the locks on their rows. */
+export async function raiseTokenVersions(
+  deps: Deps<Tx>,
+  { userIds, appId, reason }: { userIds: readonly string[]; appId: string; reason: string },
+): Promise<void> {
+  const raised = await User.raiseTokenVersions(deps.db, userIds)
+  await UserApp.raiseFloors(deps.db, appId, userIds)
+  await Session.endOfApp(deps.db, { appId, userIds }, { now: deps.clock(), reason })
+  await MailToken.dropPending(deps.db, userIds)
+  for (const { id, token_version } of raised) deps.revocations.note({ userId: id, appId, minTokenVersion: token_version })
+}
+
 /**
  * Kills access tokens that say more than their user may do now. `appIds` names the apps; null, which stands for sessions without
  * an app, hits all apps. Sessions go on, and the next refresh brings current claims. Needs the lock on the user's row.
@@ -76,7 +88,7 @@ export async function killMembershipTokens(deps: Deps<Tx>, { organizationId, use
 async function raise(deps: Deps<Tx>, userId: string, reach: { ofAllApps: boolean }): Promise<number> {
   const version = await User.raiseTokenVersion(deps.db, userId, reach)
   if (version === undefined) throw new Error('there is no such user')
-  await MailToken.dropPending(deps.db, userId)
+  await MailToken.dropPending(deps.db, [userId])
   return version
 }
 
