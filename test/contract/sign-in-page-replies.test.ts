@@ -17,7 +17,8 @@ const allowed_redirect_urls = ['https://shop.example/callback']
 const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls })
 
 const formType = 'application/x-www-form-urlencoded'
-const routes = listRootRoutes().filter(({ path }) => path.startsWith('/oauth/') || path === '/account/passkeys')
+const isOfAccount = (path: string) => path.startsWith('/account') && !path.endsWith('.js')
+const routes = listRootRoutes().filter(({ path }) => path.startsWith('/oauth/') || isOfAccount(path))
 const declaring = (code: ErrorCode) =>
   routes.filter((route) => [...errorsOf(route).values()].flat().includes(code)).map((route) => ({ name: nameOf(route), route }))
 const nameOf = ({ method, path }: Route) => `${method} ${path}`
@@ -86,7 +87,7 @@ test('without its database every route says that it cannot answer now, in its ow
   await signInOnPage(visitor, askFor(app), user.email)
   const page = await visitor.get(askFor(app, { prompt: 'login' }).path)
   const leaving = await visitor.get(`/oauth/logout?client_id=${app.code}`)
-  const passkeys = await visitor.get(`/account/passkeys?app=${app.code}`)
+  const { field = '' } = (await visitor.get(`/account/passkeys?app=${app.code}`)).forms[0]!.values
   const { request_id } = (await own.call('POST', '/auth/email-code', { body: { email: user.email, app_code: app.code } })).body
   await own.deps.db.destroy()
   expectError(await own.call('POST', '/auth/email-code/consume', { body: { request_id, code: '123456' } }), 'unavailable')
@@ -101,9 +102,10 @@ test('without its database every route says that it cannot answer now, in its ow
     'POST /oauth/revoke': body({ token: 'x' }),
     'GET /oauth/logout': `/oauth/logout?client_id=${app.code}`,
     'POST /oauth/logout': body(leaving.forms[0]!.values),
-    'GET /account/passkeys': `/account/passkeys?app=${app.code}`,
-    'POST /account/passkeys': body(passkeys.forms[0]!.values),
   }
+  for (const { method, path } of routes.filter(({ path }) => isOfAccount(path)))
+    sent[`${method} ${path}`] =
+      method === 'GET' ? `${path}?app=${app.code}` : body({ field, app: app.code, step: 'prove', password: 'x' })
   expect(Object.keys(sent).sort()).toEqual(routes.map(nameOf).sort())
   for (const route of routes) {
     const given = sent[nameOf(route)]!

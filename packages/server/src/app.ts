@@ -3,6 +3,7 @@ import type { Pool } from './db/handle.ts'
 import { rehearsal } from './db/transaction.ts'
 import type { Deps } from './deps.ts'
 import { accessRequestRoutes } from './flows/access-requests/routes.ts'
+import { accountRoutes } from './flows/account/routes.ts'
 import { accountPages } from './flows/account-pages/routes.ts'
 import { emailRoutes } from './flows/email/routes.ts'
 import { explainRoutes } from './flows/explain/routes.ts'
@@ -117,14 +118,14 @@ export function listRoutes(): Route[] {
 
 /** Routes at the root of the service, outside the API: pages, and what operators and developers read. */
 export function listRootRoutes(): Route[] {
-  return [metricsRoute, ...apiReferenceRoutes, ...logoRoutes, ...accountPages, ...oauthRoutes]
+  return [metricsRoute, ...apiReferenceRoutes, ...logoRoutes, ...accountRoutes, ...accountPages, ...oauthRoutes]
 }
 
 /** The OpenAPI document of the service. docs/openapi.json is generated from it. */
 export function openApiDocument() {
   return buildOpenApi([
     { prefix: BASE_PATH, routes: listRoutes() },
-    { prefix: '', routes: [...logoRoutes, ...oauthRoutes] },
+    { prefix: '', routes: [...logoRoutes, ...accountRoutes, ...oauthRoutes] },
   ])
 }
 

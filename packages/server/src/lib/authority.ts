@@ -84,6 +84,8 @@ export interface UserSession {
   app: { code: string; isActive: boolean } | null
   /** When the user of the session last proved who they are, with the second factor where one was active. */
   provenAt: number | null
+  /** When the second factor was activated that the proof included, if that is known. One that was activated later was not shown. */
+  provenFactor?: number | null
 }
 
 /** How long a proof of identity counts. A session can last for months, and a thief must not lock the owner out with it. */
@@ -108,8 +110,12 @@ export function authorityOfUser(session: UserSession, settings: AdminSettings): 
   }
 }
 
-function isFresh({ provenAt }: UserSession, { now, factorSince }: { now: number; factorSince: number | null }): boolean {
-  return provenAt !== null && provenAt > now - proofLifeMs && (factorSince === null || provenAt > factorSince)
+function isFresh(
+  { provenAt, provenFactor = null }: UserSession,
+  { now, factorSince }: { now: number; factorSince: number | null },
+): boolean {
+  if (provenAt === null || provenAt <= now - proofLifeMs) return false
+  return factorSince === null || factorSince === provenFactor || provenAt > factorSince
 }
 
 /**

@@ -41,6 +41,9 @@ export interface PersonCaller {
   authority: UserAuthority
 }
 
+/** Somebody who changes their own account: through an app, or on the account page. */
+export type OwnCaller = UserCaller | PersonCaller
+
 export interface ServiceCaller {
   kind: 'service_account'
   id: string

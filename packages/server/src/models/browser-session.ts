@@ -49,6 +49,11 @@ const liveByHash = new Statement<LiveBrowserSession>(`
   left join second_factors f on f.user_id = u.id and f.activated_at is not null
   where b.hash = :hash and b.ended_at is null and b.expires_at > :now and b.version >= u.min_token_version and u.status = 'active'`)
 
+const aliveById = new Statement<{ id: string }>(`
+  select b.id from browser_sessions b join users u on u.id = b.user_id
+  where b.id = :id and b.user_id = :user_id and b.ended_at is null and b.expires_at > :now and b.version >= u.min_token_version
+    and u.status = 'active'`)
+
 /** A person who is signed in at this service in one browser. The browser holds its secret in a cookie. */
 export class BrowserSession extends BaseModel {
   static override tableName = 'browser_sessions'
@@ -75,6 +80,11 @@ export class BrowserSession extends BaseModel {
   /** `rpId` is the host of passkeys; null where none work. */
   static async findLive(db: Db, of: { hash: string; rpId: string | null; now: number }): Promise<LiveBrowserSession | undefined> {
     return liveByHash.first(db, of)
+  }
+
+  /** Whether the session of a user still speaks for them. */
+  static async isAlive(db: Db, { id, user_id, now }: Pick<BrowserSession, 'id' | 'user_id'> & { now: number }): Promise<boolean> {
+    return (await aliveById.first(db, { id, user_id, now })) !== undefined
   }
 
   /** A page of those of a user that are alive, newest first, in the terms of sessions. */
@@ -110,6 +120,23 @@ export class BrowserSession extends BaseModel {
   ): Promise<boolean> {
     const { user_id, ...rest } = changes
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').update(rest)) > 0
+  }
+
+  /** Goes on under a new secret, over a floor that has just ended it. Needs the lock on the user's row, under which it was alive. */
+  static async keep(
+    db: Tx,
+    id: string,
+    changes: Pick<BrowserSession, 'hash'> & Partial<Pick<BrowserSession, 'version'>>,
+  ): Promise<void> {
+    await rowsOf(BrowserSession, db)
+      .where({ id })
+      .update({ ...changes, ended_at: null, ended_reason: null })
+  }
+
+  /** Notes that a second factor was shown in it, which was activated at that very moment. */
+  static async noteNewFactor(db: Tx, id: string, now: number): Promise<void> {
+    const shown = { second_factor: 'otp', second_proven_at: now, second_activated_at: now }
+    await rowsOf(BrowserSession, db).where({ id }).update(shown)
   }
 
   static async noteUse(db: Db, id: string, times: Pick<BrowserSession, 'last_seen_at' | 'expires_at'>): Promise<void> {

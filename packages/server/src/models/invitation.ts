@@ -8,6 +8,9 @@ import { Organization } from './organization.ts'
 /** An invitation with its app, if it names one, and its organization. */
 export type FullInvitation = Invitation & { organization: Organization }
 
+/** An address hardly has more at a time. */
+const mostListed = 50
+
 /** An invitation to join an organization. */
 export class Invitation extends BaseModel {
   static override tableName = 'invitations'
@@ -126,6 +129,12 @@ export class Invitation extends BaseModel {
   /** The open invitations to an address, with their apps. */
   static async listOpenTo(db: Db, email: string, now: number): Promise<Invitation[]> {
     return Invitation.#open(db, now).where({ email }).withGraphFetched('app')
+  }
+
+  /** The same with their organizations, newest first. */
+  static async listFullTo(db: Db, email: string, now: number): Promise<FullInvitation[]> {
+    const open = Invitation.#open(db, now).where({ email }).withGraphFetched('[app, organization]')
+    return (await open.orderBy('invitations.id', 'desc').limit(mostListed)).filter(isFull)
   }
 
   static async deleteOpen(db: Tx, ids: readonly string[]): Promise<void> {

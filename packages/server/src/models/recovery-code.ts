@@ -1,4 +1,4 @@
-import type { Pool, Tx } from '../db/handle.ts'
+import type { Db, Pool, Tx } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A code that passes the second factor once, stored by its digest. */
@@ -25,7 +25,7 @@ export class RecoveryCode extends BaseModel {
     return used > 0
   }
 
-  static async countLeft(db: Pool, userId: string): Promise<number> {
+  static async countLeft(db: Db, userId: string): Promise<number> {
     const [left] = await rowsOf(RecoveryCode, db).where({ user_id: userId }).whereNull('used_at').count({ n: '*' })
     return Number(left?.n)
   }

@@ -45,13 +45,21 @@ export function stepForm(
     hidden,
     button,
     isQuiet = false,
+    isHarmful = false,
     after,
-  }: { action: string; hidden: Readonly<Record<string, string>>; button: string; isQuiet?: boolean; after?: Html | undefined },
+  }: {
+    action: string
+    hidden: Readonly<Record<string, string>>
+    button: string
+    isQuiet?: boolean
+    isHarmful?: boolean
+    after?: Html | undefined
+  },
   ...parts: readonly (Html | undefined)[]
 ): Html {
   const values = Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)
   return html`<form method="post" action="${action}">
-${values}${parts}<button type="submit"${isQuiet && html` class="quiet"`}>${button}</button>
+${values}${parts}<button type="submit"${(isQuiet || isHarmful) && html` class="${isHarmful ? 'harmful' : 'quiet'}"`}>${button}</button>
 ${after}</form>
 `
 }
@@ -72,6 +80,22 @@ export function choice(name: string, legend: string, options: readonly { value: 
       html`<p class="check"><input type="radio" id="${name}-${index}" name="${name}" value="${value}"${index === 0 && html` checked`}><label for="${name}-${index}"><bdi>${label}</bdi></label></p>\n`,
   )
   return html`<fieldset><legend>${legend}</legend>\n${radios}</fieldset>\n`
+}
+
+/** One of several that do not all have to be seen. */
+export function select(
+  { name, label, value }: { name: string; label: string; value: string },
+  options: readonly { value: string; label: string }[],
+): Html {
+  const listed = options.map(
+    (option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>\n`,
+  )
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<select id="${name}" name="${name}">
+${listed}</select>
+</div>
+`
 }
 
 /** A field with its label, hint and fault. Screen readers read all of them with the field. */
@@ -131,6 +155,11 @@ export function alert(text: string | undefined): Html | undefined {
   return text === undefined ? undefined : html`<p class="alert" role="alert">${text}</p>\n`
 }
 
+/** What was done. */
+export function notice(text: string | undefined): Html | undefined {
+  return text === undefined ? undefined : html`<p class="notice" role="status">${text}</p>\n`
+}
+
 /** Text to copy. It is a field so that it can be reached and selected with the keyboard, and has lines so that none of it is hidden. */
 export function codeField(label: string, value: string, { id = 'code', rows = 3 }: { id?: string; rows?: number } = {}): Html {
   return html`<div class="field">
@@ -152,6 +181,14 @@ export function headOf(
 /** The name as a page may show it, or the code if nothing of the name is visible. */
 export function nameOf({ name, code }: { name: string; code: string }): string {
   return shownName(name) || code
+}
+
+/** A provider has no name of its own. */
+export function providerName(code: string): string {
+  return code
+    .split(/[-_.]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ')
 }
 
 /** What a page that ends somewhere offers: the app, if it is known where that is. */
@@ -231,6 +268,11 @@ export function generalFault({ refusals }: PageTexts, refusal: FormRefusal | und
     default:
       return refusals.other
   }
+}
+
+/** A day as a reader writes it. */
+export function dayOf({ locale }: PageTexts, ms: number): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(ms)
 }
 
 function minutesIn(seconds = 60): number {

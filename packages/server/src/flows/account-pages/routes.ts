@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { ok, type Route, route } from '../../http/route.ts'
+import { type Route, route } from '../../http/route.ts'
 import { errorOfPage, leadTo, showPage } from '../../http/speak/page.ts'
 import { validate } from '../../http/validate.ts'
 import { type FormRefusal, type PageToken, refusalOf, wayOn } from '../../pages/fields.ts'
-import { script, scriptPath } from '../../pages/passkeys.ts'
 import type { LinkPath } from '../../pages/texts/page-texts.ts'
 import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
 import { describeInvitation, enterByInvitation, enteredView, invitationView } from './invitation.ts'
@@ -40,16 +39,7 @@ import {
   verifiedView,
   verifyView,
 } from './mail-link-views.ts'
-import { changePasskeys, findPlaceOfPage, type PageAnswer, showPasskeys } from './passkeys.ts'
-import {
-  confirmForm,
-  invitationAnswers,
-  invitationForm,
-  newPasswordForm,
-  passkeyForm,
-  passkeysQuery,
-  tokenForm,
-} from './schema.ts'
+import { confirmForm, invitationAnswers, invitationForm, newPasswordForm, tokenForm } from './schema.ts'
 
 type Deps = Parameters<Route['handle']>[0]
 type Origin = Parameters<Route['handle']>[1]['origin']
@@ -133,57 +123,8 @@ function readerOf({ languages }: Origin): Reader {
   return { accepts: languages }
 }
 
-const passkeyCookies = { reads: ['browser', 'session'], sets: ['browser'] } as const
-const passkeyPage = { path: '/account/passkeys', tag: 'Pages', speaks: 'page', auth: 'public', noStore: true } as const
-
-function reply({ location, view, cookies, errorCode }: PageAnswer) {
-  return { ...(location === undefined ? showPage(view) : leadTo(location)), cookies, errorCode }
-}
-
-/** The account page of passkeys, and the one script of the pages. */
-const passkeyPages: Route[] = [
-  route({
-    ...passkeyPage,
-    method: 'GET',
-    summary: 'Show the passkeys of the person who is signed in',
-    cookies: passkeyCookies,
-    query: passkeysQuery,
-    responses: { 200: z.string(), 303: null, 400: z.string() },
-    errors: ['not_found'],
-    handle: async (deps, { query, cookies, origin }) => reply(await showPasskeys(deps, query, cookies, { origin })),
-  }),
-  route({
-    ...passkeyPage,
-    method: 'POST',
-    summary: 'Add, rename or remove a passkey',
-    description: 'For forms of the page itself.',
-    cookies: passkeyCookies,
-    body: passkeyForm,
-    placeOf: async (deps, sent) => findPlaceOfPage(deps, passkeyForm.parse(sent)),
-    responses: { 303: null, 400: z.string() },
-    errors: ['foreign_form', 'not_found'],
-    handle: async (deps, { body, cookies, origin }) => reply(await changePasskeys(deps, body, cookies, { origin })),
-  }),
-  route({
-    method: 'GET',
-    path: scriptPath,
-    tag: 'Pages',
-    summary: 'The script of the pages, which asks the browser for a passkey',
-    auth: 'public',
-    offline: true,
-    // The query changes with the script.
-    query: z.object({ v: z.string().optional() }),
-    responses: { 200: z.string() },
-    errors: [],
-    handle: async () => ({ ...ok(script), headers: scriptHeaders }),
-  }),
-]
-
-const scriptHeaders = { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=86400' }
-
 /** The pages that mail links lead to if an app has no frontend (docs/account-mail.md#pages-of-the-service). */
 export const accountPages: Route[] = [
-  ...passkeyPages,
   ...linkPage({
     path: '/verify-email',
     purposes: ['verify_email'],

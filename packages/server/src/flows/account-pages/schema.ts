@@ -39,19 +39,3 @@ export const invitationAnswers = z.object({
   two_factor_code: optionalTwoFactorCode,
 })
 export type InvitationAnswers = z.output<typeof invitationAnswers>
-
-export const passkeysQuery = z.object({
-  app: sent.meta({ description: 'Code of the app whose users sign in here' }),
-  said: sent.meta({ description: 'Set by the page itself' }),
-})
-export const passkeyForm = z.object({
-  field: sent,
-  app: sent,
-  step: z.enum(['add', 'rename', 'remove']).catch('add'),
-  id: sent,
-  name: sent,
-  /** The answer of `navigator.credentials.create`, as JSON, and the sealed challenge. */
-  passkey: sent,
-  passkey_challenge: sent,
-})
-export type PasskeyForm = z.output<typeof passkeyForm>

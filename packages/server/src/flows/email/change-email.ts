@@ -3,7 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { hasProvenAddress, isUnproven, verifiedByLink } from '../../lib/account-record.ts'
-import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller } from '../../lib/caller.ts'
 import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
 import { Passkey } from '../../models/passkey.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
@@ -15,7 +15,7 @@ import { addNotice } from '../../resources/mail/add-notice.ts'
 import { dropAddressTokens, getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { raiseAccessFloor, raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { clearSecondFactorSince } from '../../resources/second-factors/remove-second-factor.ts'
-import { lockSelf } from '../../resources/sessions/read-self.ts'
+import { lockOwner } from '../../resources/sessions/read-self.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
@@ -29,16 +29,17 @@ import type { Verified } from './verify-email.ts'
 /**
  * Mails a link to the new address of an account, and tells the present one if it is proven. An account without a password must
  * first allow the change by a link to the present address. Nothing changes until the new address is confirmed, and the answer
- * never reveals whether another user has it. Throws `app_code_required` for a session without an app, `validation_failed`,
+ * never reveals whether another user has it. `appId` is the app that the mails name. Throws `app_code_required` for a session without an app, `validation_failed`,
  * `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function requestEmailChange(
   deps: Deps<Pool>,
   { email, password, two_factor_code: code }: ChangeEmailInput,
-  caller: UserCaller,
+  caller: OwnCaller,
   actor: Actor,
+  appId: string | null = caller.appId,
 ): Promise<void> {
-  const { userId, appId } = caller
+  const { userId } = caller
   if (appId === null)
     throw new ApiError('app_code_required', { detail: 'Log in through an app: the link in the mail leads to its frontend' })
   const user = await getUser(deps, userId)
@@ -49,7 +50,7 @@ export async function requestEmailChange(
   const change = { account_email: user.email, mailbox_proven_at: null }
   const about = { appId, userId, tokenVersion: user.token_version }
   await transaction(deps, async (deps) => {
-    await lockSelf(deps, caller)
+    await lockOwner(deps, caller)
     if (hasPassword) {
       await addTokenMail(deps, { purpose: 'change_email', email, change, ...about }, actor.origin)
       if (hasProvenAddress(user)) await addNotice(deps, 'email_change_requested', { user, appId }, actor)

@@ -1,13 +1,13 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller } from '../../lib/caller.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { removeOwnIdentity } from '../../resources/identities/identities.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
 import type { UnlinkInput } from './schema.ts'
 
 /** Unlinks one of the caller's own identities. Throws what `requireFreshProof` and `removeOwnIdentity` throw. */
-export async function unlinkIdentity(deps: Deps<Pool>, input: UnlinkInput, caller: UserCaller, actor: Actor): Promise<void> {
+export async function unlinkIdentity(deps: Deps<Pool>, input: UnlinkInput, caller: OwnCaller, actor: Actor): Promise<void> {
   const factor = await SecondFactor.findActive(deps.db, caller.userId)
   await requireFreshProof(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)
   await removeOwnIdentity(deps, caller, input.identityId, actor)

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
+import { accountPath, accountSections } from '../../lib/account-sections.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { wordsIn } from '../../lib/words.ts'
@@ -29,6 +30,7 @@ export const parameterNames = [
   'request',
   'request_uri',
   'account',
+  'return_to',
 ] as const
 type ParameterName = (typeof parameterNames)[number]
 
@@ -172,17 +174,20 @@ export async function readAuthorizationRequest(
 
 /** A request of our own pages: to sign in, or again, and to come back to the account page. */
 function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, begunAt: number): ReadRequest {
-  if (sent.account !== 'passkeys') return { fault: 'redirect_unknown', app }
+  const section = accountSections.find((name) => name === sent.account)
+  if (section === undefined) return { fault: 'redirect_unknown', app }
+  const returnTo = typeof sent.return_to === 'string' ? sent.return_to : ''
   const prompt = sent.prompt === 'login' ? sent.prompt : undefined
   const uiLocales = typeof sent.ui_locales === 'string' ? sent.ui_locales : undefined
   const none = { state: undefined, nonce: undefined, maxAgeSeconds: undefined, loginHint: undefined, organizationId: undefined }
   const demandsMfa = false
   const query = queryOf({
-    ...{ client_id: app.code, account: sent.account },
+    ...{ client_id: app.code, account: section },
+    ...(returnTo && { return_to: returnTo }),
     ...(prompt && { prompt }),
     ...(uiLocales && { ui_locales: uiLocales }),
   })
-  const path = `/account/passkeys?app=${encodeURIComponent(app.code)}`
+  const path = accountPath(section, { app: app.code, returnTo })
   return {
     request: {
       ...{

@@ -14,7 +14,7 @@ import { getApp } from '../../resources/apps/get-app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
 import { linkPaths } from '../../resources/mail/token-purpose.ts'
-import { findBrowserSession, keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
+import { type BrowserSecrets, findBrowserSession, keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
 import { findTrust } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { getUser } from '../../resources/users/get-user.ts'
@@ -280,16 +280,24 @@ function whatStays({ step }: StepForm, shown: Resume | undefined): Carried {
 /** Leads the browser on to the same authorization request, with the cookies and what else came of a step. */
 function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): PageAnswer & { location: string } {
   if (outcome && 'signedIn' in outcome) {
-    const { secret, isKept, deviceToken, trust } = outcome.signedIn
-    const session = { value: secret, seconds: isKept ? keptIdleSeconds : undefined }
-    const device = { value: deviceToken, seconds: deviceSeconds }
+    const { trust } = outcome.signedIn
     return {
       location: locationOf(deps, request, browser, { mail: outcome.mail }),
-      cookies: { session, device, ...(trust && { trust }) },
+      cookies: { ...cookiesOf(outcome.signedIn), ...(trust && { trust }) },
     }
   }
   if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
   return { location: locationOf(deps, request, browser, outcome ?? {}) }
+}
+
+/** The cookies of somebody who has just shown who they are. */
+export function cookiesOf({ secret, isKept, deviceToken }: BrowserSecrets): SetCookies {
+  const session = { value: secret, seconds: isKept ? keptIdleSeconds : undefined }
+  return { session, device: deviceCookie(deviceToken) }
+}
+
+export function deviceCookie(value: string) {
+  return { value, seconds: deviceSeconds }
 }
 
 type Typed = Pick<SaidRefusal, 'email' | 'firstName' | 'lastName' | 'isKept'>

@@ -34,6 +34,7 @@ export const authorizeQuery = z.object({
   request: parameter,
   request_uri: parameter,
   account: parameter.meta({ description: 'Set by our own pages: the account page to go to, in place of an app' }),
+  return_to: parameter.meta({ description: 'Set by our own pages: where the account page leads back to' }),
   resume: parameter.meta({ description: 'Set by our own pages' }),
 })
 

@@ -10,6 +10,7 @@ import {
   field,
   generalFault,
   nameOf,
+  providerName,
   shown,
   stepForm,
   toDeveloper,
@@ -144,14 +145,6 @@ function providerButtons({ texts, providers }: Shown): Html | undefined {
 /** In the form, so that the typed address is sent with it. */
 function insteadButton(instead: 'forgot' | 'magic_link', text: string): Html {
   return html`<p><button class="quiet" name="instead" value="${instead}" formnovalidate>${text}</button></p>\n`
-}
-
-/** A provider has no name of its own. */
-function providerName(code: string): string {
-  return code
-    .split(/[-_.]/)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join(' ')
 }
 
 function faultOfProvider({ providers }: PageTexts, said: SaidRefusal | undefined): string | undefined {

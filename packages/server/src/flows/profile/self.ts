@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, refuseChanged } from '../../errors.ts'
-import type { Actor, Caller, RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import type { Actor, Caller, OwnCaller, PersonCaller, RequestOrigin, UserCaller } from '../../lib/caller.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { wordsIn } from '../../lib/words.ts'
@@ -14,7 +14,7 @@ import { addNotice } from '../../resources/mail/add-notice.ts'
 import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
 import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { authenticateCaller, callerWithToken, ofPublicApp } from '../../resources/sessions/authenticate-caller.ts'
-import { lockSelf, membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
+import { lockOwner, lockSelf, membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
 import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
 import { getUser } from '../../resources/users/get-user.ts'
@@ -78,24 +78,33 @@ export async function updateSelf(
   })
 }
 
+/** The same on the account page. Throws `rate_limited`, and `token_revoked` if the browser session ended in the meantime. */
+export async function updateOnPage(deps: Deps<Pool>, input: UpdateSelfInput, caller: PersonCaller, actor: Actor): Promise<void> {
+  await takeAttempt(deps, `profile-writes:${caller.userId}`, profileWrites)
+  await transaction(deps, async (deps) => {
+    await lockOwner(deps, caller)
+    await applyChanges(deps, await getUser(deps, caller.userId), input, actor)
+  })
+}
+
 /**
  * Deletes the caller's account as an admin would, and notifies its address. An account without a password is deleted by a link
- * that is mailed to its address instead. Throws what `requireFreshProof` throws, `last_system_admin`, `token_revoked` if the
+ * that is mailed to its address instead, unless its user is on the account page and has just signed in there. Throws what `requireFreshProof` throws, `last_system_admin`, `token_revoked` if the
  * session ended in the meantime, and `app_code_required` if there is no app that a mail could name.
  */
 export async function deleteSelf(
   deps: Deps<Pool>,
   { password, two_factor_code: code }: DeleteSelfInput,
-  caller: UserCaller,
+  caller: OwnCaller,
   actor: Actor,
 ): Promise<'deleted' | 'mailed'> {
   const { userId, appId } = caller
   const { email, password_hash: hash, token_version: tokenVersion } = await getUser(deps, userId)
   const factor = await SecondFactor.findActive(deps.db, userId)
   await requireFreshProof(deps, { caller, factor, password, code, asksPassword: hash !== null }, actor)
-  if (hash !== null) {
+  if (hash !== null || caller.sessionId === null) {
     await transaction(deps, async (deps) => {
-      await lockSelf(deps, caller)
+      await lockOwner(deps, caller)
       await close(deps, await getUser(deps, userId), appId, actor)
     })
     return 'deleted'

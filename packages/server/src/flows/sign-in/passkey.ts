@@ -73,7 +73,7 @@ export interface TriedPasskey extends AttemptTarget {
 /** Finds the passkey of an answer. Throws `invalid_passkey`, and `invalid_token` for a challenge that was spent or is too old. */
 export async function findPasskey(
   deps: Deps<Pool>,
-  { sent, field, browser, app }: { sent: string; field: string; browser: string; app: { id: string } },
+  { sent, field, browser, app }: { sent: string; field: string; browser: string; app: { id: string } | null },
 ): Promise<TriedPasskey> {
   const { challenge } = await spendChallenge(deps, openField(deps, 'passkey', browser, field))
   const party = relyingPartyOf(deps.config.publicUrl)

@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
-import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller, PersonCaller, UserCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
@@ -14,7 +14,7 @@ import { limitUser } from '../../resources/rate-limits/take-by-address.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
-import { byPassword, bySession, withAttempt } from './attempt.ts'
+import { byPassword, bySession, type CountedAttempt, withAttempt } from './attempt.ts'
 import { verifyPassword } from './login.ts'
 import { checkSecondFactor } from './second-factor.ts'
 
@@ -38,7 +38,7 @@ export const proofNote =
   'a failed login.'
 
 interface Identity {
-  caller: UserCaller
+  caller: OwnCaller
   /** The active second factor, which the calling function has already read. */
   factor: FactorRow | undefined
   password?: string | undefined
@@ -51,18 +51,22 @@ interface Identity {
  * Call this before you add or remove a way to sign in: a stolen access token must not be enough to lock the owner out. Requires
  * that the session began, or the user proved who they are, in the last few minutes. Otherwise requires the password, and a code
  * if a second factor is active. Credentials are checked whenever they are given, and a complete set is noted in the session.
- * With `asksPassword` the password is always required.
+ * With `asksPassword` the password is always required, but for somebody on the account page, who has shown it there.
  * Throws `fresh_login_required`, and what `proveAgain` throws.
  */
 export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, actor: Actor): Promise<void> {
   const { caller, factor, password, code, asksPassword = false } = identity
   const now = deps.clock()
+  const factorSince = factor?.activated_at ?? null
+  if (caller.sessionId === null) {
+    const refusal = caller.authority.refuseCredentialChange({ now, factorSince })
+    if (refusal) throw new ApiError(refusal.code, refusal)
+    return limitUser(deps, caller)
+  }
   const isComplete = password !== undefined && (factor === undefined || code !== undefined)
   if (asksPassword && password === undefined)
     throw new ApiError('fresh_login_required', { detail: 'password: is required, even right after a login' })
-  const refusal = isComplete
-    ? undefined
-    : caller.authority.refuseCredentialChange({ now, factorSince: factor?.activated_at ?? null })
+  const refusal = isComplete ? undefined : caller.authority.refuseCredentialChange({ now, factorSince })
   if (refusal) throw new ApiError(refusal.code, refusal)
   if (password === undefined && code === undefined) return limitUser(deps, caller)
   await proveAgain(deps, { caller, password, code }, actor)
@@ -105,12 +109,26 @@ export async function tryCredentials(
   { user, appId, sessionId, password, code, asksCode = code !== undefined }: TriedCredentials,
   actor: Actor,
 ): Promise<void> {
+  await withCredentials(deps, { user, appId, sessionId }, actor, async (counted) => {
+    if (password !== undefined) await verifyPassword(deps, password, user, hashLineOf(actor))
+    if (asksCode) await checkSecondFactor(deps, user, code, actor)
+    await passed(deps, user, counted, code !== undefined)
+  })
+}
+
+/** Runs a try of the credentials of a user who is known. */
+export async function withCredentials<R>(
+  deps: Deps<Pool>,
+  { user, appId, sessionId }: Pick<TriedCredentials, 'user' | 'appId' | 'sessionId'>,
+  actor: Actor,
+  prove: (counted: CountedAttempt) => Promise<R>,
+): Promise<R> {
   const app = appId === null ? null : { id: appId }
   const way =
     sessionId === undefined
       ? byPassword(deps, { email: user.email, pools: poolsOf([user]), user, users: [user] })
       : bySession(deps, user, sessionId)
-  await withAttempt(
+  return withAttempt(
     deps,
     {
       target: { email: user.email, user, app },
@@ -121,13 +139,19 @@ export async function tryCredentials(
       },
     },
     actor,
-    async (_, { attempt }) => {
-      if (password !== undefined) await verifyPassword(deps, password, user, hashLineOf(actor))
-      if (asksCode) await checkSecondFactor(deps, user, code, actor)
-      await assertNotLocked(deps, code === undefined ? way.lockKeys : [...way.lockKeys, secondFactorKey(user.id)])
-      await giveBackAttempt(deps, attempt)
-    },
+    async (_, counted) => prove(counted),
   )
+}
+
+/** After credentials that were right: discloses that only while they are not locked, and gives the attempt back. */
+export async function passed(
+  deps: Deps<Pool>,
+  user: PooledUser,
+  { way, attempt }: CountedAttempt,
+  hasCode: boolean,
+): Promise<void> {
+  await assertNotLocked(deps, hasCode ? [...way.lockKeys, secondFactorKey(user.id)] : way.lockKeys)
+  await giveBackAttempt(deps, attempt)
 }
 
 /** What the caller sends in addition to the token of a mail. */
@@ -135,6 +159,8 @@ export interface AccountEvidence {
   password?: string | undefined
   two_factor_code?: string | undefined
   bearer?: string | undefined
+  /** Somebody on the account page, which lets in only who has just signed in. */
+  person?: PersonCaller | undefined
 }
 
 /**
@@ -146,7 +172,7 @@ export interface AccountEvidence {
 export async function holdsAccount(
   deps: Deps<Pool>,
   { userId, appId, asksCode = false }: { userId: string; appId: string; asksCode?: boolean },
-  { password, two_factor_code: code, bearer }: AccountEvidence,
+  { password, two_factor_code: code, bearer, person }: AccountEvidence,
   actor: Actor,
 ): Promise<boolean> {
   if (password !== undefined) {
@@ -154,6 +180,7 @@ export async function holdsAccount(
     await tryCredentials(deps, { user, appId, password, ...(asksCode ? { code, asksCode } : {}) }, actor)
     return true
   }
+  if (person) return person.userId === userId
   return bearer !== undefined && (await findUserId(deps, bearer)) === userId
 }
 

@@ -72,7 +72,15 @@ const kinds = {
   /** What a new passkey is made with, and for whom. */
   new_passkey: z.object({ challenge: z.string(), sealedAt: z.number(), userId: z.string(), userHandle: z.string() }),
   /** A form of the account page, and what came of the last one. */
-  account: z.object({ userId: z.string(), sealedAt: z.number(), refusal: refusal.optional() }),
+  account: z.object({
+    userId: z.string(),
+    sealedAt: z.number(),
+    refusal: refusal.optional(),
+    /** What was done, in a word of the page's texts. */
+    done: z.string().optional(),
+    /** Recovery codes, which are shown only once. */
+    codes: z.array(z.string()).optional(),
+  }),
   logout: z.object({ query: z.string(), sealedAt: z.number() }),
   /** What the redirect after a form carries, in the URL: which request it goes on with, and what to show. */
   resume: z.object({

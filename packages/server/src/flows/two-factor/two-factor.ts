@@ -2,16 +2,17 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, newTotpSecret, totpCodeIn, totpUrl } from '../../lib/totp.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
-import { lockSelf } from '../../resources/sessions/read-self.ts'
+import { lockOwner } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
 import { seedContext } from '../sign-in/second-factor.ts'
@@ -22,18 +23,13 @@ import type { ActivateInput, DisableInput, RecoveryCodesAnswer, SetUpAnswer, Set
  * set-up replaces it. Throws `two_factor_active`, `token_revoked` if the session ended in the
  * meantime, and what `requireFreshProof` throws.
  */
-export async function setUpTwoFactor(
-  deps: Deps<Pool>,
-  input: SetUpInput,
-  caller: UserCaller,
-  actor: Actor,
-): Promise<SetUpAnswer> {
+export async function setUpTwoFactor(deps: Deps<Pool>, input: SetUpInput, caller: OwnCaller, actor: Actor): Promise<SetUpAnswer> {
   if (await SecondFactor.findActive(deps.db, caller.userId)) throw new ApiError('two_factor_active')
   await requireFreshProof(deps, { caller, factor: undefined, password: input.password }, actor)
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {
-    await lockSelf(deps, caller)
+    await lockOwner(deps, caller)
     const totpBox = deps.secretBox.seal(secret, seedContext(user.id))
     const isStored = await SecondFactor.setUp(deps.db, { user_id: user.id, totp_box: totpBox, created_at: deps.clock() })
     if (!isStored) throw new ApiError('two_factor_active')
@@ -53,7 +49,7 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
 export async function activateTwoFactor(
   deps: Deps<Pool>,
   input: ActivateInput,
-  caller: UserCaller,
+  caller: OwnCaller,
   actor: Actor,
 ): Promise<RecoveryCodesAnswer> {
   await getPendingFactor(deps, caller.userId)
@@ -75,6 +71,14 @@ export async function activateTwoFactor(
   }
 }
 
+/** The seed that somebody has set up and not activated yet. Undefined if there is none. Only for its owner. */
+export async function findPendingSeed(deps: Deps, { id, email }: { id: string; email: string }) {
+  const factor = await SecondFactor.findByUser(deps.db, id)
+  if (!factor || factor.activated_at !== null) return undefined
+  const secret = deps.secretBox.open(factor.totp_box, seedContext(id))
+  return { secret, url: totpUrl({ secret, issuer: deps.config.issuer, account: email }) }
+}
+
 async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> {
   const factor = await SecondFactor.findByUser(deps.db, userId)
   if (!factor) throw new ApiError('two_factor_not_set_up')
@@ -84,12 +88,13 @@ async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> 
 
 async function activate(
   deps: Deps<Tx>,
-  { factor, step, caller }: { factor: FactorRow; step: number; caller: UserCaller },
+  { factor, step, caller }: { factor: FactorRow; step: number; caller: OwnCaller },
   actor: Actor,
 ): Promise<string[]> {
-  await lockSelf(deps, caller)
+  await lockOwner(deps, caller)
   const userId = factor.user_id
-  if (!(await SecondFactor.activate(deps.db, factor, { now: deps.clock(), step }))) {
+  const now = deps.clock()
+  if (!(await SecondFactor.activate(deps.db, factor, { now, step }))) {
     // A concurrent call used the code, or a new set-up replaced the seed.
     await getPendingFactor(deps, userId)
     throw new ApiError('invalid_two_factor_code')
@@ -98,6 +103,7 @@ async function activate(
   const [key] = deps.config.encryptionKeys
   const digests = codes.map((code) => recoveryCodeDigest(key, userId, code)).filter((digest) => digest !== undefined)
   await RecoveryCode.replace(deps.db, userId, digests)
+  if (caller.sessionId === null) await BrowserSession.noteNewFactor(deps.db, caller.browserSessionId, now)
   await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
   return codes
@@ -107,12 +113,12 @@ async function activate(
  * Turns the second factor off for a caller who has proven it, and deletes the recovery codes. Throws `two_factor_not_set_up` if
  * none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
-export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: UserCaller, actor: Actor): Promise<void> {
+export async function disableTwoFactor(deps: Deps<Pool>, input: DisableInput, caller: OwnCaller, actor: Actor): Promise<void> {
   const factor = await SecondFactor.findActive(deps.db, caller.userId)
   if (!factor) throw new ApiError('two_factor_not_set_up')
   await requireFreshProof(deps, { caller, factor, password: input.password, code: input.code ?? input.two_factor_code }, actor)
   await transaction(deps, async (deps) => {
-    await lockSelf(deps, caller)
+    await lockOwner(deps, caller)
     if (!(await deleteSecondFactor(deps, caller.userId))) throw new ApiError('two_factor_not_set_up')
     await addNotice(deps, 'two_factor_disabled', { user: await getUser(deps, caller.userId), appId: caller.appId }, actor)
     await recordEvent(deps, { event: 'two_factor.disabled', actor, userId: caller.userId })

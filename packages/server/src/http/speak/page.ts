@@ -38,10 +38,13 @@ label { display: block; margin-bottom: .25rem; font-weight: 600; }
 .hint { color: var(--quiet); }
 .fault { color: var(--fault); font-weight: 600; }
 .alert { padding: .75rem 1rem; border-left: .25rem solid var(--fault); background: var(--fault-ground); }
-input, textarea { width: 100%; padding: .625rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
+.notice { padding: .75rem 1rem; border-left: .25rem solid var(--accent); background: var(--ground); }
+input, textarea, select { width: 100%; padding: .625rem .75rem; border: 1px solid var(--edge); border-radius: .375rem; background: var(--card);
   color: inherit; font: inherit; }
 input[readonly], textarea[readonly] { background: var(--ground); }
 input[aria-invalid="true"] { border: 2px solid var(--fault); }
+nav ul { margin: 0 0 1rem; padding: 0; list-style: none; }
+nav a { display: block; padding: .625rem 0; border-bottom: 1px solid var(--edge); }
 .code { display: block; resize: none; field-sizing: content; overflow-wrap: anywhere;
   font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .875rem; }
 .qr { display: block; width: 100%; max-width: 16rem; margin: 0 auto 1rem; }
@@ -57,7 +60,7 @@ legend { margin-bottom: .5rem; padding: 0; font-weight: 600; }
 form + form, form + p, p + form, noscript + form, form > button ~ p { margin-top: 1rem; }
 .or { margin: 1rem 0; color: var(--quiet); text-align: center; }
 button.harmful { border-color: var(--fault); background: transparent; color: var(--fault); }
-button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
+button.quiet, .button.quiet { border-color: var(--edge); background: transparent; color: var(--text); }
 button:hover, .button:hover { text-decoration: underline; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 `

@@ -1,4 +1,5 @@
 import { html } from '../../lib/html.ts'
+import { de as account } from './account/de.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -373,6 +374,7 @@ export const de: PageTexts = {
       after: 'Wenn Sie nicht wissen, wo das ist, fragen Sie die Person, die Sie eingeladen hat.',
     },
   },
+  account,
   enrolment: {
     title: 'Authenticator-App einrichten',
     scan: 'Scannen Sie dieses Bild mit einer Authenticator-App auf Ihrem Telefon.',
@@ -414,7 +416,6 @@ export const de: PageTexts = {
       text: 'Sie sind hier nicht angemeldet, und die Adresse nennt keine App.',
     },
     refusals: {
-      fresh: 'Melden Sie sich zuerst noch einmal an: Ihre letzte Anmeldung ist mehr als zehn Minuten her.',
       last: 'Das ist Ihre einzige Art, sich anzumelden. Legen Sie zuerst ein Passwort fest, oder fügen Sie einen weiteren Passkey hinzu.',
       known: 'Dieser Passkey wird hier schon verwendet.',
       limit: 'Mehr Passkeys sind nicht möglich. Entfernen Sie zuerst einen.',

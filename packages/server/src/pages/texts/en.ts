@@ -1,4 +1,5 @@
 import { html } from '../../lib/html.ts'
+import { en as account } from './account/en.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -349,6 +350,7 @@ export const en: PageTexts = {
       after: 'If you do not know where that is, ask the person who invited you.',
     },
   },
+  account,
   enrolment: {
     title: 'Set up your authenticator app',
     scan: 'Scan this picture with an authenticator app on your phone.',
@@ -389,7 +391,6 @@ export const en: PageTexts = {
       text: 'You are not signed in here, and the address names no app.',
     },
     refusals: {
-      fresh: 'Sign in again first: your last sign-in is more than ten minutes ago.',
       last: 'This is your only way to sign in. Set a password or add another passkey first.',
       known: 'This passkey is in use here already.',
       limit: 'You have as many passkeys as you can have. Remove one first.',

@@ -1,4 +1,5 @@
 import { html } from '../../lib/html.ts'
+import { es as account } from './account/es.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -366,6 +367,7 @@ export const es: PageTexts = {
       after: 'Si no sabes dónde es, pregunta a la persona que te ha invitado.',
     },
   },
+  account,
   enrolment: {
     title: 'Configura tu aplicación de autenticación',
     scan: 'Escanea esta imagen con una aplicación de autenticación de tu teléfono.',
@@ -406,7 +408,6 @@ export const es: PageTexts = {
       text: 'Aquí no has iniciado sesión y la dirección no nombra ninguna aplicación.',
     },
     refusals: {
-      fresh: 'Primero vuelve a iniciar sesión: han pasado más de diez minutos desde la última vez.',
       last: 'Es tu única forma de iniciar sesión. Primero elige una contraseña o añade otra llave de acceso.',
       known: 'Esta llave de acceso ya se usa aquí.',
       limit: 'Ya tienes todas las llaves de acceso posibles. Quita una primero.',

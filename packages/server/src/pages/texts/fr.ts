@@ -1,4 +1,5 @@
 import { html } from '../../lib/html.ts'
+import { fr as account } from './account/fr.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -370,6 +371,7 @@ export const fr: PageTexts = {
       after: 'Si vous ne savez pas où, demandez à la personne qui vous a invité.',
     },
   },
+  account,
   enrolment: {
     title: 'Configurer votre application d’authentification',
     scan: 'Scannez cette image avec une application d’authentification sur votre téléphone.',
@@ -410,7 +412,6 @@ export const fr: PageTexts = {
       text: 'Vous n’êtes pas connecté ici, et l’adresse ne désigne aucune application.',
     },
     refusals: {
-      fresh: 'Reconnectez-vous d’abord\u00a0: votre dernière connexion remonte à plus de dix minutes.',
       last: 'C’est votre seul moyen de vous connecter. Choisissez d’abord un mot de passe, ou ajoutez une autre clé d’accès.',
       known: 'Cette clé d’accès est déjà utilisée ici.',
       limit: 'Vous avez atteint le nombre maximal de clés d’accès. Supprimez-en d’abord une.',

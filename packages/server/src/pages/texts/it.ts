@@ -1,4 +1,5 @@
 import { html } from '../../lib/html.ts'
+import { it as account } from './account/it.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -359,6 +360,7 @@ export const it: PageTexts = {
       after: 'Se non sai dove, chiedi alla persona che ti ha invitato.',
     },
   },
+  account,
   enrolment: {
     title: 'Configura la tua app di autenticazione',
     scan: 'Inquadra questa immagine con un’app di autenticazione sul telefono.',
@@ -399,7 +401,6 @@ export const it: PageTexts = {
       text: 'Qui non hai effettuato l’accesso e l’indirizzo non indica nessuna app.',
     },
     refusals: {
-      fresh: 'Prima accedi di nuovo: l’ultimo accesso risale a più di dieci minuti fa.',
       last: 'È il tuo unico modo per accedere. Prima scegli una password o aggiungi un’altra passkey.',
       known: 'Questa passkey è già in uso qui.',
       limit: 'Hai raggiunto il numero massimo di passkey. Prima rimuovine una.',

@@ -1,5 +1,6 @@
 import type { Html } from '../../lib/html.ts'
 import type { Language } from '../../lib/locale.ts'
+import type { AccountTexts } from './account/account-texts.ts'
 import type { FaultWord } from './faults.ts'
 
 /** A title, and what stands below it. */
@@ -213,6 +214,7 @@ export interface PageTexts {
     access: Readonly<Record<'granted' | 'pending' | 'unverified', (app: Html) => Html>>
     code: { text(organization: Html): Html; label: string; after: string }
   }
+  account: AccountTexts
   /** Setting up a second factor, here or on the sign-in page. */
   enrolment: { title: string; scan: string; picture: string; secret: string; code: string; button: string }
   recoveryCodes: Told & { label: string; button: string }
@@ -239,7 +241,6 @@ export interface PageTexts {
     noneMade: string
     noApp: Told
     refusals: {
-      fresh: string
       last: string
       known: string
       limit: string

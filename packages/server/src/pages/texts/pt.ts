@@ -1,4 +1,5 @@
 import { html } from '../../lib/html.ts'
+import { pt as account } from './account/pt.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -353,6 +354,7 @@ export const pt: PageTexts = {
       after: 'Se você não sabe onde é, pergunte a quem convidou você.',
     },
   },
+  account,
   enrolment: {
     title: 'Configure o seu aplicativo autenticador',
     scan: 'Leia esta imagem com um aplicativo autenticador no seu celular.',
@@ -393,7 +395,6 @@ export const pt: PageTexts = {
       text: 'Você não entrou aqui e o endereço não indica nenhum aplicativo.',
     },
     refusals: {
-      fresh: 'Primeiro, entre de novo: a sua última entrada foi há mais de dez minutos.',
       last: 'Esta é a sua única forma de entrar. Primeiro, escolha uma senha ou adicione outra chave de acesso.',
       known: 'Esta chave de acesso já é usada aqui.',
       limit: 'Você já tem o máximo de chaves de acesso. Remova uma primeiro.',

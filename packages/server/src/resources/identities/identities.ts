@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -11,7 +11,7 @@ import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
 import type { NoticePurpose } from '../mail/token-purpose.ts'
-import { lockSelf } from '../sessions/read-self.ts'
+import { lockOwner } from '../sessions/read-self.ts'
 import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
 import { listUsersByIds } from '../users/find-user-in-pools.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
@@ -82,9 +82,9 @@ export async function insertIdentity(
  * Unlinks one of the caller's own identities. Sessions go on. Throws `not_found`, `token_revoked` if the session ended in the meantime,
  * and what `assertCanStillSignIn` throws.
  */
-export async function removeOwnIdentity(deps: Deps<Pool>, caller: UserCaller, identityId: string, actor: Actor): Promise<void> {
+export async function removeOwnIdentity(deps: Deps<Pool>, caller: OwnCaller, identityId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
-    await lockSelf(deps, caller)
+    await lockOwner(deps, caller)
     const removal = await getRemoval(deps, caller.userId, identityId)
     await remove(deps, removal, 'identity_unlinked', actor)
     await assertCanStillSignIn(deps, removal.user)

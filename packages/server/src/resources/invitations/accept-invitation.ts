@@ -1,5 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { hasProvenAddress } from '../../lib/account-record.ts'
 import { SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
@@ -20,6 +21,11 @@ import type { PooledUser } from '../users/present.ts'
 import { verifyAddress } from '../users/verify-address.ts'
 import { invalidInvitation } from './list-invitations.ts'
 
+/** An invitation to the proven address of its reader. */
+export interface OwnInvitation {
+  id: string
+}
+
 const fallbackRole = 'org_member'
 
 export interface Acceptance {
@@ -38,11 +44,18 @@ export interface Acceptance {
  * hold the lock on the user's row. Of concurrent calls, one spends the invitation and the others leave no trace.
  * Throws `invalid_invitation` if the invitation is unknown, expired, spent or for another address.
  */
-export async function acceptInvitation(deps: Deps<Tx>, token: string, user: PooledUser, actor: Actor): Promise<Acceptance> {
-  const { organization_id: organizationId } = await getAcceptableInvitation(deps, token, user)
+export async function acceptInvitation(
+  deps: Deps<Tx>,
+  token: string | OwnInvitation,
+  user: PooledUser,
+  actor: Actor,
+): Promise<Acceptance> {
+  const read = () =>
+    typeof token === 'string' ? getAcceptableInvitation(deps, token, user) : getOwnInvitation(deps, token, user)
+  const { organization_id: organizationId } = await read()
   await lockOrganization(deps, organizationId)
   // Read it again under the lock, which keeps other requests from spending or deleting it.
-  const invitation = await getAcceptableInvitation(deps, token, user)
+  const invitation = await read()
   const roleCodes = await rolesLeft(deps, invitation)
   const joined = await addMember(deps, { organizationId, userId: user.id, roleCodes }, actor)
   if (joined) {
@@ -79,6 +92,14 @@ export async function opensSignUp(
 /** The invitation, if the holder of the address may accept it. Throws `invalid_invitation`. */
 export async function getAcceptableInvitation(deps: Deps, token: string, holder: { email: string }): Promise<Invitation> {
   const invitation = await findAcceptableInvitation(deps, token, holder)
+  if (!invitation) throw invalidInvitation()
+  return invitation
+}
+
+/** The same for one that its reader need not hold the token of. */
+async function getOwnInvitation(deps: Deps, { id }: OwnInvitation, holder: PooledUser): Promise<Invitation> {
+  const { email } = holder
+  const invitation = hasProvenAddress(holder) ? await Invitation.findOpen(deps.db, { id, email }, deps.clock()) : undefined
   if (!invitation) throw invalidInvitation()
   return invitation
 }

@@ -1,11 +1,13 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { hasProvenAddress } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { type FullInvitation, Invitation } from '../../models/invitation.ts'
 import { type Governed, getGovernedOrganization } from '../organizations/get-governed-organization.ts'
+import type { PooledUser } from '../users/present.ts'
 import { presentInvitation } from './present.ts'
 import type { invitationRecord } from './schema.ts'
 
@@ -32,6 +34,11 @@ export async function getOpenInvitation(deps: Deps, token: string): Promise<Full
 /** The same. Undefined when it is unknown, expired or spent. */
 export async function findOpenInvitation(deps: Deps, token: string): Promise<FullInvitation | undefined> {
   return Invitation.findOpen(deps.db, { token_hash: hashOpaqueToken(token) }, deps.clock())
+}
+
+/** The open invitations to the address of a user, newest first. None while it is not proven that the address is theirs. */
+export async function listInvitationsTo(deps: Deps, user: PooledUser): Promise<FullInvitation[]> {
+  return hasProvenAddress(user) ? Invitation.listFullTo(deps.db, user.email, deps.clock()) : []
 }
 
 export function invalidInvitation(): ApiError {

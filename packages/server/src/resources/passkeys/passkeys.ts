@@ -2,16 +2,16 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { NewPasskey } from '../../lib/web-authn.ts'
-import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
 import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/add-notice.ts'
+import { lockOwner } from '../sessions/read-self.ts'
 import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -38,17 +38,17 @@ interface VerifiedPasskey {
 }
 
 /**
- * Adds a passkey. Throws `passkey_limit`, `passkey_exists` for a credential that this or another user has, and `invalid_token` if the
- * account has changed so that the page no longer speaks for its owner, or if the person has begun twice at once.
+ * Adds a passkey. Throws `passkey_limit`, `passkey_exists` for a credential that this or another user has, `invalid_token` if the
+ * person has begun twice at once, and `token_revoked` if the browser session has ended meanwhile.
  */
 export async function addPasskey(
   deps: Deps<Pool>,
-  live: LiveBrowserSession,
+  caller: PersonCaller,
   { made, name, rpId, userHandle }: VerifiedPasskey,
   actor: Actor,
 ): Promise<void> {
   await transaction(deps, async (deps) => {
-    const user = await lockPerson(deps, live)
+    const user = await lockPerson(deps, caller)
     const others = await Passkey.listOf(deps.db, user.id)
     if (others.length >= mostPasskeys) throw new ApiError('passkey_limit')
     // An authenticator keeps one passkey for each handle, so all of a user must have the same.
@@ -71,25 +71,25 @@ export async function addPasskey(
   })
 }
 
-/** Throws `not_found`, and `invalid_token` as `addPasskey` does. */
+/** Throws `not_found`, and `token_revoked` as `addPasskey` does. */
 export async function renamePasskey(
   deps: Deps<Pool>,
-  live: LiveBrowserSession,
+  caller: PersonCaller,
   { id, name }: { id: string; name: string },
 ): Promise<void> {
   await transaction(deps, async (deps) => {
-    const user = await lockPerson(deps, live)
+    const user = await lockPerson(deps, caller)
     if (!(await Passkey.rename(deps.db, { id, user_id: user.id }, name))) throw noSuchPasskey()
   })
 }
 
 /**
- * Removes a passkey of the person themselves. Sessions go on. Throws `not_found`, `invalid_token` as `addPasskey` does, and what
+ * Removes a passkey of the person themselves. Sessions go on. Throws `not_found`, `token_revoked` as `addPasskey` does, and what
  * `assertCanStillSignIn` throws.
  */
-export async function removeOwnPasskey(deps: Deps<Pool>, live: LiveBrowserSession, id: string, actor: Actor): Promise<void> {
+export async function removeOwnPasskey(deps: Deps<Pool>, caller: PersonCaller, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
-    const user = await lockPerson(deps, live)
+    const user = await lockPerson(deps, caller)
     await remove(deps, user, id, actor)
     await assertCanStillSignIn(deps, user)
   })
@@ -118,12 +118,9 @@ function noSuchPasskey(): ApiError {
   return new ApiError('not_found', { detail: 'The user has no such passkey' })
 }
 
-/** Locks the row of the person of a browser session, and reads the account again: it may have been claimed or closed meanwhile. */
-async function lockPerson(deps: Deps<Tx>, live: LiveBrowserSession): Promise<PooledUser> {
-  await lockUserRow(deps, live.user_id)
-  const user = await getUser(deps, live.user_id)
-  if (user.status !== 'active' || user.min_token_version > live.version) throw new ApiError('invalid_token')
-  return user
+async function lockPerson(deps: Deps<Tx>, caller: PersonCaller): Promise<PooledUser> {
+  await lockOwner(deps, caller)
+  return getUser(deps, caller.userId)
 }
 
 /** How many passkeys belong to another host than ours: `PUBLIC_URL` has changed, so they work nowhere. */

@@ -7,8 +7,12 @@ import type { Proof, ShownFactor } from '../../lib/proof.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { newId } from '../../lib/uuid.ts'
 import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
+import { SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { readCatalog } from '../catalog/read-catalog.ts'
+import { getUser } from '../users/get-user.ts'
+import { newDeviceTokenOf } from './open-session.ts'
 
 /** How long a person who chose to stay signed in may stay away. */
 export const keptIdleSeconds = 30 * 86_400
@@ -31,7 +35,8 @@ export async function findBrowserSession(deps: Deps, secret: string | undefined)
 export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCaller {
   const isWhole = live.factor_activated_at === null || live.second_activated_at === live.factor_activated_at
   const provenAt = isWhole ? Math.min(live.first_proven_at, live.second_proven_at ?? live.first_proven_at) : null
-  const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt }, deps.config)
+  const provenFactor = isWhole ? live.factor_activated_at : null
+  const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt, provenFactor }, deps.config)
   return {
     kind: 'user',
     userId: live.user_id,
@@ -81,6 +86,34 @@ export async function keepInBrowser(
 function kindOf(method: string, { isTrusted }: ShownFactor): 'trusted' | 'passkey' | 'otp' {
   if (isTrusted) return 'trusted'
   return method === 'passkey' ? 'passkey' : 'otp'
+}
+
+/** The values of the cookies of somebody who is signed in in a browser. */
+export interface BrowserSecrets {
+  secret: string
+  isKept: boolean
+  deviceToken: string
+}
+
+/**
+ * Gives a browser session a new secret, after a change that concerns how its person signs in. With `version` it goes on over a floor
+ * that has just ended it. Needs `lockOwner` in the same transaction.
+ */
+export async function renewSecrets(deps: Deps<Tx>, live: LiveBrowserSession, version?: number): Promise<BrowserSecrets> {
+  const secret = newOpaqueToken(TOKEN_PREFIXES.browserSession)
+  await BrowserSession.keep(deps.db, live.browser_session_id, {
+    hash: hashOpaqueToken(secret),
+    ...(version === undefined ? {} : { version }),
+  })
+  return { secret, isKept: live.is_kept === 1, deviceToken: await newDeviceTokenFor(deps, live.user_id) }
+}
+
+/** A device token for a user as the account is now. */
+export async function newDeviceTokenFor(deps: Deps, userId: string): Promise<string> {
+  const user = await getUser(deps, userId)
+  const factor = await SecondFactor.findActive(deps.db, userId)
+  const minIat = await (await readCatalog(deps)).getMinIat()
+  return newDeviceTokenOf(deps, { user, minIat }, factor?.activated_at ?? null)
 }
 
 /** Moves the end of a browser session that is used. */

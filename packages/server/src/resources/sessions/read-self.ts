@@ -1,9 +1,10 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { UserCaller } from '../../lib/caller.ts'
+import type { OwnCaller, UserCaller } from '../../lib/caller.ts'
 import type { Membership } from '../../lib/records.ts'
 import { wordsIn } from '../../lib/words.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { type SelfRow, Session } from '../../models/session.ts'
 import { lockUserRow } from '../users/get-user.ts'
 import { type ShownUser, shownUserOf } from '../users/present.ts'
@@ -29,6 +30,17 @@ export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promis
 export async function lockSelf(deps: Deps<Tx>, { userId, claims }: Pick<UserCaller, 'userId' | 'claims'>): Promise<SelfCaller> {
   await lockUserRow(deps, userId)
   return readSelf(deps, claims)
+}
+
+/** The same for somebody who may be on the account page, where the browser session must still be alive. Throws `token_revoked`. */
+export async function lockOwner(deps: Deps<Tx>, caller: OwnCaller): Promise<void> {
+  if (caller.sessionId !== null) {
+    await lockSelf(deps, caller)
+    return
+  }
+  const { userId, browserSessionId: id } = caller
+  await lockUserRow(deps, userId)
+  if (!(await BrowserSession.isAlive(deps.db, { id, user_id: userId, now: deps.clock() }))) throw new ApiError('token_revoked')
 }
 
 export function userOfSelf({ rows }: SelfCaller): ShownUser {

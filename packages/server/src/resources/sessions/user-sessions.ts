@@ -3,16 +3,16 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, UserCaller } from '../../lib/caller.ts'
+import type { Actor, PersonCaller, UserCaller } from '../../lib/caller.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
 import { iso } from '../../lib/timestamps.ts'
-import { BrowserSession } from '../../models/browser-session.ts'
+import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
 import { Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { getUser, lockUser } from '../users/get-user.ts'
-import { endBrowserSession } from './browser-sessions.ts'
-import { lockSelf } from './read-self.ts'
+import { type BrowserSecrets, endBrowserSession, renewSecrets } from './browser-sessions.ts'
+import { lockOwner, lockSelf } from './read-self.ts'
 import type { sessionRecord } from './schema.ts'
 
 /** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
@@ -88,8 +88,20 @@ export async function logOutSelf(deps: Deps<Pool>, actor: Actor & { caller: User
   })
 }
 
-/** The same, in a transaction that has locked the user. */
-export async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<void> {
+/** Ends every session of a person but the browser session in which they ask for it. Throws `token_revoked` if that has ended. */
+export async function logOutElsewhere(
+  deps: Deps<Pool>,
+  live: LiveBrowserSession,
+  actor: Actor & { caller: PersonCaller },
+): Promise<BrowserSecrets> {
+  return transaction(deps, async (deps) => {
+    await lockOwner(deps, actor.caller)
+    return renewSecrets(deps, live, await endSessions(deps, live.user_id, actor))
+  })
+}
+
+/** The same, in a transaction that has locked the user. Returns the new floor. */
+export async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   await recordEvent(deps, { event: 'logout.all', actor, userId })
-  await raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
+  return raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
 }

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { ok, type Route, route } from '../../http/route.ts'
+import { leadTo, showPage } from '../../http/speak/page.ts'
+import { script, scriptPath } from '../../pages/passkeys.ts'
+import { findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
+import { accountForm, accountQuery } from './schema.ts'
+import { sectionPath, sections } from './sections.ts'
+
+const page = { tag: 'Pages', speaks: 'page', auth: 'public', noStore: true } as const
+const reads = ['browser', 'session'] as const
+
+function reply({ location, view, cookies, errorCode }: PageAnswer) {
+  return { ...(location === undefined ? showPage(view) : leadTo(location)), cookies, errorCode }
+}
+
+/** The account page, which stands on the browser session alone, and the one script of the pages. */
+export const accountRoutes: Route[] = [
+  ...sections.flatMap((section) => {
+    const path = sectionPath(section.name)
+    const show = route({
+      ...page,
+      path,
+      method: 'GET',
+      summary: `Show the section "${section.name}" of the account page`,
+      description: 'Leads somebody who is not signed in to the sign-in page, and back.',
+      cookies: { reads, sets: ['browser'] },
+      query: accountQuery,
+      responses: { 200: z.string(), 303: null, 400: z.string() },
+      errors: ['not_found'],
+      handle: async (deps, { query, cookies, origin }) => reply(await showSection(deps, section, query, cookies, { origin })),
+    })
+    if (Object.keys(section.steps).length === 0) return [show]
+    const take = route({
+      ...page,
+      path,
+      method: 'POST',
+      summary: `Take a form of the section "${section.name}" of the account page`,
+      description: 'For forms of the page itself. Changes something only within ten minutes of a proof of identity.',
+      cookies: { reads, sets: ['session', 'device'] },
+      body: accountForm,
+      placeOf: async (deps, sent) => findPlaceOfPage(deps, accountForm.parse(sent)),
+      responses: { 303: null, 400: z.string() },
+      errors: ['foreign_form', 'not_found'],
+      handle: async (deps, { body, cookies, origin }) => reply(await takeStep(deps, section, body, cookies, { origin })),
+    })
+    return [show, take]
+  }),
+  route({
+    method: 'GET',
+    path: scriptPath,
+    tag: 'Pages',
+    summary: 'The script of the pages, which asks the browser for a passkey',
+    auth: 'public',
+    offline: true,
+    // The query changes with the script.
+    query: z.object({ v: z.string().optional() }),
+    responses: { 200: z.string() },
+    errors: [],
+    handle: async () => ({ ...ok(script), headers: scriptHeaders }),
+  }),
+]
+
+const scriptHeaders = { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=86400' }
