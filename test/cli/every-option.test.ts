@@ -70,6 +70,25 @@ test('an app is given client secrets, at most two, and becomes confidential; one
   expect(await authctl('app update authctl --client confidential')).toMatchObject({ exit: 5 })
 })
 
+test('the keys of ID tokens are listed and rotated, and a compromised set is replaced', async () => {
+  const { authctl } = await signedIn()
+  const keys = async () => parsed(await authctl('signing-key list --json')) as { kid: string; stage: string }[]
+  const first = await keys()
+  expect(first.map(({ stage }) => stage)).toEqual(['next', 'current'])
+  expect(await authctl('signing-key rotate')).toMatchObject({ exit: 2 })
+  const rotated = await authctl('signing-key rotate --yes --json')
+  expect(rotated.stderr).toContain('younger than five minutes')
+  expect(parsed(rotated).outcome).toBe('rotated')
+  const second = await keys()
+  expect(second.map(({ stage }) => stage)).toEqual(['next', 'current', 'retired'])
+  expect(second.slice(1).map(({ kid }) => kid)).toEqual(first.map(({ kid }) => kid))
+  await authctl('signing-key rotate --compromised --yes')
+  const third = await keys()
+  expect(third.map(({ stage }) => stage)).toEqual(['next', 'current'])
+  for (const { kid } of third) expect(second.map((key) => key.kid)).not.toContain(kid)
+  expect((await authctl('signing-key list -o table')).stdout).toMatch(/^KID +STAGE/)
+})
+
 test('role create --assignable-by lets org_admins give the role', async () => {
   const { authctl } = await signedIn()
   const role = parsed(await authctl('role create billing --name B --scope org --assignable-by org_admin --json'))

@@ -96,7 +96,10 @@ describe('from any origin', () => {
 
 test('by their declarations, the routes of /auth and /organizations are open to browsers, and what standard clients call', () => {
   const ofApps = listRoutes().filter(({ path }) => /^\/(auth|organizations)\//.test(path))
-  const ofStandardClients = ['/oauth/token', '/oauth/revoke', '/.well-known/oauth-authorization-server']
+  const ofStandardClients = [
+    ...['/oauth/token', '/oauth/revoke', '/oauth/userinfo', '/oauth/userinfo', '/oauth/jwks'],
+    ...['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
+  ]
   expect(listRoutes().filter(isOpenToBrowsers)).toEqual(ofApps)
   expect(
     listRootRoutes()

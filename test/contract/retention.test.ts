@@ -129,6 +129,11 @@ describe('each rule', () => {
         ...{ version: 0, first_factor: 'password', first_proven_at: 1, created_at: 1, expires_at: over },
       }),
     ],
+    [
+      'signing_keys',
+      90 * days,
+      (over) => ({ id: randomUUID(), stage: 'retired', public_jwk: '{}', created_at: 1, stage_since: over }),
+    ],
     ['consumer_secrets', 10 * days, (over) => ({ app_id: app.id, kids: 'test', last_seen_at: over })],
     ['deleted_apps', 3_660, (over) => ({ code: 'gone', app_id: randomUUID(), deleted_at: over })],
     [

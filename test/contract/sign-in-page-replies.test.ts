@@ -82,7 +82,7 @@ test.each(declaring('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 and s
 test('without its database every route says that it cannot answer now, in its own form', async () => {
   const own = await buildService()
   const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls })
-  const { user } = await buildUser(own, app)
+  const { user, access_token } = await buildUser(own, app)
   const visitor = visit(own)
   await signInOnPage(visitor, askFor(app), user.email)
   const page = await visitor.get(askFor(app, { prompt: 'login' }).path)
@@ -100,6 +100,9 @@ test('without its database every route says that it cannot answer now, in its ow
     'GET /oauth/mail': '/oauth/mail?token=x',
     'POST /oauth/token': body({ ...codeGrant, client_id: app.code }),
     'POST /oauth/revoke': body({ token: 'x' }),
+    'GET /oauth/userinfo': '/oauth/userinfo',
+    'POST /oauth/userinfo': body({ access_token }),
+    'GET /oauth/jwks': '/oauth/jwks',
     'GET /oauth/logout': `/oauth/logout?client_id=${app.code}`,
     'POST /oauth/logout': body(leaving.forms[0]!.values),
   }
@@ -112,7 +115,9 @@ test('without its database every route says that it cannot answer now, in its ow
     const headers = { 'content-type': formType, 'sec-fetch-site': 'same-origin', cookie }
     const reply =
       route.method === 'GET'
-        ? await rawCall(own.url, 'GET', given, { headers: { cookie } })
+        ? await rawCall(own.url, 'GET', given, {
+            headers: { cookie, ...(given === '/oauth/userinfo' ? { authorization: `Bearer ${access_token}` } : {}) },
+          })
         : await rawCall(own.url, 'POST', route.path, { headers, chunks: [given] })
     expectFault(route, reply, 'unavailable', 503)
   }

@@ -50,6 +50,7 @@ import { secondFactorRoutes } from './resources/second-factors/routes.ts'
 import { serviceAccountRoutes } from './resources/service-accounts/routes.ts'
 import { authenticateCaller } from './resources/sessions/authenticate-caller.ts'
 import { sessionRoutes } from './resources/sessions/routes.ts'
+import { signingKeyRoutes } from './resources/signing-keys/routes.ts'
 import { ssoProviderRoutes } from './resources/sso-providers/routes.ts'
 import { statsRoutes } from './resources/stats/routes.ts'
 import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
@@ -85,6 +86,7 @@ export function listRoutes(): Route[] {
     ...ownIdentityRoutes,
     ...appRoutes,
     ...clientSecretRoutes,
+    ...signingKeyRoutes,
     ...accessRequestRoutes,
     ...grantRoutes,
     ...webhookRoutes,

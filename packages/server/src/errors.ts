@@ -48,6 +48,7 @@ export const errorCodes = {
   system_admin_required: { status: 403, title: 'The role system_admin is required' },
   admin_app_not_allowed: { status: 403, title: 'Tokens of this app cannot administer the service' },
   service_caller_required: { status: 403, title: 'Only a service account or a system_admin may do this' },
+  insufficient_scope: { status: 403, title: 'The session was not opened with the scope for this' },
   scope_required: { status: 403, title: 'The service account lacks the scope for this' },
   own_key_required: { status: 403, title: "The assertion must be signed with the app's own key" },
   service_mismatch: { status: 403, title: 'The service account belongs to another service' },

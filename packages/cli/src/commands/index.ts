@@ -77,6 +77,8 @@ import { listServiceAccounts } from './service-account/list.ts'
 import { permitServiceAccount } from './service-account/permit.ts'
 import { rotateServiceAccount } from './service-account/rotate.ts'
 import { updateServiceAccount } from './service-account/update.ts'
+import { listSigningKeys } from './signing-key/list.ts'
+import { rotateSigningKeys } from './signing-key/rotate.ts'
 import { createSsoProvider } from './sso-provider/create.ts'
 import { deleteSsoProvider } from './sso-provider/delete.ts'
 import { listSsoProviders } from './sso-provider/list.ts'
@@ -217,6 +219,8 @@ export const commands: readonly Command[] = [
   newSecret,
   secretStatus,
   rotateSecret,
+  listSigningKeys,
+  rotateSigningKeys,
   listAudit,
   tailAudit,
   showAudit,

@@ -66,6 +66,7 @@ export const auditEventNames = [
   'service_account.updated',
   'service.restored',
   'session.ended',
+  'signing_key.rotated',
   'sso_provider.created',
   'sso_provider.deleted',
   'sso_provider.updated',

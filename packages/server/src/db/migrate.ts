@@ -23,6 +23,7 @@ import * as userLocale from './migrations/0015-user-locale.ts'
 import * as trustedBrowsers from './migrations/0016-trusted-browsers.ts'
 import * as confidentialClients from './migrations/0017-confidential-clients.ts'
 import * as searchAndPools from './migrations/0018-search-and-pools.ts'
+import * as openIdConnect from './migrations/0019-openid-connect.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -56,6 +57,7 @@ export const migrations: Migrations = {
     '0016-trusted-browsers': trustedBrowsers,
     '0017-confidential-clients': confidentialClients,
     '0018-search-and-pools': searchAndPools,
+    '0019-openid-connect': openIdConnect,
   },
   checksums,
 }

@@ -70,7 +70,7 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
   } catch (thrown) {
     const error = countsIfRefused ? await countRefusal(deps, thrown, ip, options) : thrown
     const { status, code } = toApiError(error)
-    options.onReply?.(route, { requestId, status: route.oauthErrors === 'alone' ? oauthStatusOf(code) : status, code })
+    options.onReply?.(route, { requestId, status: route.oauthErrors ? oauthStatusOf(code, route.oauthErrors) : status, code })
     throw error
   }
 }

@@ -25,7 +25,13 @@ export interface LimitOptions {
 }
 
 /** What AUTH_RATE_LIMIT_IP counts of a route. Undefined if nothing. */
-export function limitOf({ limit, speaks, method, auth }: Pick<Route, 'limit' | 'speaks' | 'method' | 'auth'>): Route['limit'] {
+export function limitOf({
+  limit,
+  speaks,
+  method,
+  auth,
+}: Pick<Route, 'limit' | 'speaks' | 'method' | 'auth'>): Exclude<Route['limit'], 'nothing'> {
+  if (limit === 'nothing') return undefined
   return limit ?? (speaks === 'oauth' ? 'strangers' : method === 'POST' && auth === 'public' ? 'calls' : undefined)
 }
 

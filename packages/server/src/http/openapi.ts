@@ -192,7 +192,7 @@ function successResponses(route: Route): ZodOpenApiResponsesObject {
 export function errorsOf(route: Route): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of [...new Set([...route.errors, ...impliedErrors(route)])].sort()) {
-    const status = route.oauthErrors === 'alone' ? oauthStatusOf(code) : errorCodes[code].status
+    const status = route.oauthErrors ? oauthStatusOf(code, route.oauthErrors) : errorCodes[code].status
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   return byStatus
@@ -206,7 +206,7 @@ const responses = new Map<string, ZodOpenApiResponseObject>()
 
 /** The component that all routes with these codes share. Its name lists the codes, so you can read them without a lookup. */
 function errorResponse(codes: readonly ErrorCode[], { oauthErrors, speaks }: Route): ZodOpenApiResponseObject {
-  const form = speaks === 'page' ? 'page' : oauthErrors === 'alone' ? 'oauth' : undefined
+  const form = speaks === 'page' ? 'page' : oauthErrors === 'alone' || oauthErrors === 'bearer' ? 'oauth' : undefined
   const id = [...(form ? [form] : []), ...codes].join('.')
   const response = responses.get(id) ?? {
     id,

@@ -91,8 +91,11 @@ export interface Route {
    * may send a form, and the token of a service account in HTTP Basic or as `client_secret` in the body. `page`: HTML and forms.
    */
   speaks?: 'json' | 'oauth' | 'page'
-  /** How an `oauth` route shows errors: as RFC 6749 says, alone or added to the members that all errors have. */
-  oauthErrors?: 'alone' | 'added'
+  /**
+   * How an `oauth` route shows errors: as RFC 6749 says, alone or added to the members that all errors have. `bearer`: as RFC 6750
+   * says, for a resource that an access token opens.
+   */
+  oauthErrors?: 'alone' | 'added' | 'bearer'
   /**
    * The cookies that it reads and sets. Only routes at the root have any. A POST that reads one takes only forms of our own pages.
    */
@@ -110,9 +113,9 @@ export interface Route {
   /**
    * What AUTH_RATE_LIMIT_IP counts by address. `calls`: each, the default of a POST that anybody may send. `failures`: a call that
    * fails, for one that costs little and that one address makes for many people. `strangers`: a call that fails before the caller
-   * has shown who it is, the default of `oauth`.
+   * has shown who it is, the default of `oauth`. `nothing`: for what a token opens, or what anybody may read.
    */
-  limit?: 'calls' | 'failures' | 'strangers'
+  limit?: 'calls' | 'failures' | 'strangers' | 'nothing'
   /** Replaces the usual lookup of the caller, to read what the route needs along with it. */
   authenticate?: AuthenticateCaller
   /** The scope that a service account needs. It is asked for before the body is read. */

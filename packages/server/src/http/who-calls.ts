@@ -35,7 +35,7 @@ export async function whoCalls(deps: Deps<Pool>, route: Route, ctx: Context, opt
   const inHeader = bearerOf(route, ctx) ?? serviceTokenIn(basic?.password)
   const readsBodyFirst = isOAuth && (route.takesClient || inHeader === undefined)
   // Strangers can send such bodies too.
-  if (readsBodyFirst) await options.assertRoomForAddress(deps, 'ip', ip)
+  if (readsBodyFirst && limit !== undefined) await options.assertRoomForAddress(deps, 'ip', ip)
   // A body is read once. An unreadable one holds no secret, so a route that needs a caller refuses with `token_missing`.
   let fault: unknown
   const keepFault = (error: unknown) => {

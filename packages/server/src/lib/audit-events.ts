@@ -74,6 +74,7 @@ export const auditEvents = {
   'service_account.updated': 'The name, scopes, apps or expiry of a service account were changed',
   'service.restored': 'A backup was restored: all sessions, links and open invitations were ended',
   'session.ended': 'One session of a user was ended',
+  'signing_key.rotated': 'Another key signs ID tokens from now on',
   'sso_provider.created': 'A login provider was created',
   'sso_provider.deleted': 'A login provider was deleted',
   'sso_provider.updated': 'Settings of a login provider were changed',

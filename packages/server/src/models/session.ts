@@ -43,7 +43,8 @@ export interface LiveSession {
 export interface SelfRow
   extends ShownUserRow,
     Omit<LiveSession, 'status'>,
-    Pick<Session, 'first_proven_at' | 'amr' | 'auth_method'> {
+    Pick<Session, 'first_proven_at' | 'amr' | 'auth_method' | 'scope'> {
+  mailbox_proven_at: number | null
   session_created_at: number
   global_roles: string | null
   has_factor: number | boolean
@@ -87,7 +88,7 @@ const sessionFromBrowser = new Statement<LiveSession>(`${fromBrowser} for share 
 /** One row for each organization of the user, or one row without an organization. */
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${shownUserColumns}, ${globalRolesColumn},
-    ${hasFactorColumn}, s.first_proven_at, s.amr, s.auth_method, s.created_at as session_created_at, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
+    ${hasFactorColumn}, s.first_proven_at, s.amr, s.auth_method, s.scope, u.mailbox_proven_at, s.created_at as session_created_at, s.organization_id as session_organization_id, g.expires_at as access_expires_at,
     o.id as organization_id, o.slug as organization_slug, o.name as organization_name,
     (select string_agg(role_code, ' ') from membership_roles where membership_id = m.id) as organization_roles
   from ${liveSessionTables}
@@ -97,9 +98,9 @@ const selfBySession = new Statement<SelfRow>(`
 
 const newSession = `
   insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
-    created_at, last_used_at, proven_at, first_proven_at, amr, browser_session_id, expires_at)
+    created_at, last_used_at, proven_at, first_proven_at, amr, browser_session_id, scope, expires_at)
   values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :provenAt,
-    :firstProvenAt, :amr, :browserSessionId, :sessionExpiresAt)`
+    :firstProvenAt, :amr, :browserSessionId, :scope, :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 const end = 'update sessions set ended_at = :at, ended_reason = :event where id = :sessionId and ended_at is null'
@@ -147,6 +148,8 @@ export class Session extends BaseModel {
   declare amr: string | null
   /** The browser session that the code of this session came from. */
   declare browser_session_id: string | null
+  /** What the app asked for with that code. */
+  declare scope: string | null
   declare expires_at: number
   declare ended_at: number | null
   declare ended_reason: string | null
@@ -168,6 +171,7 @@ export class Session extends BaseModel {
       firstProvenAt: number
       amr: string
       browserSessionId: string | null
+      scope: string | null
       sessionExpiresAt: number
       hash: string
       expiresAt: number
@@ -208,6 +212,11 @@ export class Session extends BaseModel {
   static async countAlive(db: Db, userId: string, now: number): Promise<number> {
     const [counted] = await aliveOf(db, userId, now).count({ n: '*' })
     return Number(counted?.n)
+  }
+
+  /** Whether a session, of any state, came from a browser session. */
+  static async isOfBrowser(db: Db, { id, browserSessionId }: { id: string; browserSessionId: string }): Promise<boolean> {
+    return (await rowsOf(Session, db).where({ id, browser_session_id: browserSessionId }).first('id')) !== undefined
   }
 
   /** A session of any state, with its app. */

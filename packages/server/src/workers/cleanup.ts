@@ -21,6 +21,7 @@ import { RefreshToken } from '../models/refresh-token.ts'
 import { Revocation } from '../models/revocation.ts'
 import { Session } from '../models/session.ts'
 import { SharedEmail } from '../models/shared-email.ts'
+import { SigningKey } from '../models/signing-key.ts'
 import { SpentField } from '../models/spent-field.ts'
 import { SsoLogin } from '../models/sso-login.ts'
 import { TrustedBrowser } from '../models/trusted-browser.ts'
@@ -52,7 +53,7 @@ interface Rule {
 }
 
 function rulesOf(deps: Deps): Rule[] {
-  const { retentionDays, auditRetentionDays, lockoutSeconds } = deps.config
+  const { retentionDays, auditRetentionDays, lockoutSeconds, sessionMaxSeconds } = deps.config
   const kept = retentionDays * dayMs
   const rules = [
     expired(RateLimit, 0),
@@ -70,6 +71,8 @@ function rulesOf(deps: Deps): Rule[] {
     expired(SpentField, dayMs),
     expired(BrowserSession, kept),
     expired(TrustedBrowser, 0),
+    // Until then, an app may send a hint that it has signed.
+    expired(SigningKey, sessionMaxSeconds * 1_000),
     expired(AccessRequest, kept),
     expired(RefreshToken, kept),
     sessionsWithTokens('expired_sessions', 'expires_at', kept),

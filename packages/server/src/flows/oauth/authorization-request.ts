@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { accountPath, accountSections } from '../../lib/account-sections.ts'
+import { mfa } from '../../lib/acr.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
+import { hasScope, scopes } from '../../lib/standard-claims.ts'
 import { isUuid } from '../../lib/uuid.ts'
-import { wordsIn } from '../../lib/words.ts'
 import type { App } from '../../models/app.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 
@@ -90,11 +91,9 @@ export type ReadRequest =
   | { location: string }
   | { fault: RequestFault; app: App | undefined }
 
-/** The only value of `acr_values` that is known here: two factors. */
-export const mfa = 'mfa'
 const mostState = 2_000
 const mostNonce = 200
-const scopes = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access']
+const knownScopes: readonly string[] = scopes
 
 /** Reads an authorization request. App, redirect URL and policy are read at every step, so a change applies to the next one. */
 export async function readAuthorizationRequest(
@@ -142,7 +141,7 @@ export async function readAuthorizationRequest(
     return refuse('invalid_request', 'max_age must be a number of seconds')
   if (given.organization_id !== undefined && !isUuid(given.organization_id))
     return refuse('invalid_request', 'organization_id must be a UUID')
-  // Any value of the list is enough for the app (RFC 9470), and this is the only one that is known here.
+  // Any value of the list is enough for the app (RFC 9470), and this is the only one that can be asked for.
   const demandsMfa = given.acr_values?.split(' ').includes(mfa) === true
   if (given.acr_values !== undefined && !demandsMfa)
     return refuse('unmet_authentication_requirements', `acr_values can ask for ${mfa} alone`)
@@ -216,7 +215,7 @@ function faultOfChallenge(
   scope: string,
 ): string | undefined {
   if (challenge === undefined && method === undefined) {
-    if (client === 'confidential' && isOpenId(scope) && nonce !== undefined) return undefined
+    if (client === 'confidential' && hasScope(scope, 'openid') && nonce !== undefined) return undefined
     return client === 'confidential'
       ? 'code_challenge is required (PKCE), or the scope openid with a nonce'
       : 'code_challenge is required (PKCE)'
@@ -226,14 +225,9 @@ function faultOfChallenge(
   return /^[\w-]{43}$/.test(challenge) ? undefined : 'code_challenge must be 43 characters of base64url'
 }
 
-/** Whether a scope asks for an ID token. */
-export function isOpenId(scope: string): boolean {
-  return wordsIn(scope).includes('openid')
-}
-
 /** Unknown scopes are left out, as RFC 6749 section 3.3 allows. The answer of the exchange names those that were granted. */
 function scopeOf(asked = ''): string {
-  return [...new Set(asked.split(' '))].filter((scope) => scopes.includes(scope)).join(' ')
+  return [...new Set(asked.split(' '))].filter((scope) => knownScopes.includes(scope)).join(' ')
 }
 
 function queryOf(given: Partial<Record<ParameterName, string>>): string {

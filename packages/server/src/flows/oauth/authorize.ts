@@ -7,11 +7,13 @@ import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaqu
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import { withAnswer } from '../../lib/redirect-url.ts'
+import { hasScope } from '../../lib/standard-claims.ts'
 import type { App } from '../../models/app.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { findAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
+import { getSigningKeys } from '../../resources/signing-keys/signing-keys.ts'
 import { isTrustedAt } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
@@ -202,6 +204,8 @@ async function giveCode(
   { live, user }: Person,
   organizationId: string | undefined,
 ): Promise<string> {
+  // Made before the code is, so that its exchange does not wait for the first keys.
+  if (hasScope(request.scope, 'openid')) await getSigningKeys(deps, live.catalog_generation)
   const code = newOpaqueToken(TOKEN_PREFIXES.authorizationCode)
   const now = deps.clock()
   await AuthorizationCode.insert(deps.db, {

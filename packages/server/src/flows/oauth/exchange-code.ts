@@ -5,7 +5,9 @@ import { ApiError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { poolSet } from '../../lib/pool-set.ts'
+import { factsOf } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
+import { hasScope } from '../../lib/standard-claims.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { AuthorizationCode, type SpentCode } from '../../models/authorization-code.ts'
@@ -15,10 +17,12 @@ import { recordEvent } from '../../resources/audit/record-event.ts'
 import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { recordLoginFailure } from '../sign-in/attempt.ts'
 import { enter } from '../sign-in/enter.ts'
 import { proofOfCode } from '../sign-in/proof.ts'
 import { matchesChallenge } from './authorize.ts'
+import { rolesIn, signIdToken, type ToldSignIn } from './id-token.ts'
 
 export interface CodeExchange {
   code: string
@@ -45,7 +49,7 @@ export async function exchangeCode(
   deps: Deps<Pool>,
   exchange: CodeExchange,
   actor: Actor,
-): Promise<TokenAnswer & { scope: string }> {
+): Promise<TokenAnswer & { scope: string; id_token?: string }> {
   const hash = hashOpaqueToken(exchange.code)
   const outcome = await transaction(deps, async (deps) => {
     const sessionId = newId(deps.clock())
@@ -55,8 +59,8 @@ export async function exchangeCode(
     try {
       app = await matchingApp(deps, spent, exchange)
       const opened = { app, spent, sessionId }
-      const tokens = await savepoint(deps, (deps) => enterByCode(deps, opened, actor))
-      return { answer: { ...tokens, scope: spent.scope } }
+      const entered = await savepoint(deps, (deps) => enterByCode(deps, opened, actor))
+      return { spent, entered }
     } catch (error) {
       // The transaction commits, so the code stays spent.
       return { error, spent, app }
@@ -66,7 +70,12 @@ export async function exchangeCode(
     await punishReuse(deps, hash, actor)
     throw invalidGrant('The code is unknown, was used before, or has expired')
   }
-  if (outcome.answer) return outcome.answer
+  if (outcome.entered) {
+    const { spent, entered } = outcome
+    const { tokens, told } = entered
+    const answer = { ...tokens, scope: spent.scope }
+    return told ? { ...answer, id_token: await signIdToken(deps, told, tokens.access_token, spent.catalog_generation) } : answer
+  }
   const { error, spent, app } = outcome
   if (app && error instanceof ApiError)
     await recordLoginFailure(deps, error, { email: spent.email, user: { id: spent.user_id }, app }, actor)
@@ -90,7 +99,7 @@ async function enterByCode(
   deps: Deps<Tx>,
   { app, spent, sessionId }: { app: App; spent: SpentCode; sessionId: string },
   actor: Actor,
-): Promise<TokenAnswer> {
+): Promise<{ tokens: TokenAnswer; told: ToldSignIn | undefined }> {
   const user = await findUserInPools(deps, spent.email, poolSet(app))
   if (user?.id !== spent.user_id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
   const { browser_session_id: browserId, browser_started_at: startedAt } = spent
@@ -98,8 +107,9 @@ async function enterByCode(
   const activatedAt = user.factor?.activated_at ?? null
   if (activatedAt !== null && activatedAt !== spent.second_activated_at) throw factorChanged()
   const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
-  const browser = { id: browserId, startedAt, sessionId }
-  const tokens = await enter(deps, { ...request, proof: proofOfCode(spent), browser }, actor).catch((error) => {
+  const browser = { id: browserId, startedAt, sessionId, scope: spent.scope }
+  const proof = proofOfCode(spent)
+  const tokens = await enter(deps, { ...request, proof, browser }, actor).catch((error) => {
     // It was activated since the user was read.
     throw error instanceof ApiError && error.code === 'two_factor_required' ? factorChanged() : error
   })
@@ -108,7 +118,14 @@ async function enterByCode(
   if (!session) throw invalidGrant('The person is no longer signed in')
   // A session that begins below a floor is dead. Here the app learns it at once.
   if (!isSessionAlive(deps, session)) throw invalidGrant('The access of the user has ended since')
-  return tokens
+  if (!hasScope(spent.scope, 'openid')) return { tokens, told: undefined }
+  const memberships = hasScope(spent.scope, 'groups') ? await listMemberships(deps, user.id) : []
+  const told = {
+    ...{ userId: user.id, appCode: app.code, sessionId, user, ...factsOf(proof), nonce: spent.nonce, scope: spent.scope },
+    roles: rolesIn(tokens.access_token),
+    organizations: memberships.map(({ slug }) => slug),
+  }
+  return { tokens, told }
 }
 
 /** The second of two uses may be an attacker's, and so may the first: the session that the code opened ends, if it opened one. */

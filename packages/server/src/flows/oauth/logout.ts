@@ -7,6 +7,7 @@ import { html, type PageView } from '../../lib/html.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
+import { Session } from '../../models/session.ts'
 import { stepForm } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
@@ -16,6 +17,7 @@ import { userOf } from '../../resources/users/present.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
 import { toldView } from './error-views.ts'
+import { readIdTokenHint } from './id-token.ts'
 import { browserSeconds, type PageAnswer, startAgain } from './pages.ts'
 
 export interface LogoutRequest {
@@ -27,21 +29,26 @@ export interface LogoutRequest {
 }
 
 /**
- * Where a person goes after signing out. Null without an app or a redirect URL that is good: then a page says that it is done. This
- * service has given nobody an ID token yet, so a hint is forged or of another service, and so may be the rest.
+ * Where a person goes after signing out, and the session that a hint names. `location` is null without an app or a redirect URL that
+ * is good: then a page says that it is done. With a hint that we have not signed, or for another app than the request names, the rest
+ * may be forged too.
  */
 async function readLogout(
   deps: Deps,
-  { client_id: code, post_logout_redirect_uri: url, state, id_token_hint: hint }: LogoutRequest,
-): Promise<{ app: App | undefined; location: string | null }> {
+  { client_id: named, post_logout_redirect_uri: url, state, id_token_hint: hint }: LogoutRequest,
+): Promise<{ app: App | undefined; location: string | null; hinted: string | undefined }> {
+  const told = hint === undefined ? undefined : await readIdTokenHint(deps, hint)
+  const isHintGood = told !== undefined && (named === undefined || named === told.appCode)
+  const code = named ?? told?.appCode
   const app = code === undefined ? undefined : await (await readCatalog(deps)).findApp({ code })
   const isGood =
-    hint === undefined &&
+    (hint === undefined || isHintGood) &&
     app !== undefined &&
     url !== undefined &&
     isExactRedirectUrl(url, app.allowed_redirect_urls) &&
     !hasAnswerMember(url)
-  return { app, location: isGood ? (state === undefined ? url : withAnswer(url, { state })) : null }
+  const location = isGood ? (state === undefined ? url : withAnswer(url, { state })) : null
+  return { app, location, hinted: isHintGood ? told.sessionId : undefined }
 }
 
 /** Signs a person out in this browser, and in the apps that they entered from it. */
@@ -52,16 +59,16 @@ async function logOutBrowser(deps: Deps<Pool>, secret: string | undefined, actor
   await transaction(deps, (deps) => endBrowserSession(deps, { id, reason: 'logout', withApps: true }, actor))
 }
 
-/** Asks whether to sign out, or says that nobody is signed in. */
+/** Signs out at once with a hint of a session that came from this browser. Otherwise asks, or says that it is done. */
 export async function askLogout(
-  deps: Deps,
+  deps: Deps<Pool>,
   { done, ...query }: LogoutRequest & { done?: string | undefined },
   cookies: Cookies,
-  { origin }: Pick<Actor, 'origin'>,
+  actor: Actor,
 ): Promise<PageAnswer> {
   assertPagesOn(deps)
-  const reader = { uiLocales: query.ui_locales, accepts: origin.languages }
-  const { app, location } = await readLogout(deps, query)
+  const reader = { uiLocales: query.ui_locales, accepts: actor.origin.languages }
+  const { app, location, hinted } = await readLogout(deps, query)
   const place = app && placeOf(deps.config, app)
   if (done === 'yes') {
     const texts = textsFor({ ...reader, place })
@@ -71,6 +78,13 @@ export async function askLogout(
   const now = deps.clock()
   const members = Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const live = await findBrowserSession(deps, cookies.session)
+  if (live && hinted !== undefined) {
+    const browserSessionId = live.browser_session_id
+    if (await Session.isOfBrowser(deps.db, { id: hinted, browserSessionId })) {
+      await logOutBrowser(deps, cookies.session, actor)
+      return { location: location ?? donePath(app, query), cookies: { session: null } }
+    }
+  }
   const { language, signOut } = textsFor({ ...reader, locale: live && userOf(live).locale, place })
   const asked = new URLSearchParams(members)
   // Then nobody is signed in any more.
@@ -102,8 +116,11 @@ export async function answerLogout(
     return { view: await startAgain(deps, { path: '/oauth/logout', query: form.query }, actor) }
   await logOutBrowser(deps, cookies.session, actor)
   const request: LogoutRequest = Object.fromEntries(new URLSearchParams(carried.query))
-  const { location } = await readLogout(deps, request)
-  const { client_id = '', ui_locales = '' } = request
-  const done = new URLSearchParams({ done: 'yes', client_id, ui_locales })
-  return { location: location ?? `/oauth/logout?${done}`, cookies: { session: null } }
+  const { app, location } = await readLogout(deps, request)
+  return { location: location ?? donePath(app, request), cookies: { session: null } }
+}
+
+/** Where our own page says that a person is signed out. */
+function donePath(app: App | undefined, { ui_locales = '' }: LogoutRequest): string {
+  return `/oauth/logout?${new URLSearchParams({ done: 'yes', client_id: app?.code ?? '', ui_locales })}`
 }

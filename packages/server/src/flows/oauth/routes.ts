@@ -3,10 +3,11 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { assertPagesOn } from './authorize.ts'
 import { answerLogout, askLogout } from './logout.ts'
-import { metadataOf } from './metadata.ts'
+import { metadataOf, publishKeys } from './metadata.ts'
 import { answerAuthorize, answerMailLink, answerReturn, answerStep, findPlaceOfForm, type PageAnswer } from './pages.ts'
 import {
   authorizeQuery,
+  jwksRecord,
   logoutForm,
   logoutQuery,
   mailQuery,
@@ -16,8 +17,11 @@ import {
   revokeBody,
   stepForm,
   tokenBody,
+  userinfoForm,
+  userinfoRecord,
 } from './schema.ts'
 import { grantTokens, revokeToken } from './tokens.ts'
+import { describeToApp, tokenOfUserinfo } from './userinfo.ts'
 
 const tag = 'Sign-in page'
 const names = ['browser', 'session', 'device', 'trust'] as const
@@ -158,19 +162,66 @@ export const oauthRoutes: Route[] = [
       return ok({})
     },
   }),
+  ...(['GET', 'POST'] as const).map((method) =>
+    route({
+      method,
+      path: '/oauth/userinfo',
+      tag,
+      summary: 'Read what an app may know about the user of an access token',
+      description:
+        'The claims of the scopes that the session was opened with, as they are now. The session must have been opened with `openid`. ' +
+        'A POST may have the token in a form instead of the header.',
+      auth: 'public',
+      speaks: 'oauth',
+      oauthErrors: 'bearer',
+      cors: true,
+      limit: 'nothing',
+      noStore: true,
+      ...(method === 'POST' ? { body: userinfoForm } : {}),
+      responses: { 200: userinfoRecord },
+      errors: ['insufficient_scope', 'token_expired', 'token_invalid', 'token_missing', 'token_revoked'],
+      handle: async (deps, { bearer, body }) => {
+        const { access_token: inBody } = body as { access_token?: string }
+        return ok(await describeToApp(deps, tokenOfUserinfo(bearer, inBody)))
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/oauth/jwks',
+    tag,
+    summary: 'Read the keys that ID tokens are verified with',
+    description: 'The next key, the one that signs now, and those that were retired within the last hour.',
+    auth: 'public',
+    speaks: 'oauth',
+    oauthErrors: 'alone',
+    limit: 'nothing',
+    cors: true,
+    responses: { 200: jwksRecord },
+    errors: ['not_found'],
+    handle: async (deps) => {
+      assertPagesOn(deps)
+      return publishKeys(deps)
+    },
+  }),
   route({
     method: 'GET',
     path: '/oauth/logout',
     tag,
-    summary: 'Ask a person whether to sign out',
+    summary: 'Sign a person out, or ask them whether to',
+    description:
+      'With an `id_token_hint` of a session that was opened from this browser, signs the person out at once; the hint may be expired. ' +
+      'Otherwise a page asks. Leads to `post_logout_redirect_uri` only if it is a redirect URL of the app and no hint is bad.',
     auth: 'public',
     speaks: 'page',
+    navigation: true,
     noStore: true,
-    cookies: { reads: ['browser', 'session'], sets: ['browser'] },
+    cookies: { reads: ['browser', 'session'], sets: ['browser', 'session'] },
     query: logoutQuery,
-    responses: { 200: z.string() },
+    responses: { 200: z.string(), 303: null },
     errors: ['not_found'],
-    handle: async (deps, { query, cookies, origin }) => reply(await askLogout(deps, query, cookies, { origin })),
+    handle: async (deps, { query, cookies, origin }) =>
+      reply(await askLogout(deps, query, cookies, { caller: undefined, origin })),
   }),
   route({
     method: 'POST',
@@ -188,19 +239,22 @@ export const oauthRoutes: Route[] = [
     handle: async (deps, { body, cookies, origin }) =>
       reply(await answerLogout(deps, body, cookies, { caller: undefined, origin })),
   }),
-  route({
-    method: 'GET',
-    path: '/.well-known/oauth-authorization-server',
-    tag,
-    summary: 'What standard OAuth clients read about this service',
-    auth: 'public',
-    cors: true,
-    offline: true,
-    responses: { 200: metadataRecord },
-    errors: ['not_found'],
-    handle: async (deps) => {
-      assertPagesOn(deps)
-      return ok(metadataOf(deps.config))
-    },
-  }),
+  ...['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'].map((path) =>
+    route({
+      method: 'GET',
+      path,
+      tag,
+      summary: 'What standard clients read about this service',
+      description: 'The same at `/.well-known/oauth-authorization-server` and `/.well-known/openid-configuration`.',
+      auth: 'public',
+      cors: true,
+      offline: true,
+      responses: { 200: metadataRecord },
+      errors: ['not_found'],
+      handle: async (deps) => {
+        assertPagesOn(deps)
+        return ok(metadataOf(deps.config))
+      },
+    }),
+  ),
 ]

@@ -112,8 +112,18 @@ export type TokenInput = z.output<typeof tokenBody>
 
 export const oauthTokens = tokenAnswer
   .partial()
-  .extend({ token_type: z.literal('Bearer'), access_token: z.string(), expires_in: z.int(), scope: z.string().optional() })
-  .meta({ id: 'OAuthTokens', description: 'The answer of a login. `client_credentials` gives a machine token alone' })
+  .extend({
+    token_type: z.literal('Bearer'),
+    access_token: z.string(),
+    expires_in: z.int(),
+    scope: z.string().optional(),
+    id_token: z.string().optional(),
+  })
+  .meta({
+    id: 'OAuthTokens',
+    description:
+      'The answer of a login, with an ID token if `openid` was asked for. `client_credentials` gives a machine token alone',
+  })
 
 export const revokeBody = z
   .object({
@@ -138,5 +148,34 @@ export const logoutForm = z.object({
   /** As in a step of the sign-in page. */
   query: sent,
 })
+
+export const userinfoForm = z
+  .object({ access_token: text.optional().meta({ description: 'In place of an `Authorization` header' }) })
+  .meta({ id: 'UserinfoRequest' })
+
+export const userinfoRecord = z
+  .object({
+    sub: z.string(),
+    name: z.string().optional(),
+    given_name: z.string().optional(),
+    family_name: z.string().optional(),
+    locale: z.string().optional(),
+    email: z.string().optional().meta({ description: "Only if its mailbox was proven to be the user's" }),
+    email_verified: z.literal(true).optional(),
+    roles: z.array(z.string()).optional(),
+    groups: z.array(z.string()).optional().meta({ description: 'Slugs of the organizations of the user' }),
+  })
+  .meta({ id: 'Userinfo', description: 'By the scopes that the session was opened with' })
+
+export const jwksRecord = z
+  .object({
+    keys: z.array(
+      z.object({
+        ...{ kty: z.literal('RSA'), use: z.literal('sig'), alg: z.literal('RS256') },
+        ...{ kid: z.string(), n: z.string(), e: z.string() },
+      }),
+    ),
+  })
+  .meta({ id: 'JsonWebKeySet' })
 
 export const metadataRecord = z.looseObject({ issuer: z.string() }).meta({ id: 'AuthorizationServerMetadata' })

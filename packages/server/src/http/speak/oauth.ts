@@ -1,4 +1,5 @@
 import { type ApiError, type ErrorCode, errorCodes, wordOf } from '../../errors.ts'
+import type { Route } from '../route.ts'
 import { errorAsJson, type Reply } from './json.ts'
 
 type OAuthError =
@@ -9,6 +10,8 @@ type OAuthError =
   | 'unsupported_grant_type'
   | 'temporarily_unavailable'
   | 'server_error'
+  | 'invalid_token'
+  | 'insufficient_scope'
 
 const words: Partial<Record<ErrorCode, OAuthError>> = {
   unsupported_grant_type: 'unsupported_grant_type',
@@ -33,31 +36,47 @@ const words: Partial<Record<ErrorCode, OAuthError>> = {
   internal_error: 'server_error',
 }
 
+/** For a resource that an access token opens. */
+const bearerWords: Partial<Record<ErrorCode, OAuthError>> = {
+  token_missing: 'invalid_token',
+  token_invalid: 'invalid_token',
+  token_expired: 'invalid_token',
+  token_revoked: 'invalid_token',
+  insufficient_scope: 'insufficient_scope',
+}
+
 /**
  * An error for a standard client, with the members of RFC 6749: alone, with its status of 400 or 401, or added to the members that
- * errors have elsewhere.
+ * errors have elsewhere. With `bearer`, the words and statuses are those of RFC 6750.
  */
-export function errorForOAuth(form: 'alone' | 'added', error: ApiError, requestId: string): Reply {
+export function errorForOAuth(form: NonNullable<Route['oauthErrors']>, error: ApiError, requestId: string): Reply {
   const reply = errorAsJson(error, requestId)
-  const word = words[error.code] ?? 'invalid_request'
+  const word = (form === 'bearer' && bearerWords[error.code]) || words[error.code] || 'invalid_request'
   const faults = error.errors?.map(({ path, message }) => `${path}: ${message}`).join('; ')
   const members = { error: word, error_description: printable(faults ?? error.detail ?? errorCodes[error.code].title) }
   if (form === 'added') return { ...reply, body: { ...Object(reply.body), ...members } }
+  const body = { ...members, code: wordOf(error.code), request_id: requestId }
+  if (form === 'bearer') {
+    const scope: Record<string, string> =
+      word === 'insufficient_scope' ? { 'WWW-Authenticate': `Bearer realm="gatehouse", error="${word}", scope="openid"` } : {}
+    return { ...reply, status: oauthStatusOf(error.code, form), body, headers: { ...reply.headers, ...scope } }
+  }
   const status = oauthStatusOf(error.code)
   const challenge: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Basic realm="gatehouse"' } : {}
   return {
     ...reply,
     status,
     headers: { ...error.headers, ...challenge },
-    body: { ...members, code: wordOf(error.code), request_id: requestId },
+    body,
   }
 }
 
-/** RFC 6749 knows 400 and 401. A status that says when to come back stays. */
-export function oauthStatusOf(code: ErrorCode): number {
+/** RFC 6749 knows 400 and 401, and RFC 6750 also 403. A status that says more stays. */
+export function oauthStatusOf(code: ErrorCode, form: Route['oauthErrors'] = 'alone'): number {
   const { status } = errorCodes[code]
-  if (status === 429 || status === 413 || status >= 500) return status
-  return words[code] === 'invalid_client' ? 401 : 400
+  if (form === 'added' || (form === 'bearer' && code in bearerWords)) return status
+  if (words[code] === 'invalid_client') return 401
+  return [404, 413, 429].includes(status) || status >= 500 ? status : 400
 }
 
 /** RFC 6749 allows printable ASCII without quotes and backslashes. */

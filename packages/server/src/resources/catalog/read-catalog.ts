@@ -6,12 +6,15 @@ import { Generation } from '../../models/generation.ts'
 import { Service } from '../../models/service.ts'
 import { listTokenPermissions } from './list-token-permissions.ts'
 import { readKeyrings } from './read-keyrings.ts'
+import { readSigningKeys, type SigningKeys } from './read-signing-keys.ts'
 
 /** Settings of apps and permissions of roles, kept in memory once they are read. Its objects are frozen. */
 export interface Catalog {
   findApp(by: { id: string } | { code: string }): Promise<App | undefined>
   /** Which keys sign for which app. */
   getKeyrings(): Promise<Keyrings>
+  /** The keys of ID tokens. Empty until `getSigningKeys` makes the first ones. */
+  getSigningKeys(): Promise<SigningKeys>
   /** The lowest `iat` that is accepted in any token, in seconds. */
   getMinIat(): Promise<number>
   /** The permissions of an access token with these roles, for an app or for none. */
@@ -35,6 +38,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
   return {
     findApp,
     getKeyrings: () => remember('keyrings', () => readKeyrings(deps)),
+    getSigningKeys: () => remember('signing keys', () => readSigningKeys(deps)),
     getMinIat: () => remember('min_iat', () => Service.getMinIat(deps.db)),
     listTokenPermissions: (appId, roles) =>
       remember(`permissions ${JSON.stringify([appId, ...roles])}`, async () => {

@@ -46,7 +46,7 @@ export interface SessionRequest {
 export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant'> {
   proof: Proof
   /** The browser session that a code came from. The app session, whose id is given, ends no later than one that began with it. */
-  browser?: { id: string; startedAt: number; sessionId: string } | undefined
+  browser?: { id: string; startedAt: number; sessionId: string; scope: string } | undefined
   /** For a user whom this transaction has created: the base role and this grant are all they have. */
   newcomer?: { made: NewAccount; isGranted: boolean }
 }

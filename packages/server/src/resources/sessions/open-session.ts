@@ -38,6 +38,7 @@ export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: 
     firstProvenAt: facts.firstProvenAt,
     amr: facts.amr.join(' '),
     browserSessionId: browser?.id ?? null,
+    scope: browser?.scope ?? null,
     sessionExpiresAt: session.expiresAt,
     hash: hashOpaqueToken(refreshToken),
     expiresAt: refreshExpiresAt,

@@ -1,0 +1,33 @@
+import { ok, type Route, route } from '../../http/route.ts'
+import { presentSigningKeys } from './present.ts'
+import { rotateBody, signingKeyList } from './schema.ts'
+import { getSigningKeys, rotateSigningKeys } from './signing-keys.ts'
+
+const tag = 'OpenID Connect'
+
+export const signingKeyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/signing-keys',
+    tag,
+    summary: 'List the keys of ID tokens',
+    auth: 'system_admin',
+    responses: { 200: signingKeyList },
+    errors: [],
+    handle: async (deps) => ok(presentSigningKeys((await getSigningKeys(deps)).rows)),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/signing-keys/rotate',
+    tag,
+    summary: 'Let the next key sign ID tokens, and make another next one',
+    description:
+      'No request fails: clients know the next key already, and accept tokens of the retired one. Wait five minutes between two ' +
+      'rotations, since clients may keep the list of keys for so long.',
+    auth: 'system_admin',
+    body: rotateBody,
+    responses: { 200: signingKeyList },
+    errors: ['signing_step_impossible'],
+    handle: async (deps, { body, ...actor }) => ok(presentSigningKeys(await rotateSigningKeys(deps, body, actor))),
+  }),
+]
