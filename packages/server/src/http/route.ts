@@ -18,6 +18,7 @@ import type { PagePlace } from '../lib/html.ts'
 import type { SentBack } from '../lib/sent-back.ts'
 import { auditReason, type Lines } from './read-request.ts'
 import type { Reply } from './speak/json.ts'
+import type { OAuthErrorForm } from './speak/oauth.ts'
 
 /**
  * Who may call.
@@ -91,11 +92,8 @@ export interface Route {
    * may send a form, and the token of a service account in HTTP Basic or as `client_secret` in the body. `page`: HTML and forms.
    */
   speaks?: 'json' | 'oauth' | 'page'
-  /**
-   * How an `oauth` route shows errors: as RFC 6749 says, alone or added to the members that all errors have. `bearer`: as RFC 6750
-   * says, for a resource that an access token opens.
-   */
-  oauthErrors?: 'alone' | 'added' | 'bearer'
+  /** How an `oauth` route shows errors. */
+  oauthErrors?: OAuthErrorForm
   /**
    * The cookies that it reads and sets. Only routes at the root have any. A POST that reads one takes only forms of our own pages.
    */

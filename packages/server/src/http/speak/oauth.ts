@@ -1,6 +1,8 @@
 import { type ApiError, type ErrorCode, errorCodes, wordOf } from '../../errors.ts'
-import type { Route } from '../route.ts'
 import { errorAsJson, type Reply } from './json.ts'
+
+/** `alone`: as RFC 6749 says. `added`: beside the members that all errors have. `bearer`: as RFC 6750 says, for what a token opens. */
+export type OAuthErrorForm = 'alone' | 'added' | 'bearer'
 
 type OAuthError =
   | 'invalid_request'
@@ -49,7 +51,7 @@ const bearerWords: Partial<Record<ErrorCode, OAuthError>> = {
  * An error for a standard client, with the members of RFC 6749: alone, with its status of 400 or 401, or added to the members that
  * errors have elsewhere. With `bearer`, the words and statuses are those of RFC 6750.
  */
-export function errorForOAuth(form: NonNullable<Route['oauthErrors']>, error: ApiError, requestId: string): Reply {
+export function errorForOAuth(form: OAuthErrorForm, error: ApiError, requestId: string): Reply {
   const reply = errorAsJson(error, requestId)
   const word = (form === 'bearer' && bearerWords[error.code]) || words[error.code] || 'invalid_request'
   const faults = error.errors?.map(({ path, message }) => `${path}: ${message}`).join('; ')
@@ -72,7 +74,7 @@ export function errorForOAuth(form: NonNullable<Route['oauthErrors']>, error: Ap
 }
 
 /** RFC 6749 knows 400 and 401, and RFC 6750 also 403. A status that says more stays. */
-export function oauthStatusOf(code: ErrorCode, form: Route['oauthErrors'] = 'alone'): number {
+export function oauthStatusOf(code: ErrorCode, form: OAuthErrorForm = 'alone'): number {
   const { status } = errorCodes[code]
   if (form === 'added' || (form === 'bearer' && code in bearerWords)) return status
   if (words[code] === 'invalid_client') return 401
