@@ -89,6 +89,29 @@ test('the keys of ID tokens are listed and rotated, and a compromised set is rep
   expect((await authctl('signing-key list -o table')).stdout).toMatch(/^KID +STAGE/)
 })
 
+test('whose sign-in must have shown a second factor, and from when on, is set when it is created and later', async () => {
+  const { authctl } = await signedIn()
+  const flags = '--require-two-factor admins --require-two-factor-from 2027-01-31'
+  const app = parsed(await authctl(`app create safe --name Safe ${flags} --json`))
+  expect(app).toMatchObject({ require_two_factor: 'admins', require_two_factor_from: '2027-01-31T00:00:00.000Z' })
+  const changed = await authctl([
+    'app',
+    'update',
+    'safe',
+    '--require-two-factor',
+    'everyone',
+    '--require-two-factor-from',
+    '',
+    '--json',
+  ])
+  expect(parsed(changed)).toMatchObject({ require_two_factor: 'everyone', require_two_factor_from: null })
+  const refused = await authctl('app update safe --require-two-factor-from soon')
+  expect(refused).toMatchObject({
+    exit: 6,
+    stderr: expect.stringContaining('--require-two-factor-from soon is not a valid time'),
+  })
+})
+
 test('role create --assignable-by lets org_admins give the role', async () => {
   const { authctl } = await signedIn()
   const role = parsed(await authctl('role create billing --name B --scope org --assignable-by org_admin --json'))

@@ -37,6 +37,11 @@ export const errorCodes = {
     title: 'A second factor is required. The whole body is `{"requires_2fa": true}`',
     body: { requires_2fa: true },
   },
+  second_factor_not_shown: {
+    status: 401,
+    word: 'two_factor_required',
+    title: 'A second factor is required, which cannot be shown in this call',
+  },
   invalid_two_factor_code: { status: 401, title: 'The two-factor code is wrong or was used before' },
   invalid_passkey: { status: 401, title: 'The passkey is not valid here' },
   invalid_mail_code: { status: 401, title: 'The code from the mail is not valid' },
@@ -59,6 +64,10 @@ export const errorCodes = {
   },
   app_inactive: { status: 403, title: 'The app is inactive' },
   machine_tokens_disabled: { status: 403, title: 'This app does not accept tokens of service accounts' },
+  two_factor_enrollment_required: {
+    status: 403,
+    title: 'This app demands a second factor, and the user has none. `enrollment_url` is the page where the user can set one up',
+  },
   app_access_denied: { status: 403, title: 'The user has no access to this app' },
   email_unverified: { status: 403, title: 'The e-mail address is not verified' },
   account_suspended: { status: 403, title: 'The account is suspended' },
@@ -156,6 +165,8 @@ export interface ApiErrorOptions {
   /** Seconds; sent as `Retry-After`. */
   retryAfter?: number
   headers?: Record<string, string>
+  /** Further members of the body. */
+  members?: Readonly<Record<string, string>>
   /** Only logged. */
   cause?: unknown
 }
@@ -168,6 +179,7 @@ export class ApiError extends Error {
   readonly errors: FieldError[] | undefined
   readonly retryAfter: number | undefined
   readonly headers: Record<string, string>
+  readonly members: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     super(options.detail ?? errorCodes[code].title, { cause: options.cause })
@@ -178,6 +190,7 @@ export class ApiError extends Error {
     this.errors = options.errors
     this.retryAfter = options.retryAfter
     this.headers = options.headers ?? {}
+    this.members = options.members ?? {}
   }
 }
 

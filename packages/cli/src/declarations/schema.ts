@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseMoment } from '../command-line/duration.ts'
 import { builtInOrganizationRoles, byName, type Kind } from './declaration.ts'
 import { entry, flag, isObject, listOf, name, setOf, text } from './fields.ts'
 
@@ -72,6 +73,9 @@ const brand = entry({
   default_language: text.nullable().default(null),
 })
 
+/** As the service shows it. What is no time is left to the service, which says so. */
+const moment = text.transform((given) => parseMoment(given, Number.NaN) ?? given)
+
 const app = entry({
   code: text,
   name,
@@ -85,6 +89,8 @@ const app = entry({
   max_sign_in_age_seconds: z.number().nullable().default(null),
   trust_device_days: z.number().default(0),
   client: text.default('public'),
+  require_two_factor: text.default('off'),
+  require_two_factor_from: moment.nullable().default(null),
   brand: brand.default(() => brand.parse({})),
   /** A file beside this one, or a data URL. */
   logo: text.nullable().default(null),

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { components } from '@gatehouse/sdk/admin'
+import { parseMoment } from '../command-line/duration.ts'
 import { Failure, messageOf } from '../command-line/exit-codes.ts'
 import { choice, count, flagName, type Input, type Options, text, texts, toggle } from '../command-line/options.ts'
 import { languages } from './mails.ts'
@@ -42,6 +43,11 @@ export const appSettings = {
     ['public', 'confidential'],
     'Whether the app runs where nobody reads its secret, and so authenticates with a client secret',
   ),
+  requireTwoFactor: choice(
+    ['off', 'admins', 'everyone'],
+    'Whose sign-in must have shown a second factor; admins are users with a global role besides base_user',
+  ),
+  requireTwoFactorFrom: text('TIME', 'From when on: 2027-01-31, 2027-01-31T18:00:00Z or 14d from now; empty for at once'),
   accent: text('COLOR', 'Color of buttons on pages and in mails, such as #2f6fde'),
   supportEmail: text('EMAIL', 'Where people get help; mails have it as the address for replies'),
   supportUrl: text('URL', 'Page where people get help'),
@@ -81,6 +87,8 @@ const members = {
   maxSignInAge: 'max_sign_in_age_seconds',
   trustDays: 'trust_device_days',
   client: 'client',
+  requireTwoFactor: 'require_two_factor',
+  requireTwoFactorFrom: 'require_two_factor_from',
 } as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>
 
 /** The member of `brand` that each option sets. */
@@ -97,7 +105,12 @@ const brandMembers = {
 const optionOf = new Map(Object.entries({ ...members, ...brandMembers }).map(([option, member]) => [member as string, option]))
 
 /** The body for the service. Holds only the settings that were given. */
-export function appBody(input: Partial<Input<typeof appSettings>> & { name?: string | undefined }): AppSettings {
+export function appBody(
+  settings: Partial<Input<typeof appSettings>> & { name?: string | undefined },
+  now: () => number = Date.now,
+): AppSettings {
+  const { requireTwoFactorFrom: from } = settings
+  const input = from ? { ...settings, requireTwoFactorFrom: parseStart(from, now()) } : settings
   const given = Object.entries(members).map(([option, member]) => [member, input[option as keyof typeof members]])
   const brand = Object.entries(brandMembers).flatMap(([option, member]) => {
     const value = input[option as keyof typeof brandMembers]
@@ -109,6 +122,15 @@ export function appBody(input: Partial<Input<typeof appSettings>> & { name?: str
       ([, value]) => value !== undefined,
     ),
   )
+}
+
+function parseStart(text: string, now: number): string {
+  const moment = parseMoment(text, now)
+  if (moment !== undefined) return moment
+  throw new Failure('invalid', `--require-two-factor-from ${text} is not a valid time`, {
+    code: 'invalid_time',
+    hint: 'such as 2027-01-31, 2027-01-31T18:00:00Z or 14d',
+  })
 }
 
 /** The flags that give an app these settings; undefined if one has no flag. */

@@ -183,11 +183,35 @@ describe('login and register', () => {
     service.answer = () => ({ status: 201, body: { created: true, access: 'unverified', user: USER } })
     expect(await auth.register(credentials)).toEqual({ ok: true, status: 'email_unverified', user: USER, created: true })
 
+    const enrollment_url = 'https://login.example/oauth/authorize?client_id=notes&account=two-factor'
+    service.answer = () => ({ status: 201, body: { created: true, access: 'unenrolled', enrollment_url, user: USER } })
+    expect(await auth.register(credentials)).toEqual({
+      ...{ ok: true, status: 'two_factor_enrollment_required', user: USER, created: true },
+      enrollmentUrl: enrollment_url,
+    })
+
     service.answer = ({ body }) =>
       body.two_factor_code ? tokensOf(1, { ...granted, created: false }) : { status: 401, body: { requires_2fa: true } }
     const result = await auth.register({ ...credentials, mode: 'register_or_login' })
     if (!result.ok || result.status !== 'two_factor_required') throw new Error(JSON.stringify(result))
     expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in', created: false })
+  })
+
+  test('a user who has to set up a second factor is told where, and one who has only a passkey is not asked for a code', async () => {
+    const { auth, service } = await buildTab(() => tokensOf(1))
+    const enrollment_url = 'https://login.example/oauth/authorize?client_id=notes&account=two-factor'
+    const code = 'two_factor_enrollment_required'
+    service.answer = () => ({ status: 403, body: { code, title: code, enrollment_url } })
+    expect(await auth.login(credentials)).toMatchObject({
+      ok: false,
+      error: { code: 'two_factor_enrollment_required', enrollmentUrl: enrollment_url },
+    })
+    const detail = 'Only the sign-in page can ask for it'
+    service.answer = () => ({ status: 401, body: { code: 'two_factor_required', detail } })
+    expect(await auth.login(credentials)).toMatchObject({
+      ok: false,
+      error: { code: 'sign_in_required', enrollmentUrl: undefined },
+    })
   })
 
   test('another login ends the session before it at the service', async () => {

@@ -136,6 +136,7 @@ interface Unchecked {
   access?: unknown
   created?: unknown
   user?: unknown
+  enrollment_url?: unknown
   device_token?: string
 }
 
@@ -392,10 +393,11 @@ export class TabAuth implements BrowserAuth {
     const { store } = this.#config
     try {
       const answer = await this.#service.post(path, { ...body, two_factor_code: code, device_token: store.device() })
-      // The first two are in the answer to a registration.
-      const { access, created, user }: Unchecked = Object(answer)
+      // The first two and the last are in the answer to a registration.
+      const { access, created, user, enrollment_url: enrollmentUrl }: Unchecked = Object(answer)
       if (access === 'pending') return { status: 'access_pending', user, created } as Result
       if (access === 'unverified') return { status: 'email_unverified', user, created } as Result
+      if (access === 'unenrolled') return { status: 'two_factor_enrollment_required', user, created, enrollmentUrl } as Result
       return { ...(await this.#begin(answer, sentAt)), created } as Result
     } catch (error) {
       if (!BrowserAuthError.is(error, 'two_factor_required')) throw error

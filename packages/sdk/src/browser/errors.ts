@@ -21,6 +21,8 @@ type OwnCode =
   | 'user_mismatch'
   /** The service has no sign-in page: it is too old, or its `PUBLIC_URL` has a path. */
   | 'sign_in_unavailable'
+  /** The app demands a second factor that this call cannot take, such as a passkey: sign the user in on the sign-in page (`signIn`). */
+  | 'sign_in_required'
   /** An option is missing or wrong. */
   | 'config_invalid'
 
@@ -32,6 +34,7 @@ export type BrowserAuthErrorCode =
   | 'account_locked'
   | 'account_suspended'
   | 'app_access_denied'
+  | 'two_factor_enrollment_required'
   | 'login_required'
   | 'interaction_required'
   | 'access_denied'
@@ -54,6 +57,7 @@ interface Details {
   readonly fields?: readonly FieldError[]
   readonly requestId?: string
   readonly retryAfterSec?: number
+  readonly enrollmentUrl?: string
 }
 
 // A registered symbol, so that two copies of this package recognize each other's errors.
@@ -71,6 +75,8 @@ export class BrowserAuthError extends Error {
   readonly requestId: string | undefined
   /** How long to wait before you try again, in seconds, if the service said so. */
   readonly retryAfterSec: number | undefined
+  /** The page where the user can set up a second factor. Only if the code is `two_factor_enrollment_required`. */
+  readonly enrollmentUrl: string | undefined
   /** Whether the same call may succeed a little later. */
   readonly retryable: boolean
   /** What to look at, for developers. Users read `message`. */
@@ -79,7 +85,7 @@ export class BrowserAuthError extends Error {
   constructor(
     code: BrowserAuthErrorCode,
     message: string,
-    { status, fields = [], requestId, retryAfterSec, hint }: Details = {},
+    { status, fields = [], requestId, retryAfterSec, enrollmentUrl, hint }: Details = {},
   ) {
     super(message)
     this.code = code
@@ -88,6 +94,7 @@ export class BrowserAuthError extends Error {
     this.fields = fields
     this.requestId = requestId
     this.retryAfterSec = retryAfterSec
+    this.enrollmentUrl = enrollmentUrl
     this.retryable = code === 'service_unreachable' || status === 429 || (status ?? 0) >= 500
     Object.defineProperty(this, brand, { value: true })
   }

@@ -49,6 +49,13 @@ export type Registered =
   | { readonly status: 'access_pending'; readonly user: BrowserUser; readonly created: boolean }
   /** The user exists, but the app requires a verified e-mail address: the link in the mail has to be opened first. */
   | { readonly status: 'email_unverified'; readonly user: BrowserUser; readonly created: boolean }
+  /** The user exists, but the app demands a second factor: the user sets one up on this page of the service, and then logs in. */
+  | {
+      readonly status: 'two_factor_enrollment_required'
+      readonly user: BrowserUser
+      readonly created: boolean
+      readonly enrollmentUrl: string
+    }
   | (Omit<TwoFactorRequired, 'submitCode'> & { submitCode(code: string): Promise<RegisterResult> })
 
 /** Who is signed in, for a page to show. It stays the same object until something changes. */

@@ -97,7 +97,9 @@ function readRefusal({ status, headers }: Response, answer: Record<string, unkno
   // The service asks for the second factor. The caller turns this error into a state.
   if (answer?.requires_2fa === true) return new BrowserAuthError('two_factor_required', 'A code is required', { status })
   // Of `/oauth/token`, only the last is text.
-  const { code, title, detail, errors, request_id, error_description } = answer ?? {}
+  const { title, detail, errors, request_id, error_description, enrollment_url } = answer ?? {}
+  // No code helps here.
+  const code = answer?.code === 'two_factor_required' ? 'sign_in_required' : answer?.code
   // A proxy, or the login page of a network, answers with a status too.
   if (typeof code !== 'string') return unreachable(status)
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
@@ -105,6 +107,7 @@ function readRefusal({ status, headers }: Response, answer: Record<string, unkno
     status,
     ...(Array.isArray(errors) && { fields: errors }),
     ...(typeof request_id === 'string' && { requestId: request_id }),
+    ...(typeof enrollment_url === 'string' && { enrollmentUrl: enrollment_url }),
     ...(Number.isFinite(retryAfter) && { retryAfterSec: retryAfter }),
   })
 }

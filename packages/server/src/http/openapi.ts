@@ -19,6 +19,11 @@ const fieldErrorRecord = z.object({
   message: z.string(),
 })
 
+const enrollmentUrl = z
+  .string()
+  .optional()
+  .meta({ description: 'Only with `two_factor_enrollment_required`: the page where the user can set up a second factor' })
+
 /** The common shape of errors, with the members of RFC 9457. */
 const errorRecord = z
   .object({
@@ -27,13 +32,20 @@ const errorRecord = z
     title: z.string(),
     detail: z.string().nullable(),
     errors: z.array(fieldErrorRecord).optional().meta({ description: 'Only with `validation_failed`' }),
+    enrollment_url: enrollmentUrl,
     request_id: z.string(),
   })
   .meta({ id: 'Error' })
 
 /** Errors of the token endpoint, as RFC 6749 says. */
 const oauthErrorRecord = z
-  .object({ error: z.string(), error_description: z.string(), code: z.string(), request_id: z.string() })
+  .object({
+    error: z.string(),
+    error_description: z.string(),
+    code: z.string(),
+    enrollment_url: enrollmentUrl,
+    request_id: z.string(),
+  })
   .meta({ id: 'OAuthError' })
 
 const ownBodies = new Map(
@@ -210,7 +222,7 @@ function errorResponse(codes: readonly ErrorCode[], { oauthErrors, speaks }: Rou
   const id = [...(form ? [form] : []), ...codes].join('.')
   const response = responses.get(id) ?? {
     id,
-    description: codes.map((code) => `\`${wordOf(code)}\``).join(', '),
+    description: [...new Set(codes.map((code) => `\`${wordOf(code)}\``))].join(', '),
     content:
       form === 'page'
         ? { 'text/html': { schema: z.string() } }

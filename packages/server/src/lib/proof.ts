@@ -30,6 +30,28 @@ export function storedFacts(session: {
   return { firstProvenAt: at, amr: amr === '' ? [] : amr.split(' ') }
 }
 
+/** What was shown in a sign-in. The policy of an app is judged by it, and not by what the user owns. */
+export interface ShownFactors {
+  /** As in a `Proof`. */
+  method: string
+  /** Whether a second factor or a passkey was shown, or the browser stood for one. */
+  second: 'shown' | 'trusted' | null
+}
+
+export function kindOfSecond({ second }: Pick<Proof, 'second'>): ShownFactors['second'] {
+  return second && (second.isTrusted ? 'trusted' : 'shown')
+}
+
+/** For a stored session. Earlier versions kept no more than the facts in the tokens. */
+export function storedShown(session: {
+  auth_method: string
+  second_factor: ShownFactors['second']
+  amr: string | null
+}): ShownFactors {
+  const { auth_method: method, second_factor: second, amr } = session
+  return { method, second: second ?? (amr?.split(' ').includes('mfa') ? 'shown' : null) }
+}
+
 declare const whole: unique symbol
 declare const kept: unique symbol
 

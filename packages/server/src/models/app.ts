@@ -104,6 +104,10 @@ export class App extends BaseModel {
   declare client: 'public' | 'confidential'
   /** For how many days an app accepts that the second factor was shown in the same browser. */
   declare trust_device_days: number
+  /** Of whom the app demands that they have shown a second factor: `admins` are users with a global role besides the base role. */
+  declare require_two_factor: 'off' | 'admins' | 'everyone'
+  /** From when on it does, in milliseconds. Null for at once. */
+  declare require_two_factor_from: number | null
   /** What its pages and mails show. Members that were never set are missing. */
   declare brand: Partial<Brand>
   /** The digest of its logo. */

@@ -27,6 +27,7 @@ interface BrowserSessionRow extends StoredProof {
   is_kept: number
   started_at: number
   last_seen_at: number
+  signed_in_at: number | null
   /** When the active second factor was activated; null if there is none. */
   factor_activated_at: number | null
   /** Whether another user has the same e-mail, in whatever pool. */
@@ -39,7 +40,7 @@ interface BrowserSessionRow extends StoredProof {
 
 const liveByHash = new Statement<LiveBrowserSession>(`
   select b.id as browser_session_id, b.user_id, b.version, b.first_factor, b.first_proven_at, b.second_factor, b.second_proven_at,
-    b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, f.activated_at as factor_activated_at, ${userColumns},
+    b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, b.signed_in_at, f.activated_at as factor_activated_at, ${userColumns},
     exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
     exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member,
     ${hasPasskeyColumn},
@@ -71,6 +72,8 @@ export class BrowserSession extends BaseModel {
   /** When the person first signed in. App sessions that come from it are counted from here. */
   declare started_at: number
   declare last_seen_at: number
+  /** When the person last signed in. Null for browser sessions of earlier versions. */
+  declare signed_in_at: number | null
   declare expires_at: number
   declare ended_at: number | null
   declare ended_reason: string | null
@@ -116,7 +119,8 @@ export class BrowserSession extends BaseModel {
   static async renew(
     db: Tx,
     id: string,
-    changes: StoredProof & Pick<BrowserSession, 'hash' | 'is_kept' | 'last_seen_at' | 'expires_at' | 'ip' | 'user_agent'>,
+    changes: StoredProof &
+      Pick<BrowserSession, 'hash' | 'is_kept' | 'last_seen_at' | 'signed_in_at' | 'expires_at' | 'ip' | 'user_agent'>,
   ): Promise<boolean> {
     const { user_id, ...rest } = changes
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').update(rest)) > 0

@@ -43,6 +43,11 @@ export class Passkey extends BaseModel {
     return rowsOf(Passkey, db).where(of).first()
   }
 
+  /** Whether a user has a passkey of a host. */
+  static async isOwned(db: Db, of: Pick<Passkey, 'user_id' | 'rp_id'>): Promise<boolean> {
+    return (await rowsOf(Passkey, db).where(of).first('id')) !== undefined
+  }
+
   /** All passkeys of a user, oldest first. */
   static async listOf(db: Db, userId: string): Promise<PasskeyRow[]> {
     return rowsOf(Passkey, db).where({ user_id: userId }).orderBy('id')

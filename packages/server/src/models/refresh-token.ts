@@ -1,5 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
+import type { ShownFactors } from '../lib/proof.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import type { SessionOwner } from './session.ts'
 import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
@@ -14,6 +15,7 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
   auth_method: string
   first_proven_at: number | null
   amr: string | null
+  second_factor: ShownFactors['second']
   session_expires_at: number
   ended_at: number | null
   expires_at: number
@@ -26,7 +28,7 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
 /** Everything that a refresh reads, in one statement, so that it is consistent. */
 const tokenByHash = new Statement<PresentedToken>(`
   select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.created_at as session_created_at, s.auth_method,
-    s.first_proven_at, s.amr, s.expires_at as session_expires_at,
+    s.first_proven_at, s.amr, s.second_factor, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
     ${userColumns}, ${rolesAndGrantColumns}
   from refresh_tokens t

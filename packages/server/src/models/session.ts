@@ -3,7 +3,7 @@ import { forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
-import type { SignInFacts } from '../lib/proof.ts'
+import type { ShownFactors, SignInFacts } from '../lib/proof.ts'
 import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
@@ -57,6 +57,9 @@ export interface SelfRow
   organization_roles: string | null
 }
 
+/** What goes on in a session whose password is changed. */
+type OpenSession = Pick<Session, 'expires_at' | 'organization_id' | 'amr' | 'auth_method' | 'second_factor'>
+
 /** A session, and whose it is. */
 export type SessionOwner = Pick<Session, 'id' | 'user_id' | 'app_id'>
 
@@ -98,9 +101,9 @@ const selfBySession = new Statement<SelfRow>(`
 
 const newSession = `
   insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
-    created_at, last_used_at, proven_at, first_proven_at, amr, browser_session_id, scope, expires_at)
+    created_at, last_used_at, proven_at, first_proven_at, amr, second_factor, browser_session_id, scope, expires_at)
   values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :provenAt,
-    :firstProvenAt, :amr, :browserSessionId, :scope, :sessionExpiresAt)`
+    :firstProvenAt, :amr, :secondFactor, :browserSessionId, :scope, :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 const end = 'update sessions set ended_at = :at, ended_reason = :event where id = :sessionId and ended_at is null'
@@ -146,6 +149,8 @@ export class Session extends BaseModel {
   /** When the first factor was shown, and how the user signed in (RFC 8176). Null for sessions of earlier versions. */
   declare first_proven_at: number | null
   declare amr: string | null
+  /** How the second factor was shown. Null if it was not, and for sessions of earlier versions. A password change leaves it. */
+  declare second_factor: ShownFactors['second']
   /** The browser session that the code of this session came from. */
   declare browser_session_id: string | null
   /** What the app asked for with that code. */
@@ -170,6 +175,7 @@ export class Session extends BaseModel {
       provenAt: number | null
       firstProvenAt: number
       amr: string
+      secondFactor: ShownFactors['second']
       browserSessionId: string | null
       scope: string | null
       sessionExpiresAt: number
@@ -198,8 +204,11 @@ export class Session extends BaseModel {
   }
 
   /** A session that has not ended, even if it is expired or under a floor. */
-  static async findOpen(db: Db, id: string): Promise<Pick<Session, 'expires_at' | 'organization_id' | 'amr'> | undefined> {
-    return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('expires_at', 'organization_id', 'amr')
+  static async findOpen(db: Db, id: string): Promise<OpenSession | undefined> {
+    return rowsOf(Session, db)
+      .where({ id })
+      .whereNull('ended_at')
+      .first('expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor')
   }
 
   /** When the newest session of a user began. Null if none is kept. */
@@ -223,12 +232,12 @@ export class Session extends BaseModel {
   static async find(
     db: Db,
     id: string,
-  ): Promise<(SessionRow & Pick<Session, 'user_id' | 'ended_at' | 'organization_id'>) | undefined> {
+  ): Promise<(SessionRow & Pick<Session, 'user_id' | 'ended_at' | 'organization_id' | 'amr' | 'second_factor'>) | undefined> {
     return db('sessions as s')
       .leftJoin('apps as a', 'a.id', 's.app_id')
       .where('s.id', id)
       .select('s.id', 's.user_id', 's.app_id', 'a.code as app_code', 's.organization_id', 's.auth_method', 's.ip')
-      .select('s.user_agent', 's.created_at', 's.last_used_at', 's.expires_at', 's.ended_at')
+      .select('s.user_agent', 's.created_at', 's.last_used_at', 's.expires_at', 's.ended_at', 's.amr', 's.second_factor')
       .first()
   }
 

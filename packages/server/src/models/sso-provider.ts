@@ -8,7 +8,7 @@ import { withPage } from './list-query.ts'
 /** An OpenID Connect provider that users may log in with. */
 export class SsoProvider extends BaseModel {
   static override tableName = 'sso_providers'
-  static override booleanColumns = ['enabled']
+  static override booleanColumns = ['enabled', 'trusted_for_two_factor']
   static override jsonAttributes = ['scopes', 'app_codes', 'trusted_email_domains']
 
   declare id: string
@@ -24,6 +24,8 @@ export class SsoProvider extends BaseModel {
   /** The domains for which it may vouch that an address is verified. `*` is every domain. */
   declare trusted_email_domains: string[]
   declare enabled: boolean
+  /** Whether a sign-in there is enough for apps that demand a second factor, of users who have none here. */
+  declare trusted_for_two_factor: boolean
   declare created_at: number
   declare updated_at: number
 

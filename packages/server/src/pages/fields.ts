@@ -253,6 +253,10 @@ export function generalFault({ refusals }: PageTexts, refusal: FormRefusal | und
       return undefined
     case 'two_factor_required':
       return refusals.twoFactorRequired
+    case 'two_factor_enrollment_required':
+      return refusals.enrol(app)
+    case 'second_factor_not_shown':
+      return refusals.passkeyOnly(app)
     case 'invalid_two_factor_code':
       return refusals.anotherTwoFactorCode
     case 'account_locked':

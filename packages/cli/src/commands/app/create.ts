@@ -24,7 +24,7 @@ export const createApp = command({
   ],
   async run(tools, { code, ifExists, logo: file, ...settings }) {
     const { api } = tools
-    const body = appBody(settings)
+    const body = appBody(settings, tools.now)
     const logo = file ? readLogo(file) : undefined
     await noteNewPools(tools, [settings.pool, ...(settings.readPool ?? [])])
     try {

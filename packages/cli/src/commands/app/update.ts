@@ -26,7 +26,7 @@ export const updateApp = command({
   async run(tools, { code, logo: file, ...settings }) {
     const { api } = tools
     const path = { appId: parseAppRef(code) }
-    const body = appBody(settings)
+    const body = appBody(settings, tools.now)
     const logo = file ? readLogo(file) : file === undefined ? undefined : null
     const hasSettings = Object.keys(body).length > 0
     if (!hasSettings && logo === undefined) throw usageFailure('no setting was given', 'authctl app update --help lists them')

@@ -89,9 +89,21 @@ function recordOf({ kind, state, expires_at, user, session, service_account, ...
     return kind === 'machine' ? { ...of, ...its, permissions: opens.permissions } : { ...of, ...its }
   }
   if (!session) return of
-  const { id, alive, app, organization, auth_method, ip, user_agent, created_at, last_used_at } = session
+  const {
+    id,
+    alive,
+    app,
+    organization,
+    auth_method,
+    second_factor,
+    refused_by_policy,
+    ip,
+    user_agent,
+    created_at,
+    last_used_at,
+  } = session
   const its = { app: app?.code ?? null, organization: organization?.slug ?? null, session: id, session_alive: alive }
-  return { ...of, ...its, auth_method, ip, user_agent, created_at, last_used_at, ...opens }
+  return { ...of, ...its, auth_method, second_factor, refused_by_policy, ip, user_agent, created_at, last_used_at, ...opens }
 }
 
 function meaningOf({ state, session, service_account, administers }: Trace): string {

@@ -61,7 +61,7 @@ function takesPasswords({ status, sign_up: signUp, allowed_auth_methods: methods
 interface InvitationOutcome {
   created: boolean
   /** Whether the user may enter the app. A new account may have to wait. */
-  access: 'granted' | 'pending' | 'unverified'
+  access: 'granted' | 'pending' | 'unverified' | 'unenrolled'
 }
 
 /**

@@ -235,6 +235,8 @@ export const accountPages: Route[] = [
       'invalid_credentials',
       'invalid_invitation',
       'invalid_two_factor_code',
+      'second_factor_not_shown',
+      'two_factor_enrollment_required',
       'two_factor_required',
     ],
     async submit(deps, offer, form, actor) {

@@ -38,7 +38,7 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
         detail: `Assumed to be right${loginCase.passkeys > 0 ? '. On the sign-in page, a passkey of the user stands in for it and for the code' : ''}`,
       }
     case 'two_factor':
-      return { detail: loginCase.hasTwoFactor ? 'On: a login must also send two_factor_code' : 'Off' }
+      return { detail: loginCase.hasTwoFactor ? 'On: a login must also send two_factor_code' : `Off${describeDemand(loginCase)}` }
     case 'roles':
       return { detail: describeRoles(loginCase, findings) }
     case 'access':
@@ -46,6 +46,13 @@ export function describePassed(name: Step['name'], loginCase: LoginCase, finding
     case 'tokens':
       return findings.token ? { detail: describeToken(loginCase, findings.token) } : {}
   }
+}
+
+/** A demand that has been announced, or is not about this user. */
+function describeDemand({ app }: LoginCase): string {
+  if (!app || app.require_two_factor === 'off') return ''
+  const from = app.require_two_factor_from === null ? '' : ` from ${iso(app.require_two_factor_from)} on`
+  return `. ${app.code} demands a second factor of ${app.require_two_factor}${from}`
 }
 
 function describeMailCodes({ user, mailCodesLockedSeconds }: LoginCase): string {

@@ -33,6 +33,10 @@ export function describeRefusal(loginCase: LoginCase, error: ApiError, entitleme
       return `The account is suspended. Activate it: ${command('user activate', ref)}`
     case 'email_unverified':
       return describeUnverified(user, app?.code ?? appCode)
+    case 'second_factor_not_shown':
+      return `${app?.code ?? appCode} demands a second factor. The user has a passkey, which only the sign-in page can ask for`
+    case 'two_factor_enrollment_required':
+      return `${app?.code ?? appCode} demands a second factor, and the user has none. The user sets one up at ${error.members.enrollment_url ?? 'the sign-in page'}. To demand none: ${command('app update', app?.code ?? appCode, '--require-two-factor', 'off')}`
     case 'organization_membership_required':
       return organization
         ? `The user is not a member of ${organization.slug}. Add the user: ${command('org member', '--org', organization.id, '--user', ref, '--role', 'org_member')}`

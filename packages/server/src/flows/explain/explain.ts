@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ApiError, type ErrorCode, wordOf } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import type { RequestOrigin } from '../../lib/caller.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
@@ -11,7 +11,7 @@ import { login } from '../sign-in/login.ts'
 import { describePassed, type GivenToken } from './describe-passed.ts'
 import { describeRefusal } from './describe-refusal.ts'
 import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './get-login-case.ts'
-import { mend } from './mend.ts'
+import { demandNoSecondFactor, mend } from './mend.ts'
 import { rehearse } from './rehearse.ts'
 import type { ExplainInput, Explanation, Step } from './schema.ts'
 
@@ -27,6 +27,8 @@ const refusingStep: Partial<Record<ErrorCode, Step['name']>> = {
   account_locked: 'account',
   account_suspended: 'account',
   email_unverified: 'account',
+  second_factor_not_shown: 'two_factor',
+  two_factor_enrollment_required: 'two_factor',
   organization_membership_required: 'roles',
   app_access_denied: 'access',
 }
@@ -62,7 +64,7 @@ export async function explain(deps: Deps<Pool>, input: ExplainInput, origin: Req
     return {
       steps: stepsOf(deps, first),
       further_refusals: await listFurtherRefusals(deps, input, first, origin),
-      outcome: refusal?.error.code ?? 'granted',
+      outcome: refusal ? wordOf(refusal.error.code) : 'granted',
       ...(token ? { claims: token.claims, token_bytes: token.bytes } : {}),
     }
   })
@@ -109,6 +111,8 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
   // A user with a second factor is assumed to send a valid code, but is refused while codes are locked.
   const refusedCode = found && loginCase.hasTwoFactor ? await refusalOfCodes(deps, found.id) : undefined
   if (found) await transaction(deps, (deps) => deleteSecondFactor(deps, found.id))
+  // The code that is assumed meets what the app demands.
+  if (loginCase.hasTwoFactor) await transaction(deps, (deps) => demandNoSecondFactor(deps, loginCase.app))
   const loginOutcome = await login(
     deps,
     { ...nothingElse, email, password: 'the right one', app_code: appCode, organization_id: organizationId },
@@ -170,5 +174,5 @@ function stepsOf(deps: Deps, { loginCase, loginOutcome: { refusal, token }, enti
 
 function refusedStep(deps: Deps, loginCase: LoginCase, { at, error }: RefusedStep, entitlements: Entitlements): Step {
   const detail = describeRefusal(loginCase, error, entitlements, deps.clock())
-  return { step: stepNames.indexOf(at) + 1, name: at, ok: false, code: error.code, detail }
+  return { step: stepNames.indexOf(at) + 1, name: at, ok: false, code: wordOf(error.code), detail }
 }

@@ -32,6 +32,13 @@ export async function mend(
   return deps
 }
 
+/** As if the second factor that the app demands had been shown. Needs a rehearsal. */
+export async function demandNoSecondFactor(deps: Deps<Tx>, app: App | undefined): Promise<void> {
+  if (!app) return
+  await renewCatalog(deps)
+  await App.update(deps.db, app.id, { require_two_factor: 'off' })
+}
+
 function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => Promise<unknown>) | undefined {
   const { app, found, namesakes, organization, pools } = loginCase
   const user = loginCase.user ?? (namesakes.length === 1 ? namesakes[0] : undefined)
@@ -53,6 +60,9 @@ function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => 
       return (deps) => User.update(deps.db, user.id, { status: 'active', updated_at: deps.clock() })
     case 'email_unverified':
       return (deps) => User.update(deps.db, user.id, verifiedNow(deps.clock(), user))
+    case 'second_factor_not_shown':
+    case 'two_factor_enrollment_required':
+      return (deps) => demandNoSecondFactor(deps, app)
     case 'organization_membership_required':
       return organization && ((deps) => addMember(deps, memberOf(organization.id, user.id), systemActor))
     case 'app_access_denied':

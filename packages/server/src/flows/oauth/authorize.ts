@@ -5,12 +5,13 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
+import type { ShownFactors } from '../../lib/proof.ts'
 import type { Membership } from '../../lib/records.ts'
 import { withAnswer } from '../../lib/redirect-url.ts'
 import { hasScope } from '../../lib/standard-claims.ts'
-import type { App } from '../../models/app.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { isAdminApp } from '../../resources/apps/admin-apps.ts'
 import { findAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
 import { getSigningKeys } from '../../resources/signing-keys/signing-keys.ts'
@@ -123,7 +124,7 @@ async function look(
     app: {
       singleSignOn: app.single_sign_on,
       maxSignInAgeSeconds: app.max_sign_in_age_seconds,
-      isAdminApp: isAdminApp(deps, app),
+      isAdminApp: isAdminApp(deps.config, app),
     },
     signedIn: undefined,
   }
@@ -139,7 +140,7 @@ async function look(
   }
   const [named, { appFloor, ...foreseen }, organizations, canJoin] = await Promise.all([
     live.has_namesake ? findUserInPools(deps, user.email, poolSet(app)) : isInPools(user, poolSet(app)) ? user : undefined,
-    foreseeEntry(deps, { user, app, organizationId: request.organizationId }, actor),
+    foreseeEntry(deps, { user, app, organizationId: request.organizationId, shown: factorsOf(live, shown) }, actor),
     live.is_member ? listMemberships(deps, user.id) : [],
     request.invite === undefined ? false : canAccept(deps, request.invite, user),
   ])
@@ -148,7 +149,7 @@ async function look(
     isNamedHere: named?.id === user.id,
     ...foreseen,
     // An admin works on the service itself, not for an organization.
-    organizations: isAdminApp(deps, app) ? 0 : organizations.length,
+    organizations: isAdminApp(deps.config, app) ? 0 : organizations.length,
   }
   // A code of this proof would open nothing: the user's access to the app was ended since, and given again.
   const isCutOff = live.version < appFloor
@@ -161,16 +162,25 @@ async function look(
 /** What was shown in a browser session, by the factors that the user has now. */
 function shownIn(
   live: LiveBrowserSession,
-): Pick<SignedIn, 'firstProvenAt' | 'lastSeenAt' | 'secondProvenAt' | 'hasSecondFactor' | 'hasPasskey'> {
+): Pick<SignedIn, 'firstProvenAt' | 'signedInAt' | 'lastSeenAt' | 'secondProvenAt' | 'hasSecondFactor' | 'hasPasskey'> {
   const { factor_activated_at: activatedAt, second_activated_at: shownOf, second_proven_at: shownAt } = live
   return {
     firstProvenAt: live.first_proven_at,
+    signedInAt: live.signed_in_at ?? live.first_proven_at,
     lastSeenAt: live.last_seen_at,
     // Without an active factor, only a passkey can have been shown that still counts.
     secondProvenAt: shownOf === activatedAt && live.second_factor !== 'trusted' ? shownAt : null,
     hasSecondFactor: activatedAt !== null,
     hasPasskey: Boolean(live.has_passkey),
   }
+}
+
+/** The same, as the gate judges it. */
+function factorsOf(
+  { first_factor: method }: LiveBrowserSession,
+  { secondProvenAt, isTrusted }: Pick<SignedIn, 'secondProvenAt' | 'isTrusted'>,
+): ShownFactors {
+  return { method, second: secondProvenAt !== null ? 'shown' : isTrusted ? 'trusted' : null }
 }
 
 async function canAccept(deps: Deps, token: string, user: PooledUser): Promise<boolean> {
@@ -188,13 +198,7 @@ function isTrusted(deps: Deps, request: AuthorizationRequest, live: LiveBrowserS
 /** Whether a second factor of an earlier day counts for a request: at the apps that allow it, and never where proofs must be new. */
 export function takesTrust(deps: Deps, { app, isForAccount, demandsMfa, maxAgeSeconds, prompt }: AuthorizationRequest): boolean {
   const isStepUp = demandsMfa || maxAgeSeconds !== undefined || prompt === 'login'
-  return app.trust_device_days > 0 && !isForAccount && !isStepUp && !isAdminApp(deps, app)
-}
-
-/** An app that administers the service. With `*` every app may, so only `authctl` counts. */
-function isAdminApp({ config }: Deps, app: App): boolean {
-  const { adminAppCodes: codes } = config
-  return codes.includes('*') ? app.built_in : codes.includes(app.code)
+  return app.trust_device_days > 0 && !isForAccount && !isStepUp && !isAdminApp(deps.config, app)
 }
 
 /** Gives the app a code for the proof of a browser session, as of now. The exchange asks the gate. */

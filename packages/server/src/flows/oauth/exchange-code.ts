@@ -36,8 +36,10 @@ function invalidGrant(detail: string): ApiError {
   return new ApiError('invalid_grant', { detail })
 }
 
+const isAsked: ReadonlySet<string> = new Set(['two_factor_required', 'second_factor_not_shown'])
+
 function factorChanged(): ApiError {
-  return invalidGrant('The second factor has changed since')
+  return invalidGrant('A second factor has to be shown, or has changed since')
 }
 
 /**
@@ -110,8 +112,8 @@ async function enterByCode(
   const browser = { id: browserId, startedAt, sessionId, scope: spent.scope }
   const proof = proofOfCode(spent)
   const tokens = await enter(deps, { ...request, proof, browser }, actor).catch((error) => {
-    // It was activated since the user was read.
-    throw error instanceof ApiError && error.code === 'two_factor_required' ? factorChanged() : error
+    // It was activated since the user was read, or the app demands one since.
+    throw error instanceof ApiError && isAsked.has(error.code) ? factorChanged() : error
   })
   // Signing out in the browser ends the sessions that came from it. It finds this one, or was first.
   const session = await Session.findLiveFromBrowser(deps.db, sessionId)

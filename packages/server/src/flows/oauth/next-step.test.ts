@@ -44,6 +44,7 @@ const apps = [
 const people: SignedIn[] = [
   ...combinations<SignedIn>({
     firstProvenAt: [begunAt, minutesAgo(4.5), minutesAgo(11), minutesAgo(120)],
+    signedInAt: [begunAt],
     lastSeenAt: [begunAt, minutesAgo(4.5)],
     secondProvenAt: [null, begunAt, minutesAgo(11)],
     hasSecondFactor: [false, true],
@@ -260,6 +261,22 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 })
+
+test.each([
+  ['second_factor_not_shown', begunAt, 'use_passkey'],
+  ['two_factor_enrollment_required', begunAt, 'enrol'],
+  ['two_factor_enrollment_required', minutesAgo(11), 'sign_in'],
+] as const)(
+  'somebody who has not shown what the app demands (%s) is asked for it before anything else',
+  (refusal, signedInAt, ask) => {
+    for (const person of people.filter(
+      ({ isNamedHere, hasSecondFactor, hasPasskey }) => isNamedHere && !hasSecondFactor && !hasPasskey,
+    ))
+      for (const request of requests.filter(({ prompt, maxAgeSeconds }) => prompt === undefined && maxAgeSeconds === undefined))
+        for (const app of apps.filter(({ maxSignInAgeSeconds }) => maxSignInAgeSeconds === null))
+          expect(nextStep({ now, request, app, signedIn: { ...person, signedInAt, refusal } })).toEqual({ ask })
+  },
+)
 
 test.each([
   ['https://shop.example/cb', true, true],

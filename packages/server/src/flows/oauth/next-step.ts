@@ -27,7 +27,9 @@ export interface Situation {
 
 export interface SignedIn {
   firstProvenAt: number
-  /** When they last signed in in this browser or entered an app. A provider may have proven them earlier. */
+  /** When they last signed in in this browser. A provider may have proven them earlier. */
+  signedInAt: number
+  /** When they last signed in in this browser or entered an app. */
   lastSeenAt: number
   /** When the second factor or a passkey was shown; null if neither was, or if the factor was replaced since. */
   secondProvenAt: number | null
@@ -78,12 +80,16 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   const oldest = Math.min(request.maxAgeSeconds ?? Number.POSITIVE_INFINITY, app.maxSignInAgeSeconds ?? Number.POSITIVE_INFINITY)
   if (!isNewerThan(provenAt, oldest)) return { ask: 'sign_in' }
   if (!signedIn.isNamedHere) return { refuse: 'unknown_here' }
+  // Nothing is handed out before what the app demands was shown.
+  const { refusal } = signedIn
+  const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
+  if (refusal === 'second_factor_not_shown') return { ask: hasSecondFactor ? 'sign_in' : 'use_passkey' }
+  if (refusal === 'two_factor_enrollment_required') return { ask: isFresh(signedIn.signedInAt) ? 'enrol' : 'sign_in' }
   // Before the gate: joining may be what opens it.
   if (request.canJoin) return { ask: 'join' }
-  if (signedIn.refusal !== undefined) return { refuse: signedIn.refusal }
+  if (refusal !== undefined) return { refuse: refusal }
   if (request.demandsMfa && secondProvenAt === null) return { ask: signedIn.hasPasskey ? 'use_passkey' : 'enrol' }
   if (!request.hasOrganization && signedIn.organizations > 1) return { ask: 'organization' }
-  const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
   const isFreshEnough = !app.isAdminApp || (isFresh(firstProvenAt) && (!hasSecondFactor || isFresh(secondProvenAt)))
   const isSilent =
     app.singleSignOn &&

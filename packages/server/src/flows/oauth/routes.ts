@@ -132,11 +132,13 @@ export const oauthRoutes: Route[] = [
       'invalid_refresh_token',
       'machine_tokens_disabled',
       'organization_membership_required',
+      'second_factor_not_shown',
       'refresh_token_reused',
       'scope_required',
       'token_expired',
       'token_invalid',
       'token_missing',
+      'two_factor_enrollment_required',
       'unsupported_grant_type',
     ],
     handle: async (deps, { body, bearer, client, origin }) =>

@@ -5,7 +5,7 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
-import { factsOf } from '../../lib/proof.ts'
+import { factsOf, type ShownFactors, storedShown } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { App } from '../../models/app.ts'
@@ -57,7 +57,8 @@ export async function changePassword(
     const user = await getUser(deps, caller.userId)
     const app = caller.appId === null ? null : ((await App.findById(deps.db, caller.appId)) ?? null)
     const organizationId = session.organizationId ?? undefined
-    const admission = await admit(deps, { user, app, organizationId, overrides: {} }, actor)
+    // What the session has shown besides the password stays shown, though its tokens name only the password from now on.
+    const admission = await admit(deps, { user, app, organizationId, overrides: {}, shown: session.shown }, actor)
     const factor = await SecondFactor.findActive(deps.db, user.id)
     const deviceToken = newDeviceTokenOf(deps, admission, factor?.activated_at ?? null)
     const facts = factsOf({ method: 'password', firstProvenAt: deps.clock(), second: null })
@@ -71,8 +72,11 @@ export async function changePassword(
   })
 }
 
-async function getLiveSession(deps: Deps, id: string): Promise<{ id: string; expiresAt: number; organizationId: string | null }> {
+async function getLiveSession(
+  deps: Deps,
+  id: string,
+): Promise<{ id: string; expiresAt: number; organizationId: string | null; shown: ShownFactors }> {
   const row = await Session.findOpen(deps.db, id)
   if (!row) throw new ApiError('token_revoked')
-  return { id, expiresAt: row.expires_at, organizationId: row.organization_id }
+  return { id, expiresAt: row.expires_at, organizationId: row.organization_id, shown: storedShown(row) }
 }

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { type SignInFacts, storedFacts } from '../../lib/proof.ts'
+import { type SignInFacts, storedFacts, storedShown } from '../../lib/proof.ts'
 import { randomText } from '../../lib/random.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken, sessionOfRefreshToken } from '../../lib/refresh-token.ts'
@@ -162,7 +162,7 @@ async function requestOf(deps: Deps, input: RefreshInput, presented: PresentedTo
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  return { user: userOf(presented), app, organizationId, overrides: {}, rolesAndGrant }
+  return { user: userOf(presented), app, organizationId, overrides: {}, shown: storedShown(presented), rolesAndGrant }
 }
 
 /**

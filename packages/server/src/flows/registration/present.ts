@@ -10,14 +10,16 @@ export function presentRegistration(input: {
   access: RegistrationAnswer['access']
   organization: Membership | null
   tokens: TokenAnswer | undefined
+  enrollment_url?: string
 }): RegistrationAnswer {
-  const { tokens } = input
+  const { tokens, enrollment_url } = input
   return {
     created: input.created,
     user: input.user,
     app: presentAppRef(input.app),
     access: input.access,
     organization: input.organization,
+    ...(enrollment_url !== undefined && { enrollment_url }),
     ...(tokens && {
       token_type: tokens.token_type,
       access_token: tokens.access_token,

@@ -18,7 +18,7 @@ import { authenticateCaller } from '../../resources/sessions/authenticate-caller
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { accessOf, createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
-import { enterAsNew } from '../sign-in/enter.ts'
+import { enterAsNew, orEnrolment } from '../sign-in/enter.ts'
 import { findOverridingCaller, logInWith } from '../sign-in/login.ts'
 import { presentRegistration } from './present.ts'
 import type { RegisterInput, RegistrationAnswer } from './schema.ts'
@@ -158,8 +158,11 @@ export async function createRegistration(
   const account = await provisionNewcomer(deps, { app, made, overrides, accepted, founded }, actor)
   const { user, organization } = account
   const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page }, actor)
-  const tokens = entry && input.mode !== 'register_or_return' ? await enterAsNew(deps, entry, actor) : undefined
-  return presentRegistration({ created: true, user: presentUser(user), app, access, organization, tokens })
+  const registered = { created: true, user: presentUser(user), app, organization }
+  if (!entry || input.mode === 'register_or_return') return presentRegistration({ ...registered, access, tokens: undefined })
+  const entered = await orEnrolment(enterAsNew(deps, entry, actor))
+  if ('tokens' in entered) return presentRegistration({ ...registered, access, tokens: entered.tokens })
+  return presentRegistration({ ...registered, access: 'unenrolled', tokens: undefined, ...entered.refusal.members })
 }
 
 /**

@@ -43,10 +43,13 @@ export const registrationAnswer = z
     created: z.boolean(),
     user: userRecord,
     app: appRefRecord,
-    access: z.enum(['granted', 'pending', 'unverified']).meta({
-      description: '`pending` waits for an admin. `unverified` waits for the user to verify the address, which this app requires',
+    access: z.enum(['granted', 'pending', 'unverified', 'unenrolled']).meta({
+      description:
+        '`pending` waits for an admin. `unverified` waits for the user to verify the address, and `unenrolled` for the user to set up ' +
+        'a second factor, which this app requires',
     }),
     organization: organizationRecord.nullable(),
+    enrollment_url: z.string().optional().meta({ description: 'With `unenrolled`: the page where the user does that' }),
     ...z.object(tokenMembers).partial().shape,
   })
   .meta({ id: 'Registration' })

@@ -44,8 +44,11 @@ export interface EquippedAccount {
   isGranted: boolean
 }
 
-/** The outcome of a registration. `pending` waits for an admin, `unverified` for the user to verify the address. */
-export type Access = 'granted' | 'pending' | 'unverified'
+/**
+ * The outcome of a registration. `pending` waits for an admin, `unverified` for the user to verify the address, and `unenrolled` for
+ * the user to set up the second factor that the app demands.
+ */
+export type Access = 'granted' | 'pending' | 'unverified' | 'unenrolled'
 
 export function accessOf(app: App, user: PooledUser, grant: { isActive: boolean }): Access {
   if (!isVerifiedFor(app, user)) return 'unverified'

@@ -4,7 +4,7 @@ import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { deviceOf } from '../../lib/device-token.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
-import type { Proof } from '../../lib/proof.ts'
+import type { Proof, ShownFactors } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
@@ -121,10 +121,23 @@ export function enterAsNew(deps: Deps<Tx>, entry: EntryRequest, actor: Actor): P
   return openSession(deps, entry, actor)
 }
 
+/**
+ * Lets a newcomer in, or returns the refusal of an app that demands a second factor: the account is made all the same, and its user
+ * sets one up. The gate has written nothing by then.
+ */
+export async function orEnrolment(entering: Promise<TokenAnswer>): Promise<{ tokens: TokenAnswer } | { refusal: ApiError }> {
+  try {
+    return { tokens: await entering }
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'two_factor_enrollment_required') return { refusal: error }
+    throw error
+  }
+}
+
 /** What the gate would say to a person who is signed in in a browser. Writes nothing. */
 export async function foreseeEntry(
   deps: Deps,
-  request: { user: PooledUser; app: App; organizationId: string | undefined },
+  request: { user: PooledUser; app: App; organizationId: string | undefined; shown: ShownFactors },
   actor: Actor,
 ): Promise<{ refusal: ErrorCode | undefined; hasEntered: boolean; appFloor: number }> {
   try {

@@ -13,7 +13,7 @@ import { presentIdentity } from '../../resources/identities/present.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { lockSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { recording, recordingLoginFailure } from '../sign-in/attempt.ts'
-import { enter } from '../sign-in/enter.ts'
+import { enter, orEnrolment } from '../sign-in/enter.ts'
 import { matchUser } from '../sign-in/find-matched-user.ts'
 import { logInMatchedUser, type ProviderLogin } from '../sign-in/log-in-matched-user.ts'
 import {
@@ -65,7 +65,8 @@ async function exchangeAnswer(
 
 /**
  * If the app does not grant on sign-up, the user exists afterwards, but the answer is `app_access_denied` until an admin adds a
- * grant. If the app asks for a verified address and the provider is not trusted for it, the answer is `email_unverified`.
+ * grant. If the app asks for a verified address and the provider is not trusted for it, the answer is `email_unverified`, and if it
+ * demands a second factor, `two_factor_enrollment_required`.
  */
 async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Actor): Promise<TokenAnswer | undefined> {
   const { app, profile } = exchange
@@ -74,12 +75,15 @@ async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Act
     exchange,
     async (deps, { user, access, entry }) => ({
       ...{ user, access },
-      tokens: entry && (await enter(deps, { ...entry, counted: undefined }, actor)),
+      entered: entry && (await orEnrolment(enter(deps, { ...entry, counted: undefined }, actor))),
     }),
     actor,
   )
-  if (!registered || registered.tokens) return registered?.tokens
+  if (!registered) return undefined
+  const { entered } = registered
+  if (entered && 'tokens' in entered) return entered.tokens
   return recordingLoginFailure(deps, { email: profile.email ?? '', app, user: registered.user }, actor, async () => {
+    if (entered) throw entered.refusal
     if (registered.access === 'unverified') throw new ApiError('email_unverified')
     throw new ApiError('app_access_denied', { detail: 'The user is registered but has no active grant for this app' })
   })

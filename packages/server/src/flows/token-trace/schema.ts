@@ -20,6 +20,13 @@ const tracedSession = z.object({
     .nullable()
     .meta({ description: 'Null if there is none, or if the user is no longer a member' }),
   auth_method: z.string(),
+  second_factor: z.enum(['shown', 'trusted']).nullable().meta({
+    description: 'Whether a second factor or a passkey was shown in the session, or a trusted browser stood for one',
+  }),
+  refused_by_policy: z.enum(['two_factor_required', 'two_factor_enrollment_required']).nullable().meta({
+    description:
+      'What a refresh is answered because the app demands a second factor. Null if the session has shown what it demands',
+  }),
   ip: z.string().nullable(),
   user_agent: z.string().nullable(),
   created_at: timestamp,

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims, AccessTokens, MachineTokenClaims } from '../../lib/access-token.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { type ShownFactors, storedShown } from '../../lib/proof.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { isUuid } from '../../lib/uuid.ts'
@@ -16,6 +17,7 @@ import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 import { listMachinePermissions } from '../../resources/service-accounts/list-machine-permissions.ts'
 import { authorityOfSession, callerOf, isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
+import { assertPolicyMet } from '../../resources/sessions/second-factor-policy.ts'
 import { listGlobalRoles } from '../../resources/users/global-roles.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { presentUser, userOf } from '../../resources/users/present.ts'
@@ -158,6 +160,24 @@ async function findUser(deps: Deps, id: string): Promise<TokenTrace['user']> {
   return row ? presentUser(userOf(row)) : null
 }
 
+/** The code with which the app refuses to go on with a session, since it demands a second factor. Null if it does not. */
+async function policyRefusal(
+  deps: Deps,
+  userId: string,
+  appId: string | null,
+  shown: ShownFactors,
+): Promise<'two_factor_required' | 'two_factor_enrollment_required' | null> {
+  const app = appId === null ? undefined : await App.findById(deps.db, appId)
+  if (!app) return null
+  try {
+    await assertPolicyMet(deps, { user: { id: userId }, app, globalRoles: await listGlobalRoles(deps, userId), shown })
+    return null
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return error.code === 'two_factor_enrollment_required' ? error.code : 'two_factor_required'
+  }
+}
+
 /** A session with its user, and what a live token of it opens now. */
 async function describeSession(
   deps: Deps,
@@ -169,12 +189,15 @@ async function describeSession(
   if (!row) return nothing
   const { app_id, app_code, organization_id } = row
   const [organization = null] = organization_id === null ? [] : await listMemberships(deps, live.user_id, organization_id)
+  const shown = storedShown(row)
   const session = {
     id,
     alive: isSessionAlive(deps, live),
     app: app_id !== null && app_code !== null ? { id: app_id, code: app_code } : null,
     organization,
     auth_method: row.auth_method,
+    second_factor: shown.second,
+    refused_by_policy: await policyRefusal(deps, row.user_id, app_id, shown),
     ip: row.ip,
     user_agent: row.user_agent,
     created_at: iso(row.created_at),

@@ -79,13 +79,14 @@ export function toApiError(error: unknown): ApiError {
 
 /** An error as JSON, with the members of RFC 9457. */
 export function errorAsJson(error: ApiError, requestId: string): Reply {
-  const { code, status, detail, errors, headers, retryAfter } = error
+  const { code, status, detail, errors, headers, retryAfter, members } = error
   const problem = {
     status,
     code: wordOf(code),
     title: errorCodes[code].title,
     detail: detail ?? null,
     ...(errors ? { errors } : {}),
+    ...members,
     request_id: requestId,
   }
   return { status, body: ownBodyOf(code) ?? problem, headers: { ...challengeOf(error), ...headers }, retryAfter, errorCode: code }

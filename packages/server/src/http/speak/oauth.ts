@@ -30,6 +30,8 @@ const words: Partial<Record<ErrorCode, OAuthError>> = {
   invalid_refresh_token: 'invalid_grant',
   refresh_token_reused: 'invalid_grant',
   account_suspended: 'invalid_grant',
+  second_factor_not_shown: 'invalid_grant',
+  two_factor_enrollment_required: 'invalid_grant',
   app_access_denied: 'invalid_grant',
   email_unverified: 'invalid_grant',
   organization_membership_required: 'invalid_grant',
@@ -57,7 +59,7 @@ export function errorForOAuth(form: OAuthErrorForm, error: ApiError, requestId: 
   const faults = error.errors?.map(({ path, message }) => `${path}: ${message}`).join('; ')
   const members = { error: word, error_description: printable(faults ?? error.detail ?? errorCodes[error.code].title) }
   if (form === 'added') return { ...reply, body: { ...Object(reply.body), ...members } }
-  const body = { ...members, code: wordOf(error.code), request_id: requestId }
+  const body = { ...members, code: wordOf(error.code), ...error.members, request_id: requestId }
   if (form === 'bearer') {
     const scope: Record<string, string> =
       word === 'insufficient_scope' ? { 'WWW-Authenticate': `Bearer realm="gatehouse", error="${word}", scope="openid"` } : {}

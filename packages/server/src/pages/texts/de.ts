@@ -50,6 +50,10 @@ export const de: PageTexts = {
   },
   refusals: {
     twoFactorRequired: 'Dieses Konto hat einen zweiten Faktor. Geben Sie Ihr Passwort noch einmal ein, zusammen mit dem Code.',
+    enrol: (app) =>
+      `${app} verlangt einen zweiten Faktor, und dieses Konto hat keinen. Melden Sie sich bei ${app} an, um einen einzurichten. Öffnen Sie danach diesen Link noch einmal.`,
+    passkeyOnly: (app) =>
+      `${app} verlangt den Passkey dieses Kontos, den diese Seite nicht abfragen kann. Melden Sie sich damit bei ${app} an, und geben Sie die Einladung dort ein.`,
     anotherTwoFactorCode: 'Geben Sie Ihr Passwort noch einmal ein, zusammen mit einem anderen Code.',
     locked: (minutes) => `Dieses Konto ist nach zu vielen Fehlversuchen gesperrt. Versuchen Sie es ${ahead(minutes)} erneut.`,
     limited: (minutes) => `Zu viele Versuche. Versuchen Sie es ${ahead(minutes)} erneut.`,
@@ -366,6 +370,7 @@ export const de: PageTexts = {
       pending: (app) => html`Sie haben noch keinen Zugriff auf ${app}. Wenden Sie sich an die Person, die Sie eingeladen hat.`,
       unverified: (app) =>
         html`Öffnen Sie den Link, den Sie per E-Mail erhalten haben. Danach können Sie sich bei ${app} anmelden.`,
+      unenrolled: (app) => html`${app} verlangt einen zweiten Faktor. Melden Sie sich dort an, um einen einzurichten.`,
     },
     code: {
       text: (organization) =>

@@ -49,6 +49,10 @@ export const en: PageTexts = {
   },
   refusals: {
     twoFactorRequired: 'This account has a second factor. Enter your password again, together with the code.',
+    enrol: (app) =>
+      `${app} asks for a second factor, and this account has none. Sign in to ${app} to set one up. Then open this link again.`,
+    passkeyOnly: (app) =>
+      `${app} asks for the passkey of this account, which this page cannot do. Sign in to ${app} with it, and enter the invitation there.`,
     anotherTwoFactorCode: 'Enter your password again, together with another code.',
     locked: (minutes) => `This account is locked after too many failed attempts. Try again ${ahead(minutes)}.`,
     limited: (minutes) => `Too many attempts. Try again ${ahead(minutes)}.`,
@@ -343,6 +347,7 @@ export const en: PageTexts = {
       granted: (app) => html`You can sign in to ${app} now.`,
       pending: (app) => html`You do not have access to ${app} yet. Ask the person who invited you.`,
       unverified: (app) => html`Open the link that was mailed to you. Then you can sign in to ${app}.`,
+      unenrolled: (app) => html`${app} asks for a second factor. Sign in there to set one up.`,
     },
     code: {
       text: (organization) => html`Sign in or register where ${organization} asked you to, and enter this invitation code there.`,

@@ -50,6 +50,10 @@ export const es: PageTexts = {
   },
   refusals: {
     twoFactorRequired: 'Esta cuenta tiene un segundo factor. Vuelve a escribir la contraseña junto con el código.',
+    enrol: (app) =>
+      `${app} pide un segundo factor y esta cuenta no tiene ninguno. Inicia sesión en ${app} para configurarlo. Después, vuelve a abrir este enlace.`,
+    passkeyOnly: (app) =>
+      `${app} pide la llave de acceso de esta cuenta, y esta página no puede pedirla. Inicia sesión con ella en ${app} y escribe allí la invitación.`,
     anotherTwoFactorCode: 'Vuelve a escribir la contraseña junto con otro código.',
     locked: (minutes) => `Esta cuenta está bloqueada tras demasiados intentos fallidos. Vuelve a intentarlo ${ahead(minutes)}.`,
     limited: (minutes) => `Demasiados intentos. Vuelve a intentarlo ${ahead(minutes)}.`,
@@ -359,6 +363,7 @@ export const es: PageTexts = {
       granted: (app) => html`Ya puedes iniciar sesión en ${app}.`,
       pending: (app) => html`Todavía no tienes acceso a ${app}. Pregunta a la persona que te ha invitado.`,
       unverified: (app) => html`Abre el enlace que has recibido por correo. Después podrás iniciar sesión en ${app}.`,
+      unenrolled: (app) => html`${app} pide un segundo factor. Inicia sesión allí para configurarlo.`,
     },
     code: {
       text: (organization) =>

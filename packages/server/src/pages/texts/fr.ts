@@ -50,6 +50,10 @@ export const fr: PageTexts = {
   },
   refusals: {
     twoFactorRequired: 'Ce compte a un second facteur. Saisissez de nouveau votre mot de passe, avec le code.',
+    enrol: (app) =>
+      `${app} demande un second facteur, et ce compte n’en a pas. Connectez-vous à ${app} pour en configurer un. Ouvrez ensuite ce lien de nouveau.`,
+    passkeyOnly: (app) =>
+      `${app} demande la clé d’accès de ce compte, ce que cette page ne peut pas faire. Connectez-vous à ${app} avec elle, et saisissez-y l’invitation.`,
     anotherTwoFactorCode: 'Saisissez de nouveau votre mot de passe, avec un autre code.',
     locked: (minutes) => `Ce compte est bloqué après trop d’échecs. Réessayez ${ahead(minutes)}.`,
     limited: (minutes) => `Trop de tentatives. Réessayez ${ahead(minutes)}.`,
@@ -363,6 +367,7 @@ export const fr: PageTexts = {
       granted: (app) => html`Vous pouvez maintenant vous connecter à ${app}.`,
       pending: (app) => html`Vous n’avez pas encore accès à ${app}. Adressez-vous à la personne qui vous a invité.`,
       unverified: (app) => html`Ouvrez le lien que vous avez reçu par e-mail. Vous pourrez ensuite vous connecter à ${app}.`,
+      unenrolled: (app) => html`${app} demande un second facteur. Connectez-vous-y pour en configurer un.`,
     },
     code: {
       text: (organization) =>

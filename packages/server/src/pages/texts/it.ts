@@ -50,6 +50,10 @@ export const it: PageTexts = {
   },
   refusals: {
     twoFactorRequired: 'Questo account ha un secondo fattore. Inserisci di nuovo la password, insieme al codice.',
+    enrol: (app) =>
+      `${app} richiede un secondo fattore, e questo account non ne ha uno. Accedi a ${app} per configurarlo. Poi apri di nuovo questo link.`,
+    passkeyOnly: (app) =>
+      `${app} richiede la passkey di questo account, che questa pagina non può chiedere. Accedi a ${app} con la passkey e inserisci lì l’invito.`,
     anotherTwoFactorCode: 'Inserisci di nuovo la password, insieme a un altro codice.',
     locked: (minutes) => `Questo account è bloccato dopo troppi tentativi falliti. Riprova ${ahead(minutes)}.`,
     limited: (minutes) => `Troppi tentativi. Riprova ${ahead(minutes)}.`,
@@ -352,6 +356,7 @@ export const it: PageTexts = {
       granted: (app) => html`Ora puoi accedere a ${app}.`,
       pending: (app) => html`Non hai ancora accesso a ${app}. Chiedilo alla persona che ti ha invitato.`,
       unverified: (app) => html`Apri il link che hai ricevuto per email. Poi potrai accedere a ${app}.`,
+      unenrolled: (app) => html`${app} richiede un secondo fattore. Accedi lì per configurarne uno.`,
     },
     code: {
       text: (organization) =>

@@ -62,6 +62,8 @@ export interface PageTexts {
   /** Why a form is shown again. */
   refusals: {
     twoFactorRequired: string
+    enrol(app: string): string
+    passkeyOnly(app: string): string
     anotherTwoFactorCode: string
     locked(minutes: number): string
     limited(minutes: number): string
@@ -211,7 +213,7 @@ export interface PageTexts {
     button: string
     accepted(organization: string): string
     accountReady: string
-    access: Readonly<Record<'granted' | 'pending' | 'unverified', (app: Html) => Html>>
+    access: Readonly<Record<'granted' | 'pending' | 'unverified' | 'unenrolled', (app: Html) => Html>>
     code: { text(organization: Html): Html; label: string; after: string }
   }
   account: AccountTexts

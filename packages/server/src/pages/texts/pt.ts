@@ -50,6 +50,10 @@ export const pt: PageTexts = {
   },
   refusals: {
     twoFactorRequired: 'Esta conta tem um segundo fator. Digite a senha de novo, junto com o código.',
+    enrol: (app) =>
+      `${app} pede um segundo fator, e esta conta não tem nenhum. Entre em ${app} para configurar um. Depois, abra este link de novo.`,
+    passkeyOnly: (app) =>
+      `${app} pede a chave de acesso desta conta, e esta página não pode pedi-la. Entre em ${app} com ela e digite lá o convite.`,
     anotherTwoFactorCode: 'Digite a senha de novo, junto com outro código.',
     locked: (minutes) => `Esta conta está bloqueada após muitas tentativas sem sucesso. Tente de novo ${ahead(minutes)}.`,
     limited: (minutes) => `Tentativas demais. Tente de novo ${ahead(minutes)}.`,
@@ -347,6 +351,7 @@ export const pt: PageTexts = {
       granted: (app) => html`Você já pode entrar em ${app}.`,
       pending: (app) => html`Você ainda não tem acesso a ${app}. Fale com quem convidou você.`,
       unverified: (app) => html`Abra o link que você recebeu por e-mail. Depois, você pode entrar em ${app}.`,
+      unenrolled: (app) => html`${app} pede um segundo fator. Entre lá para configurar um.`,
     },
     code: {
       text: (organization) => html`Entre ou cadastre-se onde ${organization} pediu e digite lá este código de convite.`,

@@ -49,6 +49,8 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     max_sign_in_age_seconds: app.max_sign_in_age_seconds,
     trust_device_days: app.trust_device_days,
     client: app.client,
+    require_two_factor: app.require_two_factor,
+    require_two_factor_from: isoOrNull(app.require_two_factor_from),
     brand: { ...blankBrand, ...app.brand },
     logo_path: app.logo && logoPath(app.logo),
     built_in: app.built_in,

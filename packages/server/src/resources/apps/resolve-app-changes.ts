@@ -46,6 +46,8 @@ export function blankApp(id: string, code: string): AppColumns {
     max_sign_in_age_seconds: null,
     trust_device_days: 0,
     client: 'public',
+    require_two_factor: 'off',
+    require_two_factor_from: null,
     brand: {},
     logo: null,
     min_iat: 0,
@@ -83,6 +85,7 @@ export async function resolveAppChanges(deps: Deps<Tx>, current: AppColumns, inp
   const merged = { ...current, ...changes }
   assertBuiltInUnharmed(current, merged)
   if (deps.config.production && !current.built_in) assertRedirects(merged, input)
+  if (changes.require_two_factor) assertCanEnrol(deps, changes.require_two_factor)
   if (changes.default_organization_id) await assertOrganizationExists(deps, changes.default_organization_id)
   await assertDefaultRole(deps, merged)
   // A list that was read can be sent back, even if a method of it is gone since.
@@ -114,6 +117,16 @@ function assertRedirects(merged: AppColumns, input: AppInput): void {
   if (input.allowed_redirect_urls === undefined && input.status !== 'active') return
   if (merged.allowed_redirect_urls.length === 0)
     throw fieldError('allowed_redirect_urls', 'required', 'must not be empty in production')
+}
+
+/** Where this service has no pages, nobody who lacks a second factor could ever set one up for the app. */
+function assertCanEnrol({ config }: Deps, whose: AppColumns['require_two_factor']): void {
+  if (whose !== 'off' && new URL(config.publicUrl).pathname !== '/')
+    throw fieldError(
+      'require_two_factor',
+      'invalid_value',
+      'needs the pages of this service, which are off because PUBLIC_URL has a path',
+    )
 }
 
 async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {

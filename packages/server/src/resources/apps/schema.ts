@@ -39,6 +39,7 @@ const client = z.enum(['public', 'confidential']).meta({
   description:
     'Whether the app authenticates with a client secret at `/oauth/token`. Tokens of a confidential app are for its backend alone: this API refuses them',
 })
+const requireTwoFactor = z.enum(['off', 'admins', 'everyone'])
 const signUp = z.enum(['open', 'invitation', 'closed'])
 const webhookEvent = z.enum(['user.registered'])
 const webhookSecret = z.string().regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'must be whsec_ and 24 to 64 bytes in base64')
@@ -157,6 +158,14 @@ const settings = {
       'For how many days the second factor is not asked for again in a browser whose user chose so. Default: 0, it is always asked for',
   }),
   client: clearable(client),
+  require_two_factor: clearable(requireTwoFactor).meta({
+    description:
+      'Whose sign-in must have shown a second factor or a passkey: `admins` are users with a global role besides `base_user`. ' +
+      'Users who own none set one up on the sign-in page. Sessions without one end at their next refresh. Default: `off`',
+  }),
+  require_two_factor_from: clearable(z.iso.datetime({ offset: true }).transform((moment) => Date.parse(moment))).meta({
+    description: 'From when on it is required, so that it can be announced. Default: at once',
+  }),
   brand: clearable(brandInput).meta({
     description: 'What the pages and mails of the app show. Members that are not given stay unchanged',
   }),
@@ -236,6 +245,8 @@ export const appRecord = z
     max_sign_in_age_seconds: z.int().nullable(),
     trust_device_days: z.int(),
     client,
+    require_two_factor: requireTwoFactor,
+    require_two_factor_from: timestamp.nullable(),
     brand: brandRecord,
     logo_path: z.string().nullable().meta({
       description: 'Where the logo is served, below the address of the service. Changed with PUT /admin/apps/{appId}/logo',

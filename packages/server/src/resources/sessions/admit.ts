@@ -7,7 +7,7 @@ import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
-import type { Proof } from '../../lib/proof.ts'
+import { kindOfSecond, type Proof, type ShownFactors } from '../../lib/proof.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
@@ -25,6 +25,7 @@ import type { NewAccount } from '../users/insert-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
 import { type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
+import { assertPolicyMet } from './second-factor-policy.ts'
 
 /** A user who has proven who they are and asks for tokens. */
 export interface SessionRequest {
@@ -33,6 +34,8 @@ export interface SessionRequest {
   app: App | null
   organizationId?: string | undefined
   overrides: Overrides
+  /** What was shown in the sign-in that this goes on with. */
+  shown: ShownFactors
   /** Optional; read from the database when absent. */
   rolesAndGrant?: RolesAndGrant | undefined
   /**
@@ -43,7 +46,7 @@ export interface SessionRequest {
 }
 
 /** A request of a user who signs in, with the proof that opens the session. */
-export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant'> {
+export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'shown'> {
   proof: Proof
   /** The browser session that a code came from. The app session, whose id is given, ends no later than one that began with it. */
   browser?: { id: string; startedAt: number; sessionId: string; scope: string } | undefined
@@ -68,9 +71,10 @@ export interface Admission {
 
 /**
  * The gate that every door leads through: login, registration, refresh, magic link, third-party login. It checks the account, the
- * app, the pools, the address, the organization, the roles and the grant (docs/flows/login.md). The door has already checked the
+ * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant (docs/flows/login.md). The door has already checked the
  * password or its equivalent. Provisioning that is due happens here, in the door's transaction.
- * Throws `account_suspended`, `app_inactive`, `email_unverified`, `organization_membership_required`, `app_access_denied`.
+ * Throws `account_suspended`, `app_inactive`, `email_unverified`, what `assertPolicyMet` throws, `organization_membership_required`,
+ * `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
   return judge(deps, request, actor, {
@@ -92,13 +96,14 @@ export async function admitByProof(
   if (proof.userId !== user.id) throw new Error('another user was proven')
   if (newcomer?.made.id === user.id) {
     const grant = newcomer.isGranted ? freshGrant : grantStateOf(deps, undefined)
-    return admit(deps, { ...request, rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
+    const shown = { method: proof.method, second: kindOfSecond(proof) }
+    return admit(deps, { ...request, shown, rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
   }
   const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
-  const isShown =
-    proof.second !== null && (!proof.second.isTrusted || (app !== null && isTrustedAt(app, proof.second.provenAt, deps.clock())))
-  if (hasSecondFactor && !isShown) throw new ApiError('two_factor_required')
-  return admit(deps, { ...request, rolesAndGrant }, actor)
+  const isDead = proof.second?.isTrusted && !(hasSecondFactor && app && isTrustedAt(app, proof.second.provenAt, deps.clock()))
+  const second = isDead ? null : kindOfSecond(proof)
+  if (hasSecondFactor && second === null) throw new ApiError('two_factor_required')
+  return admit(deps, { ...request, shown: { method: proof.method, second }, rolesAndGrant }, actor)
 }
 
 const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false, expiresAt: null }
@@ -149,6 +154,7 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
   if (!isInPools(user, poolSet(app)))
     throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })
   assertVerifiedFor(app, user)
+  if (app) await assertPolicyMet(deps, { user, app, globalRoles: rolesAndGrant.globalRoles, shown: request.shown })
 
   const grant = app ? await resolveGrant(deps, { ...request, app }, rolesAndGrant, actor, asOne) : null
 

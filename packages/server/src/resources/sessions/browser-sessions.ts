@@ -71,6 +71,7 @@ export async function keepInBrowser(
     second_activated_at: proof.second?.activatedAt ?? null,
     is_kept: isKept ? 1 : 0,
     last_seen_at: now,
+    signed_in_at: now,
     expires_at: expiryOf(deps, { isKept, startedAt }),
     ip: actor.origin.ip || null,
     user_agent: actor.origin.userAgent,

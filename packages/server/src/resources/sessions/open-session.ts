@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { factsOf, type SignInFacts } from '../../lib/proof.ts'
+import { factsOf, kindOfSecond, type SignInFacts } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -37,6 +37,7 @@ export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: 
     provenAt: browser ? null : (proof.second?.provenAt ?? proof.firstProvenAt),
     firstProvenAt: facts.firstProvenAt,
     amr: facts.amr.join(' '),
+    secondFactor: kindOfSecond(proof),
     browserSessionId: browser?.id ?? null,
     scope: browser?.scope ?? null,
     sessionExpiresAt: session.expiresAt,

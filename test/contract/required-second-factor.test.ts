@@ -1,0 +1,324 @@
+// What a demand of a second factor means for accounts that are just made, for invitations, browsers that are trusted, apps that link
+// one another, and codes on their way. `required-second-factor-doors.test.ts` walks through the doors.
+import { beforeAll, describe, expect, test } from 'vitest'
+import { Authenticator, askedIn } from '../support/authenticator.ts'
+import { expectError } from '../support/expect-reply.ts'
+import { assignRole, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
+import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
+import { onFileEnd } from '../support/on-file-end.ts'
+import {
+  arrive,
+  buildSsoProvider,
+  callbackOf,
+  exchange as exchangeAtProvider,
+  REDIRECT_URL,
+  startProvider,
+} from '../support/provider.ts'
+import { rawCall } from '../support/raw-http.ts'
+import { auditEvents, countRows, isInvitationSpent, markVerified } from '../support/rows.ts'
+import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
+import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
+import { enableTwoFactor } from '../support/totp.ts'
+
+const service = serviceFixture({}, { frozen: true })
+const provider = fixture(() => startProvider([callbackOf('acme')], onFileEnd))
+beforeAll(async () => {
+  await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
+})
+const open = { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL] }
+const lax = appFixture(service, open)
+const strict = appFixture(service, { ...open, require_two_factor: 'everyone', trust_device_days: 7 })
+const forAdmins = appFixture(service, { ...open, require_two_factor: 'admins' })
+const urlOf = (app: Json) => `http://localhost:4000/oauth/authorize?client_id=${app.code}&account=two-factor`
+const setPolicy = (app: Json, body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
+
+async function withPasskey(email: string): Promise<Authenticator> {
+  const visitor = visit(service)
+  const device = new Authenticator('http://localhost:4000')
+  const page = await visitor.get(`/account/passkeys?app=${lax.code}`)
+  const account = await visitor.send(page, 'Sign in', { email, password: PASSWORD })
+  const added = await visitor.send(account, 'Add a passkey', { passkey: device.create(askedIn(account)!), name: 'Laptop' })
+  expect(added.html).toContain('Laptop')
+  return device
+}
+
+describe('a registration', () => {
+  test('makes the account, gives no token, and names the page where its user sets up a second factor', async () => {
+    const email = someEmail()
+    const reply = await service.register(email, strict.code)
+    expect(reply.status).toBe(201)
+    expect(reply.body).toMatchObject({ created: true, access: 'unenrolled', enrollment_url: urlOf(strict), user: { email } })
+    expect(reply.body).not.toHaveProperty('access_token')
+    const { id } = reply.body.user
+    expect(await countRows(service, 'sessions', { user_id: id })).toBe(0)
+    expect(await countRows(service, 'user_apps', { user_id: id, app_id: strict.id, status: 'active' })).toBe(1)
+    const refused = await service.login(email, strict.code)
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { code: 'two_factor_enrollment_required', enrollment_url: urlOf(strict) },
+    })
+  })
+
+  test('is as ever where only admins must have shown one', async () => {
+    const reply = await service.register(someEmail(), forAdmins.code)
+    expect(reply.body).toMatchObject({ access: 'granted', access_token: expect.any(String) })
+    expect(reply.body).not.toHaveProperty('enrollment_url')
+  })
+
+  test('through a provider makes the account and the link, and the code is spent', async () => {
+    const subject = provider.addAccount({ email: someEmail(), email_verified: true })
+    const arrived = await arrive(service, { provider, code: 'acme', app: strict, subject })
+    const reply = await exchangeAtProvider(service, arrived)
+    expect(reply).toMatchObject({ status: 403, body: { code: 'two_factor_enrollment_required', enrollment_url: urlOf(strict) } })
+    const [identity] = await service.deps.db('user_identities').where({ subject })
+    expect(await countRows(service, 'sessions', { user_id: identity.user_id })).toBe(0)
+    expect(await auditEvents(service, { event: 'user.registered', user_id: identity.user_id })).toHaveLength(1)
+    const [failed] = await auditEvents(service, { event: 'login.failed', user_id: identity.user_id })
+    expect(failed.reason).toBe('two_factor_enrollment_required')
+    expectError(await exchangeAtProvider(service, arrived), 'invalid_sso_code')
+  })
+})
+
+describe('an invitation', () => {
+  const fields = (token: string, more: Record<string, string>) => ({
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    chunks: [new URLSearchParams({ token, password: PASSWORD, ...more }).toString()],
+  })
+  const accept = (token: string, more: Record<string, string>) =>
+    rawCall(service.url, 'POST', '/accept-invitation', fields(token, more))
+  const inviteTo = async (app: Json) =>
+    buildInvitation(service, { organizationId: (await buildOrganization(service)).id, appCode: app.code })
+
+  test('is left alone by an account without a second factor, and taken by one that shows it', async () => {
+    const token = await inviteTo(strict)
+    const { user, access_token } = await buildUser(service, lax)
+    const refused = await accept(token, { email: user.email })
+    expect(refused.status).toBe(403)
+    expect(refused.body).toContain('asks for a second factor, and this account has none')
+    expect(await isInvitationSpent(service, token)).toBe(false)
+    const phone = await enableTwoFactor(service, access_token)
+    expect((await accept(token, { email: user.email, two_factor_code: phone.code() })).status).toBe(200)
+    expect(await isInvitationSpent(service, token)).toBe(true)
+  })
+
+  test('says where to go to somebody who has only a passkey', async () => {
+    const token = await inviteTo(strict)
+    const { user } = await buildUser(service, lax)
+    await withPasskey(user.email)
+    const refused = await accept(token, { email: user.email })
+    expect(refused.status).toBe(401)
+    expect(refused.body).toContain('asks for the passkey of this account')
+    expect(await isInvitationSpent(service, token)).toBe(false)
+  })
+
+  test('makes a new account, which has still to set one up', async () => {
+    const token = await inviteTo(strict)
+    const email = someEmail()
+    const made = await accept(token, { email })
+    expect(made.status).toBe(200)
+    expect(made.body).toContain('asks for a second factor. Sign in there to set one up.')
+    expect(await isInvitationSpent(service, token)).toBe(true)
+    expect((await service.login(email, strict.code)).body.code).toBe('two_factor_enrollment_required')
+  })
+
+  test('is not accepted on the sign-in page before a second factor was shown', async () => {
+    const token = await inviteTo(strict)
+    const { user } = await buildUser(service, lax)
+    const page = await signInOnPage(visit(service), askFor(strict, { invite: token }), user.email)
+    expect(page.title).toBe('You need a second factor')
+    expect(await isInvitationSpent(service, token)).toBe(false)
+  })
+})
+
+describe('a trusted browser', () => {
+  async function trusted(app: Json) {
+    const { user, access_token } = await buildUser(service, lax)
+    const phone = await enableTwoFactor(service, access_token)
+    const visitor = visit(service)
+    const page = await signInOnPage(visitor, askFor(app), user.email)
+    await visitor.send(page, 'Continue', { two_factor_code: phone.code(), trust: 'yes' })
+    service.advance(86_400)
+    visitor.cookies.delete('gatehouse_session')
+    return { user, visitor, phone }
+  }
+  const enter = async (app: Json, visitor: ReturnType<typeof visit>, email: string) => {
+    const asked = askFor(app)
+    const page = await signInOnPage(visitor, asked, email)
+    const arrival =
+      page.app || !page.forms.some(({ buttons }) => buttons.has('Continue')) ? page : await visitor.send(page, 'Continue')
+    return arrival.app ? exchange(service, app, asked, arrival.app) : undefined
+  }
+
+  test('meets the demand at an app that allows it, and goes on at a refresh; its tokens name one factor', async () => {
+    const { user, visitor } = await trusted(strict)
+    const entered = await enter(strict, visitor, user.email)
+    expect(entered?.status).toBe(200)
+    expect(claimsOf(entered!.body.access_token).amr).toEqual(['pwd'])
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: entered!.body.refresh_token } })
+    expect(refreshed.status).toBe(200)
+    // An app that allows it no more asks for the code.
+    await setPolicy(strict, { trust_device_days: 0 })
+    const late = await service.call('POST', '/auth/refresh', { body: { refresh_token: refreshed.body.refresh_token } })
+    expect(late).toMatchObject({ status: 401, body: { code: 'two_factor_required' } })
+    await setPolicy(strict, { trust_device_days: 7 })
+  })
+
+  test('never meets it at an app that administers the service', async () => {
+    const of = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,office' })
+    const office = await of.admin('POST', '/admin/apps', {
+      body: { code: 'office', name: 'Office', ...open, trust_device_days: 7 },
+    })
+    const { user, access_token } = await buildUser(of, office.body)
+    const phone = await enableTwoFactor(of, access_token)
+    const tokens = (await of.login(user.email, 'office', { two_factor_code: phone.code() })).body
+    await of.deps
+      .db('sessions')
+      .where({ id: claimsOf(tokens.access_token).sid })
+      .update({ second_factor: 'trusted', amr: 'pwd' })
+    await of.admin('PATCH', '/admin/apps/office', { body: { require_two_factor: 'everyone' } })
+    const refreshed = await of.call('POST', '/auth/refresh', { body: { refresh_token: tokens.refresh_token } })
+    expect(refreshed).toMatchObject({ status: 401, body: { code: 'two_factor_required' } })
+  })
+})
+
+describe('a code on its way to an app that begins to demand a second factor', () => {
+  const onItsWay = async () => {
+    const app = await buildApp(service, open)
+    const { user, access_token } = await buildUser(service, app)
+    const visitor = visit(service)
+    const asked = askFor(app)
+    const arrival = await signInOnPage(visitor, asked, user.email)
+    expect(arrival.app?.searchParams.has('code')).toBe(true)
+    return { app, user, token: access_token, asked, arrival }
+  }
+
+  test('opens nothing, and the app is told where its user goes', async () => {
+    const { app, asked, arrival } = await onItsWay()
+    await setPolicy(app, { require_two_factor: 'everyone' })
+    const { status, body } = await exchange(service, app, asked, arrival.app)
+    expect({ status, body }).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant', code: 'two_factor_enrollment_required', enrollment_url: urlOf(app) },
+    })
+  })
+
+  test('opens nothing for somebody who has a passkey by now', async () => {
+    const { app, user, asked, arrival } = await onItsWay()
+    await withPasskey(user.email)
+    await setPolicy(app, { require_two_factor: 'everyone' })
+    const { status, body } = await exchange(service, app, asked, arrival.app)
+    expect({ status, body }).toMatchObject({ status: 400, body: { error: 'invalid_grant', code: 'invalid_grant' } })
+  })
+})
+
+test('an app that links a strict one lets in, and the strict one asks for itself', async () => {
+  const linking = await buildApp(service, { ...open, linked_app_codes: [strict.code] })
+  const { user, access_token } = await buildUser(service, linking)
+  expect(access_token).toEqual(expect.any(String))
+  expect(await countRows(service, 'user_apps', { user_id: user.id, app_id: strict.id, status: 'active' })).toBe(1)
+  expect((await service.login(user.email, strict.code)).body.code).toBe('two_factor_enrollment_required')
+})
+
+test('somebody who is signed in elsewhere does not enter silently, and is asked for what is missing', async () => {
+  const { user, access_token } = await buildUser(service, lax)
+  const visitor = visit(service)
+  await signInOnPage(visitor, askFor(lax), user.email)
+  expect((await visitor.get(askFor(strict).path)).title).toBe('You need a second factor')
+  const { app } = await visitor.get(askFor(strict, { prompt: 'none' }).path)
+  expect(app?.searchParams.get('error')).toBe('login_required')
+  await enableTwoFactor(service, access_token)
+  expect((await visitor.get(askFor(strict).path)).title).toBe('Sign in')
+})
+
+test('who gets a role has to show a second factor at the next refresh of an app for admins', async () => {
+  const { user, refresh_token } = await buildUser(service, forAdmins)
+  const first = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
+  expect(first.status).toBe(200)
+  await assignRole(service, user.id, await buildRole(service, 'global'))
+  const second = await service.call('POST', '/auth/refresh', { body: { refresh_token: first.body.refresh_token } })
+  expect(second.body).toMatchObject({ code: 'two_factor_enrollment_required', enrollment_url: urlOf(forAdmins) })
+})
+
+describe('the setting', () => {
+  test('is audited with what it was before', async () => {
+    const app = await buildApp(service)
+    await setPolicy(app, { require_two_factor: 'admins', require_two_factor_from: '2027-01-31T01:00:00+01:00' })
+    const [event] = await auditEvents(service, { event: 'app.updated', app_id: app.id })
+    expect(event.details).toEqual({
+      before: { require_two_factor: 'off', require_two_factor_from: null },
+      after: { require_two_factor: 'admins', require_two_factor_from: '2027-01-31T00:00:00.000Z' },
+    })
+  })
+
+  test.each([
+    [{ require_two_factor: 'all' }, 'require_two_factor'],
+    [{ require_two_factor: true }, 'require_two_factor'],
+    [{ require_two_factor_from: '2027-01-31' }, 'require_two_factor_from'],
+    [{ require_two_factor_from: 1_800_000_000 }, 'require_two_factor_from'],
+  ])('%j is refused', async (body, path) => {
+    const reply = await setPolicy(await buildApp(service), body)
+    expectError(reply, 'validation_failed')
+    expect(reply.body.errors[0].path).toBe(path)
+  })
+
+  test('is refused where this service has no pages, since nobody could set a second factor up', async () => {
+    const of = await buildService({ PUBLIC_URL: 'https://example.com/login' })
+    const app = await buildApp(of)
+    const reply = await of.admin('PATCH', `/admin/apps/${app.id}`, { body: { require_two_factor: 'everyone' } })
+    expectError(reply, 'validation_failed')
+    expect(reply.body.detail).toContain('PUBLIC_URL has a path')
+    expect((await of.admin('PATCH', `/admin/apps/${app.id}`, { body: { require_two_factor: 'off' } })).status).toBe(200)
+  })
+})
+
+test('the trace of a token says what was shown in its session, and what a refresh is answered', async () => {
+  const app = await buildApp(service, open)
+  const { user, refresh_token, access_token } = await buildUser(service, app)
+  const trace = async (token: string) => (await service.admin('POST', '/admin/tokens/trace', { body: { token } })).body.session
+  expect(await trace(refresh_token)).toMatchObject({ second_factor: null, refused_by_policy: null })
+  await setPolicy(app, { require_two_factor: 'everyone' })
+  expect(await trace(refresh_token)).toMatchObject({ refused_by_policy: 'two_factor_enrollment_required' })
+  const phone = await enableTwoFactor(service, access_token)
+  expect(await trace(access_token)).toMatchObject({ second_factor: null, refused_by_policy: 'two_factor_required' })
+  const shown = (await service.login(user.email, app.code, { two_factor_code: phone.code() })).body
+  expect(await trace(shown.refresh_token)).toMatchObject({ second_factor: 'shown', refused_by_policy: null })
+})
+
+describe('explain', () => {
+  const explain = async (email: string, app: Json) =>
+    (await service.admin('GET', `/admin/explain?${new URLSearchParams({ email, app: app.code })}`)).body
+  const stepOf = ({ steps }: Json, name: string) => steps.find((step: Json) => step.name === name)
+
+  test('names the step that refuses somebody without a second factor, and the page, and what comes after', async () => {
+    const { user } = await buildUser(service, lax)
+    const told = await explain(user.email, strict)
+    expect(told.outcome).toBe('two_factor_enrollment_required')
+    expect(told.steps.at(-1)).toMatchObject({ name: 'two_factor', ok: false, code: 'two_factor_enrollment_required' })
+    expect(told.steps.at(-1).detail).toContain(urlOf(strict))
+    expect(told.steps.at(-1).detail).toContain(`authctl app update ${strict.code} --require-two-factor off`)
+    const closed = await buildApp(service, { require_two_factor: 'everyone', allowed_redirect_urls: [REDIRECT_URL] })
+    expect((await explain(user.email, closed)).further_refusals).toMatchObject([{ code: 'app_access_denied' }])
+  })
+
+  test('assumes the code of somebody who has one, and says that a passkey is for the page', async () => {
+    const { user, access_token } = await buildUser(service, lax)
+    await withPasskey(user.email)
+    const byPasskey = await explain(user.email, strict)
+    expect(byPasskey.outcome).toBe('two_factor_required')
+    expect(byPasskey.steps.at(-1)).toMatchObject({ name: 'two_factor', detail: expect.stringContaining('only the sign-in page') })
+    await enableTwoFactor(service, access_token)
+    expect(await explain(user.email, strict)).toMatchObject({ outcome: 'granted', further_refusals: [] })
+    // Nothing of that stays.
+    expect((await service.admin('GET', `/admin/apps/${strict.id}`)).body.require_two_factor).toBe('everyone')
+  })
+
+  test('tells of a demand that was announced', async () => {
+    const from = new Date(service.deps.clock() + 86_400_000).toISOString()
+    const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: from })
+    const { user } = await buildUser(service, app)
+    await markVerified(service, user.id)
+    const told = await explain(user.email, app)
+    expect(told.outcome).toBe('granted')
+    expect(stepOf(told, 'two_factor').detail).toBe(`Off. ${app.code} demands a second factor of everyone from ${from} on`)
+  })
+})
