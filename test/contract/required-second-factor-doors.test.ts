@@ -58,7 +58,7 @@ function outcomeOf({ status, body }: Pick<Reply, 'status' | 'body'>, app: Json):
   if (status === 200) return body.access_token === undefined ? 'no token' : 'granted'
   const word = body.code ?? (body.requires_2fa === true ? 'two_factor_required' : undefined)
   if (word === 'two_factor_enrollment_required') {
-    expect(body.enrollment_url).toBe(`http://localhost:4000/oauth/authorize?client_id=${app.code}&account=two-factor`)
+    expect(body.enrollment_url).toBe(`http://localhost:4000/account/two-factor?app=${app.code}`)
     return 'told to enrol'
   }
   // The page is named, since no code can be sent there.

@@ -18,7 +18,7 @@ import { rawCall } from '../support/raw-http.ts'
 import { auditEvents, countRows, isInvitationSpent, markVerified } from '../support/rows.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
 import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
-import { enableTwoFactor } from '../support/totp.ts'
+import { enableTwoFactor, totpAt } from '../support/totp.ts'
 
 const service = serviceFixture({}, { frozen: true })
 const provider = fixture(() => startProvider([callbackOf('acme')], onFileEnd))
@@ -29,7 +29,7 @@ const open = { auto_grant_on_signup: true, allowed_redirect_urls: [REDIRECT_URL]
 const lax = appFixture(service, open)
 const strict = appFixture(service, { ...open, require_two_factor: 'everyone', trust_device_days: 7 })
 const forAdmins = appFixture(service, { ...open, require_two_factor: 'admins' })
-const urlOf = (app: Json) => `http://localhost:4000/oauth/authorize?client_id=${app.code}&account=two-factor`
+const urlOf = (app: Json) => `http://localhost:4000/account/two-factor?app=${app.code}`
 const setPolicy = (app: Json, body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
 
 async function withPasskey(email: string): Promise<Authenticator> {
@@ -321,4 +321,21 @@ describe('explain', () => {
     expect(told.outcome).toBe('granted')
     expect(stepOf(told, 'two_factor').detail).toBe(`Off. ${app.code} demands a second factor of everyone from ${from} on`)
   })
+})
+
+test('the page that a refusal names signs in, sets a second factor up, and opens the app', async () => {
+  const { user } = await buildUser(service, lax)
+  const refused = await service.login(user.email, strict.code)
+  const visitor = visit(service)
+  const { pathname, search } = new URL(refused.body.enrollment_url)
+  const first = await visitor.get(pathname + search)
+  const page = await visitor.send(first, 'Sign in', { email: user.email, password: PASSWORD })
+  const setUp = await visitor.send(page, 'Set up a second factor')
+  const secret = /id="secret"[^>]*>([A-Z2-7 ]+)</.exec(setUp.html)?.[1]?.replaceAll(' ', '') ?? ''
+  const { values } = setUp.forms.find(({ values }) => values.step === 'activate')!
+  const reply = await visitor.post(`${service.url}/account/two-factor`, { ...values, code: totpAt(secret, service.deps.clock()) })
+  expect((await visitor.get(reply.headers.get('location') ?? '')).html).toContain('recovery-codes')
+  service.advance(30)
+  const two_factor_code = totpAt(secret, service.deps.clock())
+  expect((await service.login(user.email, strict.code, { two_factor_code })).status).toBe(200)
 })

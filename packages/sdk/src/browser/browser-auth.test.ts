@@ -183,7 +183,7 @@ describe('login and register', () => {
     service.answer = () => ({ status: 201, body: { created: true, access: 'unverified', user: USER } })
     expect(await auth.register(credentials)).toEqual({ ok: true, status: 'email_unverified', user: USER, created: true })
 
-    const enrollment_url = 'https://login.example/oauth/authorize?client_id=notes&account=two-factor'
+    const enrollment_url = 'https://login.example/account/two-factor?app=notes'
     service.answer = () => ({ status: 201, body: { created: true, access: 'unenrolled', enrollment_url, user: USER } })
     expect(await auth.register(credentials)).toEqual({
       ...{ ok: true, status: 'two_factor_enrollment_required', user: USER, created: true },
@@ -199,7 +199,7 @@ describe('login and register', () => {
 
   test('a user who has to set up a second factor is told where, and one who has only a passkey is not asked for a code', async () => {
     const { auth, service } = await buildTab(() => tokensOf(1))
-    const enrollment_url = 'https://login.example/oauth/authorize?client_id=notes&account=two-factor'
+    const enrollment_url = 'https://login.example/account/two-factor?app=notes'
     const code = 'two_factor_enrollment_required'
     service.answer = () => ({ status: 403, body: { code, title: code, enrollment_url } })
     expect(await auth.login(credentials)).toMatchObject({

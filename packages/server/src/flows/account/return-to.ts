@@ -22,7 +22,9 @@ export async function findAppToReturnTo(
   for (const id of ids) {
     const candidate = await catalog.findApp({ id })
     if (!candidate?.allowed_redirect_urls.includes(returnTo)) continue
-    const { refusal } = await foreseeEntry(deps, { user, app: candidate, organizationId: undefined }, actor)
+    // What the person has still to show or to set up is no reason to keep them here: the app asks for it.
+    const shown = { method: 'password', second: 'shown' as const }
+    const { refusal } = await foreseeEntry(deps, { user, app: candidate, organizationId: undefined, shown }, actor)
     if (refusal === undefined) return candidate
   }
   return undefined

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { accountPath } from '../../lib/account-sections.ts'
 import type { ShownFactors } from '../../lib/proof.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
 import type { App } from '../../models/app.ts'
@@ -68,5 +69,5 @@ async function isTrustedProvider(deps: Deps, method: string): Promise<boolean> {
  */
 function pageOfApp({ config: { publicUrl } }: Deps, { code }: App): string | undefined {
   if (new URL(publicUrl).pathname !== '/') return undefined
-  return `${publicUrl}/oauth/authorize?client_id=${encodeURIComponent(code)}&account=two-factor`
+  return publicUrl + accountPath('two-factor', { app: code, returnTo: '' })
 }
