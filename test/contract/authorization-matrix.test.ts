@@ -135,6 +135,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
     query: 'nope=1',
     routes: [
       'GET /admin/settings',
+      'GET /admin/servers',
       'GET /admin/secrets',
       'GET /admin/explain',
       'GET /admin/stats',

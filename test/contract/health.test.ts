@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import manifest from '../../packages/server/package.json' with { type: 'json' }
 import { type Db, isPostgres } from '../../packages/server/src/db/handle.ts'
-import { startWriteProbe } from '../../packages/server/src/workers/write-probe.ts'
+import { startHeartbeat } from '../../packages/server/src/workers/heartbeat.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { buildService } from '../support/service.ts'
@@ -63,13 +63,13 @@ async function refuseWrites(db: Db): Promise<() => Promise<unknown>> {
   }
   const raise = `begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end`
   await db.raw(`create function full_disk() returns trigger language plpgsql as $$ ${raise} $$`)
-  await db.raw('create trigger full_disk before insert or update on rate_limits for each row execute function full_disk()')
-  return () => db.raw('drop trigger full_disk on rate_limits')
+  await db.raw('create trigger full_disk before insert or update on servers for each row execute function full_disk()')
+  return () => db.raw('drop trigger full_disk on servers')
 }
 
 test('/ready and the metrics say while the database refuses writes, and when it takes them again although nobody asks', async () => {
   const { deps, call } = await buildService()
-  const probe = startWriteProbe(deps, 20)
+  const heartbeat = startHeartbeat(deps, 20)
   try {
     const writes = async () => (await call('GET', '/ready')).body.checks.writes
     const writable = async () => (await deps.metrics.databaseWritable.get()).values[0]!.value
@@ -84,7 +84,7 @@ test('/ready and the metrics say while the database refuses writes, and when it 
     await expect.poll(writable).toBe(1)
     expect((await call('GET', '/ready')).status).toBe(200)
   } finally {
-    await probe.stop()
+    await heartbeat.stop()
   }
 })
 

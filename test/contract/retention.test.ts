@@ -122,6 +122,14 @@ describe('each rule', () => {
       }),
     ],
     [
+      'servers',
+      60,
+      (over) => ({
+        ...{ id: randomUUID(), version: '1', started_at: 1, seen_at: over },
+        ...{ clock_offset_ms: 0, kids: '', encryption_keys: '' },
+      }),
+    ],
+    [
       'authorization_codes',
       days,
       (over) => ({

@@ -13,11 +13,11 @@ import { isAdministrable } from './resources/users/last-system-admin.ts'
 import { assertKeyFits, assertMigratable, StartError } from './start-error.ts'
 import { startAuditSealer } from './workers/audit-sealer.ts'
 import { startCleanup } from './workers/cleanup.ts'
+import { startHeartbeat } from './workers/heartbeat.ts'
 import { startOutbox } from './workers/outbox.ts'
 import { startRevocationFeed } from './workers/revocation-feed.ts'
 import { mailChannel } from './workers/send-mail.ts'
 import { createWebhookChannel } from './workers/send-webhook.ts'
-import { startWriteProbe } from './workers/write-probe.ts'
 
 const graceMs = 25_000
 export const serverOptions = {
@@ -63,13 +63,13 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
   if (bound === null || typeof bound === 'string') throw new Error('the server is not listening on a port')
   const { address, port, family } = bound
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-  const writeProbe = startWriteProbe(deps)
+  const heartbeat = startHeartbeat(deps)
   const cleanup = startCleanup(patient.deps)
   const sealer = startAuditSealer(patient.deps)
   const outbox = startOutbox(deps, { webhook: createWebhookChannel(), mail: mailChannel })
   if (deps.config.smtpUrl === undefined)
     deps.logger.info({ folder: deps.config.mailDir }, 'no SMTP_URL: mails are written to files')
-  deps.logger.info({ url }, 'listening')
+  deps.logger.info({ url, server: heartbeat.id }, 'listening')
   return {
     url,
     async stop() {
@@ -80,11 +80,11 @@ export async function serve(deps: Deps<Pool>): Promise<RunningServer> {
       // reset.
       await sleep(deps.config.shutdownDelaySeconds * 1_000)
       await close()
-      await writeProbe.stop()
       await cleanup.stop()
       await sealer.stop()
       await outbox.stop()
       await feed.stop()
+      await heartbeat.stop()
       await patient.close()
       await closeDeps(deps)
       deps.logger.info('stopped')

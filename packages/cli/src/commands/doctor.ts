@@ -4,6 +4,7 @@ import { text } from '../command-line/options.ts'
 import { checkSecrets, checkServiceAccounts } from '../doctor/check-accounts.ts'
 import { type App, checkApps } from '../doctor/check-apps.ts'
 import { checkPasskeys, checkRights, checkSearch, type ServiceSettings } from '../doctor/check-rights.ts'
+import { checkServers } from '../doctor/check-servers.ts'
 import { checkService } from '../doctor/check-service.ts'
 import { checkWebhooks } from '../doctor/check-webhooks.ts'
 import { type Finding, fault, faultOf } from '../doctor/finding.ts'
@@ -17,7 +18,7 @@ export const doctor = command({
   summary: 'Look for problems, and show how to fix them',
   description:
     'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
-    'consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
+    'all servers have the same secrets, clock and version; that consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
     'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; and ' +
     'that no webhook delivery failed for good. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
@@ -48,6 +49,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
   return [
     ...(await checkSecrets(api, named === undefined ? undefined : chosen[0]!.code, now())),
     ...(await checkServiceAccounts(api, now())),
+    ...(await checkServers(api)),
     ...checkPasskeys(settings),
     ...checkSearch(settings),
     ...(await checkApps(chosen, { api, settings, apps })),

@@ -97,6 +97,13 @@ export class Metrics {
     '0 while the database refuses writes, because its disk is full or it is read-only; tried every 5 seconds',
   )
 
+  readonly servers = this.#gauge('servers', 'Servers of the database that were seen in the last minute')
+  readonly serverFaults = this.#gauge(
+    'server_faults',
+    'How often servers of the database differ in a way that makes some requests fail; see authctl doctor',
+    ['fault'],
+  )
+
   constructor() {
     this.#gauge('build_info', 'The running version', ['version']).set({ version }, 1)
   }

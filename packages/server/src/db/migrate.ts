@@ -25,6 +25,7 @@ import * as confidentialClients from './migrations/0017-confidential-clients.ts'
 import * as searchAndPools from './migrations/0018-search-and-pools.ts'
 import * as openIdConnect from './migrations/0019-openid-connect.ts'
 import * as requiredSecondFactor from './migrations/0020-required-second-factor.ts'
+import * as servers from './migrations/0021-servers.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -60,6 +61,7 @@ export const migrations: Migrations = {
     '0018-search-and-pools': searchAndPools,
     '0019-openid-connect': openIdConnect,
     '0020-required-second-factor': requiredSecondFactor,
+    '0021-servers': servers,
   },
   checksums,
 }

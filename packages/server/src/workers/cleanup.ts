@@ -19,6 +19,7 @@ import { PoolSize } from '../models/pool-size.ts'
 import { RateLimit } from '../models/rate-limit.ts'
 import { RefreshToken } from '../models/refresh-token.ts'
 import { Revocation } from '../models/revocation.ts'
+import { Server, serverAliveMs } from '../models/server.ts'
 import { Session } from '../models/session.ts'
 import { SharedEmail } from '../models/shared-email.ts'
 import { SigningKey } from '../models/signing-key.ts'
@@ -74,6 +75,7 @@ function rulesOf(deps: Deps): Rule[] {
     // Until then, an app may send a hint that it has signed.
     expired(SigningKey, sessionMaxSeconds * 1_000),
     expired(AccessRequest, kept),
+    expired(Server, serverAliveMs),
     expired(RefreshToken, kept),
     sessionsWithTokens('expired_sessions', 'expires_at', kept),
     sessionsWithTokens('ended_sessions', 'ended_at', kept),

@@ -20,4 +20,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0018-search-and-pools': '52a30dd172161bce3f8d3c406983fa90e67899bca582404af553628cc55048b7',
   '0019-openid-connect': '819c92dfbc677bf188fe8b739e7e11c565c04b0ee01b90ab69dbb3011bbbebe6',
   '0020-required-second-factor': '0a560538c39545d13de55b922f5493595c5d2eaeec968c4ab04203e809b528a0',
+  '0021-servers': '9dabc7a7d4716ac9969f99532a786351640d3902692e02516edf59b483620fa0',
 }

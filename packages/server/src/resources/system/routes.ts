@@ -3,7 +3,8 @@ import { ok, type Route, route } from '../../http/route.ts'
 import { checkHealth, checkReadiness } from './check-readiness.ts'
 import { assertMetricsToken, collectMetrics } from './collect-metrics.ts'
 import { getSettings } from './get-settings.ts'
-import { healthRecord, readyRecord, settingsRecord } from './schema.ts'
+import { healthRecord, readyRecord, serverList, settingsRecord } from './schema.ts'
+import { listServers } from './servers.ts'
 
 const tag = 'System'
 
@@ -49,6 +50,16 @@ export const systemRoutes: Route[] = [
       const readiness = await checkReadiness(deps)
       return readiness.status === 'ready' ? ok(readiness) : { status: 503, body: readiness, retryAfter: 2 }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/servers',
+    tag,
+    summary: 'List the servers of the database that were seen in the last minute',
+    auth: 'system_admin',
+    responses: { 200: serverList },
+    errors: [],
+    handle: async (deps) => ok({ items: await listServers(deps) }),
   }),
   route({
     method: 'GET',

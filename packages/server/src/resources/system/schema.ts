@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestamp } from '../../lib/fields.ts'
 
 export const healthRecord = z.object({ status: z.literal('ok'), version: z.string() }).meta({ id: 'Health' })
 export type Health = z.output<typeof healthRecord>
@@ -12,6 +13,19 @@ export const readyRecord = z
   })
   .meta({ id: 'Ready' })
 export type Readiness = z.output<typeof readyRecord>
+
+export const serverRecord = z
+  .object({
+    id: z.string().meta({ description: 'Names the machine and the process' }),
+    version: z.string(),
+    started_at: timestamp,
+    seen_at: timestamp,
+    clock_offset_ms: z.int().meta({ description: "How far its clock is ahead of the database's" }),
+    kids: z.array(z.string()).meta({ description: 'The ids of the shared secrets that it accepts. The first one signs' }),
+    encryption_key_ok: z.boolean().meta({ description: 'Whether it can decrypt what the other servers encrypt' }),
+  })
+  .meta({ id: 'Server' })
+export const serverList = z.object({ items: z.array(serverRecord) }).meta({ id: 'Servers' })
 
 export const settingsRecord = z
   .object({
