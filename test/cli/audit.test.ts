@@ -104,4 +104,8 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   expect(JSON.parse(cut.stdout)).toMatchObject({ whole: false, fault: { kind: 'removed' } })
   expect(JSON.parse(cut.stderr).error).toMatchObject({ code: 'audit_not_whole', message: expect.stringContaining('is missing') })
   expect((await authctl('audit verify --head nonsense')).exit).toBe(6)
+  expect((await authctl('audit verify --since-batch 1')).exit).toBe(2)
+  expect((await authctl('audit verify --since-batch x --head 1:x')).exit).toBe(2)
+  const gone = await authctl('audit verify --json --since-batch 100000 --head 100000:none')
+  expect([gone.exit, JSON.parse(gone.stderr).error.message]).toEqual([8, 'the batch 100000 is missing'])
 })

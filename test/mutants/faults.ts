@@ -490,7 +490,14 @@ const audit: PlantedFault[] = [
     tests: contract('sealed-audit'),
   },
   {
-    title: 'a seal does not hold the seal before it',
+    title: 'the seal of a batch does not hold its facts, nor the seal before it',
+    file: server('lib/audit-proof.ts'),
+    search: 'JSON.stringify([previous, number, position, count, upto, tags, sealed_at])',
+    replace: 'JSON.stringify([typeof previous, typeof number, position, count, upto, tags, typeof sealed_at])',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'a seal of the former chain does not hold the seal before it',
     file: server('lib/audit-proof.ts'),
     search: "    return seal !== null && this.#isOf(seal, ['seal', previous, mac, position]) ? 'whole' : 'changed'",
     replace: "    return seal !== null && (previous ?? position) !== null ? 'whole' : 'changed'",
@@ -512,7 +519,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'a new key does not sign the ends of the chain anew',
-    file: server('resources/audit/seal-events.ts'),
+    file: server('resources/audit/lock-chain.ts'),
     search: '  await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })',
     replace: '  await AuditChain.set(deps.db, { keys })',
     tests: contract('sealed-audit'),
@@ -520,8 +527,8 @@ const audit: PlantedFault[] = [
   {
     title: 'the sealer seals what the service did not write',
     file: server('resources/audit/seal-events.ts'),
-    search: "  if (verdict !== 'whole' && !isAdopted) return undefined",
-    replace: "  if (verdict === 'unproven' && !isAdopted) return undefined",
+    search: "    if (verdict !== 'whole' && !isAdopted) refused += 1",
+    replace: "    if (verdict === 'unproven' && !isAdopted) refused += 1",
     tests: contract('sealed-audit'),
   },
   {
@@ -548,7 +555,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'what an erased event said can be put back',
-    file: server('resources/audit/verify-audit.ts'),
+    file: server('resources/audit/faults.ts'),
     search: '  const unerased = isErasure(row) && !isAdopted(row) ?',
     replace: '  const unerased = isErasure(row) && isAdopted(row) ?',
     tests: contract('sealed-audit'),
@@ -556,15 +563,15 @@ const audit: PlantedFault[] = [
   {
     title: 'retention believes the time of an event that was changed',
     file: server('resources/audit/expire-events.ts'),
-    search: '    if (isWhole) last = row\n',
-    replace: '    if (row.at <= until) last = row\n',
+    search: "      if (isWhole && row.at > until) return 'kept'",
+    replace: "      if (row.at > until) return 'kept'",
     tests: contract('sealed-audit'),
   },
   {
     title: 'a chain that ends before its last event is believed',
-    file: server('resources/audit/verify-audit.ts'),
-    search: '  if (position > (chain?.position ?? 0) &&',
-    replace: '  if (position < (chain?.position ?? 0) &&',
+    file: server('resources/audit/verify-batches.ts'),
+    search: '  if (last.number > chain.batch) return',
+    replace: '  if (last.number < 0) return',
     tests: contract('sealed-audit'),
   },
   {
@@ -599,7 +606,7 @@ const audit: PlantedFault[] = [
   {
     title: 'a server does not miss the events that it sealed',
     file: server('workers/audit-sealer.ts'),
-    search: '      known = isCutOff || position === 0 ? undefined : { position, seal }\n',
+    search: '      known = isCutOff || position === 0 ? undefined : end\n',
     replace: '',
     tests: contract('sealed-audit'),
   },

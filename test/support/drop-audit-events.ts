@@ -4,7 +4,7 @@ import { type Db, isPostgres } from '../../packages/server/src/db/handle.ts'
 export async function dropAuditEvents(
   db: Db,
   on: 'insert' | 'update' = 'insert',
-  table: 'audit_events' | 'audit_chain' = 'audit_events',
+  table: 'audit_events' | 'audit_batches' | 'audit_chain' = 'audit_events',
 ): Promise<() => Promise<void>> {
   if (!isPostgres(db)) {
     await db.raw(`create trigger keep_out before ${on} on ${table} begin select raise(ignore); end`)

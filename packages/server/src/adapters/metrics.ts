@@ -62,17 +62,14 @@ export class Metrics {
     ['rule'],
   )
   readonly auditSealed = this.#counter('audit_sealed_events_total', 'Audit events that this server sealed')
-  readonly auditHead = this.#gauge(
-    'audit_head_position',
-    'Position of the last audit event in the chain of seals, as seen by this server',
-  )
+  readonly auditHead = this.#gauge('audit_head_position', 'Position of the last sealed audit event, as seen by this server')
   readonly auditRefused = this.#gauge(
     'audit_refused_events',
-    'Unsealed audit events, and beginnings of the chain of seals, that differ from what the service wrote: something else wrote them',
+    'Audit events that this server refused to seal, and beginnings of the seals, that the service did not write like that',
   )
   readonly auditCutOffs = this.#counter(
     'audit_cut_offs_total',
-    'How often the end of the chain of seals was not where this server had left it: sealed audit events are gone',
+    'How often the end of the seals was not where this server had left it: sealed audit events are gone',
   )
   readonly auditOldestUnsealedSeconds = this.#gauge(
     'audit_oldest_unsealed_seconds',

@@ -2,9 +2,15 @@ import { type Db, isPostgres } from './handle.ts'
 
 /**
  * Inserts rows that all have the members of the first. Binds all rows as one JSON value: composing and parsing a statement with a
- * value per member would cost more than inserting the rows. Returns how many it inserted.
+ * value per member would cost more than inserting the rows. Returns how many it inserted. `sqlite` has SQL for further columns
+ * there, which Postgres fills.
  */
-export async function insertRows(db: Db, table: string, rows: readonly Record<string, unknown>[]): Promise<number> {
+export async function insertRows(
+  db: Db,
+  table: string,
+  rows: readonly Record<string, unknown>[],
+  { sqlite = {} }: { sqlite?: Readonly<Record<string, string>> } = {},
+): Promise<number> {
   const [first] = rows
   if (!first) return 0
   const columns = Object.keys(first)
@@ -13,9 +19,11 @@ export async function insertRows(db: Db, table: string, rows: readonly Record<st
     const sql = `insert into ?? (${list}) select ${list} from json_populate_recordset(null::??, ?::json)`
     return countOf(await db.raw(sql, [table, ...columns, ...columns, table, JSON.stringify(rows)]))
   }
-  const values = columns.map((_, index) => `value ->> ${index}`).join(', ')
+  const further = Object.entries(sqlite)
+  const names = [list, ...further.map(([name]) => name)].join(', ')
+  const values = [...columns.map((_, index) => `value ->> ${index}`), ...further.map(([, sql]) => sql)].join(', ')
   const json = JSON.stringify(rows.map((row) => columns.map((column) => row[column])))
-  return countOf(await db.raw(`insert into ?? (${list}) select ${values} from json_each(?)`, [table, ...columns, json]))
+  return countOf(await db.raw(`insert into ?? (${names}) select ${values} from json_each(?)`, [table, ...columns, json]))
 }
 
 /** How many rows a raw statement changed. */

@@ -26,6 +26,8 @@ import * as searchAndPools from './migrations/0018-search-and-pools.ts'
 import * as openIdConnect from './migrations/0019-openid-connect.ts'
 import * as requiredSecondFactor from './migrations/0020-required-second-factor.ts'
 import * as servers from './migrations/0021-servers.ts'
+import * as auditBatches from './migrations/0022-audit-batches.ts'
+import * as auditPositions from './migrations/0023-audit-positions.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -62,6 +64,8 @@ export const migrations: Migrations = {
     '0019-openid-connect': openIdConnect,
     '0020-required-second-factor': requiredSecondFactor,
     '0021-servers': servers,
+    '0022-audit-batches': auditBatches,
+    '0023-audit-positions': auditPositions,
   },
   checksums,
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type Hmac, hkdfSync, type KeyObject } from 'node:crypto'
 import { randomText } from './random.ts'
 
 /** Facts that may identify a person. The proof of a row covers them by a salted digest. Erasing destroys the salt. */
@@ -38,6 +38,8 @@ export interface Erasure {
 
 /** A row as it is stored. */
 export interface StoredEvent extends AuditFacts, AuditProof, Erasure {
+  /** What decides its batch: see `Position`. */
+  xid: number
   seal_position: number | null
   seal: string | null
 }
@@ -53,6 +55,9 @@ type Kind = 'written' | 'counting' | 'counted' | 'adopted'
 const kinds: readonly string[] = ['written', 'counting', 'counted', 'adopted'] satisfies Kind[]
 
 const purpose = 'gatehouse-sealed-audit'
+
+/** The values of `xid` that are no transaction. `former`: the row is older than batches. `counting`: it still counts. */
+export const Position = { former: 0, counting: -1 } as const
 
 /** Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/sealed-audit.md. */
 export class AuditProofs {
@@ -105,18 +110,18 @@ export class AuditProofs {
   }
 
   /**
-   * Whether the row is what was written, apart from its seal and position. A row without a position is new, and only a key of the
-   * configuration proves it, since a replaced key may have been stolen.
+   * Whether the row is what was written, apart from its place. Only a key of the configuration proves a row that is not sealed,
+   * since a replaced key may have been stolen.
    */
-  check(row: StoredEvent): ProofState {
+  check(row: StoredEvent, isSealed: boolean): ProofState {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (mac === null)
       return salt === null && personal_digest === null && erased_by === null && erased_mac === null ? 'unproven' : 'changed'
     if (personal_digest === null) return 'changed'
     const [id = '', kind = ''] = mac.split('.')
-    const key = this.#keyOf(id, row.seal_position === null)
+    const key = this.#keyOf(id, !isSealed)
     if (!key) return isKeyId(id) ? 'unknown key' : 'changed'
-    if (!isKind(kind) || (kind === 'counting' && row.seal_position !== null)) return 'changed'
+    if (!isKind(kind) || (kind === 'counting' && isSealed)) return 'changed'
     if (mac !== macOf(id, key, row, personal_digest, kind)) return 'changed'
     if (erased_mac === null) {
       const isSame = erased_by === null && salt !== null && personal_digest === personalDigest(key, salt, row, kind)
@@ -127,28 +132,36 @@ export class AuditProofs {
       : 'changed'
   }
 
-  /** The proof of a row after its personal facts were erased; `row` has the rest. A row that was not whole stays so. */
+  /**
+   * The proof of a row after its personal facts were erased; `row` has the rest. A row that was not whole stays so. A row that
+   * counts is proven again; every other one keeps its `mac`, which a batch may hold already.
+   */
   erase(row: StoredEvent, verdict: ProofState, erasedBy: string): AuditProof & Erasure {
     const { salt, personal_digest, mac, erased_by, erased_mac } = row
     if (verdict !== 'whole' || mac === null) return { salt, personal_digest, mac, erased_by, erased_mac }
-    if (row.seal_position === null) {
-      const [, kind = ''] = mac.split('.')
-      return { ...this.#proof(row, isKind(kind) ? kind : 'written'), erased_by: null, erased_mac: null }
-    }
+    if (isCounting(row)) return { ...this.#proof(row, 'counting'), erased_by: null, erased_mac: null }
     const erased = this.sign(['erased', row.id, mac, erasedBy, ...personalValues(row)])
     return { salt: null, personal_digest, mac, erased_by: erasedBy, erased_mac: erased }
   }
 
-  seal(previous: string, mac: string, position: number): string {
+  /** The seal of a row in the chain of former versions. */
+  sealFormer(previous: string, mac: string, position: number): string {
     return this.sign(['seal', previous, mac, position])
   }
 
-  /** Whether a sealed row is what was written, in its place after the row that has the seal `previous`. */
-  checkSealed(row: StoredEvent, previous: string): ProofState {
-    const verdict = this.check(row)
+  /** Whether a row of that chain is what was written, in its place after the row that has the seal `previous`. */
+  checkFormer(row: StoredEvent, previous: string): ProofState {
+    const verdict = this.check(row, true)
     if (verdict !== 'whole') return verdict
     const { seal, mac, seal_position: position } = row
     return seal !== null && this.#isOf(seal, ['seal', previous, mac, position]) ? 'whole' : 'changed'
+  }
+
+  /** Begins the seal of a batch, or begins to compute the one that `like` should be. Undefined if its key is unknown. */
+  beginBatch(like?: string): BatchSeal | undefined {
+    const [id = ''] = like?.split('.') ?? [this.#current.id]
+    const key = this.#keys.get(id)
+    return key && new BatchSeal(id, key)
   }
 
   sign(values: readonly (string | number | null)[]): string {
@@ -181,9 +194,60 @@ export class AuditProofs {
   }
 }
 
+/** What the seal of a batch covers besides the events. */
+export interface BatchFacts {
+  number: number
+  /** The position of its last event. */
+  position: number
+  count: number
+  /** The snapshot up to which events are in this batch or in an earlier one. */
+  upto: string
+  /** A part of the proof of each event, in order. They name the event that is missing. */
+  tags: string
+  sealed_at: number
+}
+
+export const tagLength = 8
+
+/** The part of a proof by which a batch names its event: 48 bits. */
+export function tagOf(mac: string): string {
+  return mac.slice(-tagLength - 1, -1)
+}
+
+/** An HMAC over the proofs of events in order, and then over the facts of their batch and the seal before it. */
+export class BatchSeal {
+  readonly #id: string
+  readonly #hmac: Hmac
+
+  constructor(id: string, key: KeyObject) {
+    this.#id = id
+    this.#hmac = createHmac('sha256', key).update('batch\n')
+  }
+
+  add(mac: string): void {
+    this.#hmac.update(`${mac}\n`)
+  }
+
+  /** Ends it. */
+  over(previous: string, { number, position, count, upto, tags, sealed_at }: BatchFacts): string {
+    this.#hmac.update(JSON.stringify([previous, number, position, count, upto, tags, sealed_at]))
+    return `${this.#id}.${this.#hmac.digest('base64url')}`
+  }
+}
+
 /** Whether the row existed before proofs did. */
 export function isAdopted(row: AuditProof): boolean {
-  return row.mac?.split('.')[1] === ('adopted' satisfies Kind)
+  return kindOf(row) === 'adopted'
+}
+
+/** Whether the proof of the row leaves its count open. */
+export function isCounting(row: AuditProof): boolean {
+  return kindOf(row) === 'counting'
+}
+
+function kindOf({ mac }: AuditProof): Kind | undefined {
+  const [, kind = ''] = mac?.split('.') ?? []
+  return isKind(kind) ? kind : undefined
 }
 
 function isKeyId(text: string): boolean {
@@ -218,4 +282,17 @@ function hmac(key: KeyObject, values: readonly (string | number | null)[]): stri
 /** The database stores half of a surrogate pair as another character. */
 function asStored<T>(value: T): T | string {
   return typeof value === 'string' && /[\ud800-\udfff]/.test(value) ? Buffer.from(value).toString() : value
+}
+
+interface Ends {
+  position: number
+  seal: string
+  batch: number
+  batch_position: number
+  batch_seal: string
+}
+
+/** The last batch, or the last row of the former chain if there is none. */
+export function endOf({ position, seal, batch, batch_position, batch_seal }: Ends): { position: number; seal: string } {
+  return batch === 0 ? { position, seal } : { position: batch_position, seal: batch_seal }
 }

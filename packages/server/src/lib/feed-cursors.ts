@@ -46,6 +46,14 @@ export function parseSnapshot(text: string): Snapshot {
   return { xmin: Number(xmin), xmax: Number(xmax), running: running === '' ? [] : running.split(',').map(Number) }
 }
 
+/** The opposite of `parseSnapshot`. */
+export function snapshotText({ xmin, xmax, running }: Snapshot): string {
+  return `${xmin}:${xmax}:${running.join()}`
+}
+
+/** Sees no transaction. */
+export const firstSnapshot = '1:1:'
+
 export function sees({ xmax, running }: Snapshot, position: number): boolean {
   return position < xmax && !running.includes(position)
 }

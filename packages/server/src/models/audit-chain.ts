@@ -2,9 +2,13 @@ import type { Db, Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
-export type Chain = Pick<AuditChain, 'position' | 'seal' | 'began_at' | 'adopts_until' | 'signature' | 'keys' | 'sealed_at'>
+export type Chain = Omit<Fields, 'id'>
+type Fields = { [Name in keyof AuditChain as Name extends keyof BaseModel ? never : Name]: AuditChain[Name] }
 
-/** The end of the audit log's chain of seals: one row, created when the first rows are sealed. */
+/**
+ * Where the seals of the audit log end: one row, created by the first server. Former versions sealed each row, in a chain; what
+ * they wrote is still sealed in it. `position` and `seal` are its end, which the first batch continues from.
+ */
 export class AuditChain extends BaseModel {
   static override tableName = 'audit_chain'
 
@@ -17,6 +21,18 @@ export class AuditChain extends BaseModel {
   /** JSON. */
   declare keys: string
   declare sealed_at: number
+  /** The number of the last batch, 0 before the first. */
+  declare batch: number
+  declare batch_position: number
+  declare batch_seal: string
+  /** A snapshot. Rows that it sees are in batches, the others are not sealed yet. Null if only former versions have been here. */
+  declare upto: string | null
+  /** What is added to the id of a transaction to get a position that was never used before. */
+  declare shift: number
+  /** The last position that rows of former versions may get in their chain. */
+  declare former_end: number
+  /** 1 when all of them have one. */
+  declare former_closed: number
 
   static async find(db: Db): Promise<Chain | undefined> {
     return rowsOf(AuditChain, db).first()

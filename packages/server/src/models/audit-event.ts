@@ -3,7 +3,8 @@ import { countOf, insertRows } from '../db/bulk.ts'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
-import type { StoredEvent } from '../lib/audit-proof.ts'
+import { Position, type StoredEvent } from '../lib/audit-proof.ts'
+import { parseSnapshot, type Snapshot } from '../lib/feed-cursors.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
@@ -17,19 +18,24 @@ const columns = [
   ...(['id', 'event', 'reason', 'audit_reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
   ...(['ip', 'user_agent', 'request_id', 'details', 'email', 'at', 'salt', 'personal_digest', 'mac'] as const),
 ] as const
-const storedColumns = [...columns, 'count', 'counted_by', 'erased_by', 'erased_mac', 'seal_position', 'seal'] as const
+const storedColumns = [...columns, 'count', 'counted_by', 'erased_by', 'erased_mac', 'xid', 'seal_position', 'seal'] as const
 const values = columns.map((column) => `:${column}`).join(', ')
-/** Stores one event, as a statement or as part of one. */
-export const newEvent = `insert into audit_events (${columns.join(', ')}) values (${values})`
-/** The same for each row of a part of a statement, on Postgres. */
+/** SQLite: a position above all others, also when every sealed event was deleted. On Postgres, the default of the column. */
+const nextPosition = `(select max(coalesce((select xid from audit_events where xid <> 0 order by xid desc limit 1), 0) + 1,
+  coalesce((select cast(upto as integer) from audit_chain), 1)))`
+/** SQLite: stores one event, as a statement or as part of one. */
+export const newEvent = `insert into audit_events (${columns.join(', ')}, xid) values (${values}, ${nextPosition})`
+/** Postgres: stores an event for each row of a part of a statement. */
 export const newEventFor = (part: string) => `insert into audit_events (${columns.join(', ')}) select ${values} from ${part}`
-const oneEvent = new Statement(newEvent)
+/** The same for many rows. */
+const positioned = { sqlite: { xid: nextPosition } }
+const oneEvent = new Statement(`insert into audit_events (${columns.join(', ')}) values (${values})`, [newEvent])
 const countedEvent = new Statement(
-  `insert into audit_events (${columns.join(', ')}, counted_by) values (${values}, :countedBy)
+  `insert into audit_events (${columns.join(', ')}, counted_by, xid) values (${values}, :countedBy, ${Position.counting})
   on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1,
     email = case when audit_events.email = excluded.email then audit_events.email end,
     user_id = case when audit_events.user_id = excluded.user_id then audit_events.user_id end
-  where audit_events.seal_position is null`,
+  where audit_events.xid = ${Position.counting}`,
 )
 
 /** How many successful and how many failed logins are read at most. Both take SQLite 15 ms, in which it does nothing else. */
@@ -115,7 +121,9 @@ export class AuditEvent extends BaseModel {
   declare mac: string | null
   declare erased_by: string | null
   declare erased_mac: string | null
-  /** The position in the chain of seals. */
+  /** The transaction that wrote it, plus `shift` of the chain; on SQLite a number that rises. Or one of `Position`. */
+  declare xid: number
+  /** The position in the chain of former versions. */
   declare seal_position: number | null
   declare seal: string | null
 
@@ -192,78 +200,188 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.query(db).where({ event }).where('id', '>', afterId).orderBy('id')
   }
 
-  /** The next unsealed rows that are not locked, sorted by id. Of those that count, only those begun before `countedBefore`. */
-  static async listUnsealedForUpdate(
-    db: Tx,
-    { countedBefore, after, limit }: DetailsPage & { countedBefore: number },
+  /** What is visible now, in positions. A later statement may see more. */
+  static async snapshot(db: Db, shift: number): Promise<Snapshot> {
+    if (!isPostgres(db)) {
+      const [row]: { next: number }[] = await db.raw(`select ${nextPosition} as next`)
+      return { xmin: row!.next, xmax: row!.next, running: [] }
+    }
+    const { rows }: { rows: { snapshot: string }[] } = await db.raw('select pg_current_snapshot()::text as snapshot')
+    const { xmin, xmax, running } = parseSnapshot(rows[0]!.snapshot)
+    return { xmin: xmin + shift, xmax: xmax + shift, running: running.map((each) => each + shift) }
+  }
+
+  /** Postgres: adds `shift` to the ids of the transactions that write events from now on. */
+  static async shiftPositions(db: Tx, shift: number): Promise<void> {
+    if (!isPostgres(db)) return
+    await db.raw(
+      `alter table audit_events alter column xid set default pg_current_xact_id()::text::bigint + ${Math.trunc(shift)}`,
+    )
+  }
+
+  /** Rows that `seen` does not see, in the order of positions; with `below`, only those below it. Rows that count are not among them. */
+  static async listUnseen(
+    db: Db,
+    seen: Pick<Snapshot, 'xmax' | 'running'>,
+    { after, limit, below }: { after?: Place | undefined; limit: number; below?: number },
   ): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).whereNull('seal_position').orderBy('id').limit(limit)
-    query.where((any) => any.whereNull('counted_by').orWhere('at', '<', countedBefore))
-    if (after !== undefined) query.where('id', '>', after)
+    const rows = (limit: number) => {
+      const query = rowsOf(AuditEvent, db).where('xid', '<>', 0).orderBy(['xid', 'id']).limit(limit)
+      if (after) query.whereRaw('(xid, id) > (?, ?)', [after.xid, after.id])
+      return query.select<StoredEvent[]>(...storedColumns)
+    }
+    const former = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
+    if (former.length === limit) return former
+    const later = rows(limit - former.length).where('xid', '>=', seen.xmax)
+    if (below !== undefined) later.where('xid', '<', below)
+    return [...former, ...(await later)]
+  }
+
+  /** Deletes the rows that `from` does not see, and `upto` does. */
+  static async deleteBetween(db: Tx, from: Snapshot, upto: Snapshot): Promise<number> {
+    return rowsOf(AuditEvent, db)
+      .where((unseen) => {
+        unseen.where((later) => later.where('xid', '>=', from.xmax).where('xid', '<', upto.xmax))
+        if (from.running.length > 0) unseen.orWhereIn('xid', [...from.running])
+      })
+      .where('xid', '<>', 0)
+      .whereNotIn('xid', [...upto.running])
+      .delete()
+  }
+
+  /** Rows that count and began before `countedBefore`. Skips those that are locked. */
+  static async listCountedForUpdate(db: Tx, countedBefore: number, limit: number): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db)
+      .where('xid', Position.counting)
+      .where('at', '<', countedBefore)
+      .orderBy('id')
+      .limit(limit)
     return forUpdateOfUnlocked(db, query).select<StoredEvent[]>(...storedColumns)
   }
 
-  static async listUnsealed(db: Db, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).whereNull('seal_position').orderBy('id').limit(limit)
-    if (after !== undefined) query.where('id', '>', after)
-    return query.select<StoredEvent[]>(...storedColumns)
+  /** Gives rows that counted the position of this transaction. */
+  static async position(db: Tx, ids: readonly string[]): Promise<void> {
+    const xid = db.raw(isPostgres(db) ? 'default' : nextPosition) as unknown as number
+    assertStored(
+      ids.length,
+      await rowsOf(AuditEvent, db)
+        .whereIn('id', [...ids])
+        .update({ xid }),
+    )
   }
 
-  /** The sealed rows from a position in the chain onwards. */
-  static async listSealed(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).orderBy('seal_position').limit(limit)
-    return query.select<StoredEvent[]>(...storedColumns)
+  /** Rows that count already have a position, by a server of the previous version: takes it away until they no longer count. */
+  static async keepCounting(db: Tx, ids: readonly string[]): Promise<void> {
+    assertStored(
+      ids.length,
+      await rowsOf(AuditEvent, db)
+        .whereIn('id', [...ids])
+        .update({ xid: Position.counting }),
+    )
+  }
+
+  /** The next rows from before batches that have no place in the chain, sorted by id. */
+  static async listFormerForUpdate(db: Tx, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
+    return forUpdate(db, AuditEvent.#former(db, { after, limit })).select<StoredEvent[]>(...storedColumns)
+  }
+
+  static async listFormer(db: Db, page: DetailsPage): Promise<StoredEvent[]> {
+    return AuditEvent.#former(db, page).select<StoredEvent[]>(...storedColumns)
+  }
+
+  static async countFormer(db: Db): Promise<number> {
+    const [counted] = await rowsOf(AuditEvent, db).where('xid', Position.former).whereNull('seal_position').count({ n: '*' })
+    return Number(counted?.n)
+  }
+
+  static #former(db: Db, { after, limit }: DetailsPage) {
+    const query = rowsOf(AuditEvent, db).where('xid', Position.former).whereNull('seal_position').orderBy('id').limit(limit)
+    return after === undefined ? query : query.where('id', '>', after)
+  }
+
+  /** The rows of the former chain from a position onwards. */
+  static async listChained(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).where('xid', Position.former)
+    return query
+      .orderBy('seal_position')
+      .limit(limit)
+      .select<StoredEvent[]>(...storedColumns)
   }
 
   static async listByIds(db: Db, ids: readonly string[]): Promise<Pick<AuditEventRow, 'id' | 'event' | 'details'>[]> {
     return ids.length === 0 ? [] : rowsOf(AuditEvent, db).whereIn('id', ids).select('id', 'event', 'details')
   }
 
-  /** The first of these rows, in the order of the chain, that is sealed and not erased. */
+  /** The first of these rows that is not erased. */
   static async findUnerased(db: Db, ids: readonly string[]): Promise<StoredEvent | undefined> {
     return rowsOf(AuditEvent, db)
-      .whereIn('id', ids)
-      .whereNotNull('seal_position')
+      .whereIn('id', [...ids])
       .whereNull('erased_by')
-      .orderBy('seal_position')
+      .orderBy('id')
       .first<StoredEvent>(...storedColumns)
   }
 
-  /** A row whose position is not after the beginning of the chain. */
+  /** A row with a place in the former chain that is not after its beginning. */
   static async findBeforeChain(db: Db, beginning: number): Promise<StoredEvent | undefined> {
     return rowsOf(AuditEvent, db)
       .where('seal_position', '<=', beginning)
+      .where('xid', Position.former)
       .first<StoredEvent>(...storedColumns)
   }
 
-  static async hasSealed(db: Db): Promise<boolean> {
+  /** A row whose position is in a batch that was deleted: `beginning` sees it. */
+  static async findBeforeBatches(db: Db, beginning: Snapshot): Promise<StoredEvent | undefined> {
+    return rowsOf(AuditEvent, db)
+      .where('xid', '<', beginning.xmax)
+      .where('xid', '<>', 0)
+      .whereNotIn('xid', [Position.counting, ...beginning.running])
+      .first<StoredEvent>(...storedColumns)
+  }
+
+  static async hasChained(db: Db): Promise<boolean> {
     return (await rowsOf(AuditEvent, db).whereNotNull('seal_position').first('id')) !== undefined
   }
 
-  /** Whether there are unsealed rows from before proofs existed. */
+  /** Whether there are rows without a proof, of the first version: from before batches, or from a server that is still running. */
   static async hasUnproven(db: Db): Promise<boolean> {
-    return (await rowsOf(AuditEvent, db).whereNull('seal_position').whereNull('mac').first('id')) !== undefined
+    const unproven = () => rowsOf(AuditEvent, db).whereNull('mac')
+    const former = await unproven().where('xid', Position.former).whereNull('seal_position').first('id')
+    return (former ?? (await unproven().where('xid', '<>', 0).first('id'))) !== undefined
   }
 
-  /** When the oldest row without a seal was written. */
-  static async oldestUnsealedAt(db: Db): Promise<number | undefined> {
-    return (await rowsOf(AuditEvent, db).whereNull('seal_position').orderBy('id').first('at'))?.at
+  /** When the oldest of the rows was written that `seen` does not see, that count, or that wait for their place in the former chain. */
+  static async oldestUnsealedAt(db: Db, seen: Snapshot): Promise<number | undefined> {
+    const rows = () => rowsOf(AuditEvent, db).min({ at: 'at' })
+    const found = await Promise.all([
+      rows().where('xid', '>=', seen.xmax).where('xid', '<>', 0),
+      rows()
+        .whereIn('xid', [Position.counting, ...seen.running])
+        .where('xid', '<>', 0),
+      rows().where('xid', Position.former).whereNull('seal_position'),
+    ])
+    const times = found.flat().flatMap(({ at }) => (at === null || at === undefined ? [] : [Number(at)]))
+    return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  static async deleteUnsealedExpired(db: Tx, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(AuditEvent, db, db(AuditEvent.tableName).whereNull('seal_position').where('at', '<=', until).limit(limit))
+  /** Deletes rows from before batches that never got a place in the chain. */
+  static async deleteFormerExpired(db: Tx, { until, limit }: Expired): Promise<number> {
+    const former = db(AuditEvent.tableName).where('xid', Position.former).whereNull('seal_position')
+    return deleteByKey(AuditEvent, db, former.where('at', '<=', until).limit(limit))
   }
 
-  /** Deletes the sealed rows up to a position in the chain. */
-  static async deleteSealed(db: Tx, upTo: number): Promise<number> {
-    return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).delete()
+  /** Deletes the rows of the former chain up to a position. */
+  static async deleteChained(db: Tx, upTo: number): Promise<number> {
+    return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).where('xid', Position.former).delete()
   }
 
   /** Throws if the database drops one of the rows, so that what the event is about does not happen either. */
   static async insert(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
     const [first] = rows
     const isOne = first && rows.length === 1
-    assertStored(rows.length, isOne ? await oneEvent.run(db, first) : await insertRows(db, AuditEvent.tableName, rows))
+    assertStored(
+      rows.length,
+      isOne ? await oneEvent.run(db, first) : await insertRows(db, AuditEvent.tableName, rows, positioned),
+    )
   }
 
   /**
@@ -382,6 +500,9 @@ export interface DetailsSelection {
   userId: string | null
   holding?: readonly string[]
 }
+
+/** Of a row among those in the order of positions. */
+export type Place = Pick<StoredEvent, 'xid' | 'id'>
 
 interface DetailsPage {
   after: string | undefined

@@ -266,7 +266,7 @@ interface Found {
 }
 
 /** Someone who reads the tables may have views of their own. Only one in the place of such a table can hide events. */
-const replaceable = "('audit_events', 'audit_chain', 'audit_checkpoints')"
+const replaceable = "('audit_events', 'audit_batches', 'audit_chain', 'audit_checkpoints')"
 const sqliteTriggers = `select type || ' ' || name || ' on ' || tbl_name as what from sqlite_master
   where type = 'trigger' or (type = 'view' and name in ${replaceable})`
 const postgresTriggers = `

@@ -1,6 +1,6 @@
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
-import { isInChain } from '../resources/audit/is-in-chain.ts'
+import { type End, isInChain } from '../resources/audit/is-in-chain.ts'
 import { sealEvents } from '../resources/audit/seal-events.ts'
 import { onDemand } from './on-demand.ts'
 
@@ -14,23 +14,28 @@ const intervalMs = 5_000
 export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
   const { metrics, logger } = deps
   let isStopping = false
+  let refusedEvents = 0
   let wasRefused = 0
-  let known: { position: number; seal: string } | undefined
+  let known: End | undefined
   const sealer = onDemand(
     async () => {
-      const { position, seal, sealed, refused } = await sealEvents(deps, () => isStopping)
+      const { position, seal, batch, sealed, ...found } = await sealEvents(deps, () => isStopping)
+      const end = { position, seal, batch }
       // Check after sealing. An earlier check would miss rows that are cut off before the sealing.
-      const isCutOff = known !== undefined && !(await isInChain(deps, known, { position, seal }))
+      const isCutOff = known !== undefined && !(await isInChain(deps, known, end))
       if (known && isCutOff) {
         metrics.auditCutOffs.inc()
         logger.error({ head: headOf(known) }, 'sealed audit events are gone; run: authctl audit verify --head HEAD')
       }
       // The head just read may itself be one of the lost events. Forget it, so that the loss is reported once.
-      known = isCutOff || position === 0 ? undefined : { position, seal }
+      known = isCutOff || position === 0 ? undefined : end
       metrics.auditSealed.inc(sealed)
+      // An event is looked at once. The record of the beginning may be mended.
+      refusedEvents += found.refused
+      const refused = refusedEvents + found.refusedBeginnings
       metrics.auditRefused.set(refused)
       metrics.auditHead.set(position)
-      if (sealed > 0) logger.info({ head: headOf({ position, seal }), sealed }, 'audit sealed')
+      if (sealed > 0) logger.info({ head: headOf(end), batch, sealed }, 'audit sealed')
       if (refused > wasRefused)
         logger.error({ refused }, 'audit events differ from what the service wrote; run: authctl audit verify')
       wasRefused = refused

@@ -21,4 +21,6 @@ export const checksums: Readonly<Record<string, string>> = {
   '0019-openid-connect': '819c92dfbc677bf188fe8b739e7e11c565c04b0ee01b90ab69dbb3011bbbebe6',
   '0020-required-second-factor': '0a560538c39545d13de55b922f5493595c5d2eaeec968c4ab04203e809b528a0',
   '0021-servers': '9dabc7a7d4716ac9969f99532a786351640d3902692e02516edf59b483620fa0',
+  '0022-audit-batches': '100391a541afc0c2cea043edba2301f91f29ac162b08523dbef498c2cc6aceeb',
+  '0023-audit-positions': 'f906e3e09b47e2ed033264b232cea44f77c7fb1e9ebd758fed7af5a6e179078d',
 }

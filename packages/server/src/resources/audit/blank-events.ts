@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { PersonalFacts, StoredEvent } from '../../lib/audit-proof.ts'
+import { isCounting, type PersonalFacts, Position, type StoredEvent } from '../../lib/audit-proof.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent, type Erasable } from '../../models/audit-event.ts'
@@ -37,11 +37,11 @@ export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, b
       const changed = rows.flatMap((row) => {
         const left = { ...row, ...blank(row) }
         const isSame = left.details === row.details && left.email === row.email && left.audit_reason === row.audit_reason
-        return isSame ? [] : [{ left, verdict: deps.auditProofs.check(row) }]
+        return isSame ? [] : [{ left, verdict: deps.auditProofs.check(row, isPlaced(row)) }]
       })
       if (changed.length === 0) return rows
-      const idsOf = (isSealed: boolean) =>
-        changed.filter(({ left }) => (left.seal_position !== null) === isSealed).map(({ left }) => left.id)
+      const keepsMac = ({ left, verdict }: (typeof changed)[number]) => verdict === 'whole' && !isCounting(left)
+      const idsOf = (isMarked: boolean) => changed.filter((each) => keepsMac(each) === isMarked).map(({ left }) => left.id)
       const details = { events: idsOf(true), unsealed: idsOf(false) }
       const erasedBy = await recordNamedEvent(deps, { event: 'audit.erased', actor: by, userId, details })
       const blanked = changed.map(({ left, verdict }) => ({ ...left, ...deps.auditProofs.erase(left, verdict, erasedBy) }))
@@ -52,4 +52,9 @@ export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, b
       return rows
     })
   } while (events.length === portion)
+}
+
+/** Whether it may be sealed. A row that still counts is not, nor one from before batches without a place in the former chain. */
+function isPlaced(row: StoredEvent): boolean {
+  return row.xid === Position.former ? row.seal_position !== null : !isCounting(row)
 }

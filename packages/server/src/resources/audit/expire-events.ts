@@ -1,31 +1,41 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { StoredEvent } from '../../lib/audit-proof.ts'
-import { AuditChain } from '../../models/audit-chain.ts'
+import { firstSnapshot, parseSnapshot } from '../../lib/feed-cursors.ts'
+import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
+import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
 import { keysOfChain } from './keys-of-chain.ts'
-import { readBeginning, recordBeginning } from './read-beginning.ts'
+import { type Beginning, readBeginning, recordBeginning } from './read-beginning.ts'
+import { rowsBetween } from './rows-between.ts'
 
 /**
- * Deletes a batch of the events that are as old as `until`, and returns how many. Sealed events go from the beginning of the
- * chain, and a checkpoint records where the chain now begins. A row that was tampered with is deleted together with the next
- * intact row: setting back the time of events does not get them deleted.
+ * Deletes a portion of the events that are as old as `until`, and returns how many. They go from the beginning of the seals, and a
+ * checkpoint records where these now begin. A row that was tampered with is deleted together with the next intact one: setting back
+ * the time of events does not get them deleted.
  */
 export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<number> {
   const { db } = deps
-  const unsealed = await AuditEvent.deleteUnsealedExpired(db, expired)
-  const chain = unsealed === expired.limit ? undefined : await AuditChain.findForUpdate(db)
-  if (!chain) return unsealed
+  const chain = await AuditChain.findForUpdate(db)
+  if (!chain) return 0
+  const unsealed = chain.former_closed === 1 ? await AuditEvent.deleteFormerExpired(db, expired) : 0
+  if (unsealed === expired.limit) return unsealed
   keysOfChain(deps, chain)
   const beginning = await readBeginning(deps)
   if (beginning.state !== 'whole')
     throw new Error('the beginning of the audit chain is not what was written; run audit verify for details')
-  const rows = await AuditEvent.listSealed(db, { from: beginning.position + 1, limit: expired.limit - unsealed })
-  const last = lastExpired(deps, rows, beginning.seal, expired.until)
-  if (!last || last.seal_position === null || last.seal === null) return unsealed
-  await recordBeginning(deps, { position: last.seal_position, seal: last.seal })
-  return unsealed + (await AuditEvent.deleteSealed(db, last.seal_position))
+  const limit = expired.limit - unsealed
+  if (beginning.batch === null) {
+    const rows = await AuditEvent.listChained(db, { from: beginning.position + 1, limit })
+    const last = lastExpired(deps, rows, beginning.seal, expired.until)
+    if (last?.seal_position != null && last.seal !== null) {
+      await recordBeginning(deps, { position: last.seal_position, seal: last.seal, batch: null, upto: null })
+      return unsealed + (await AuditEvent.deleteChained(db, last.seal_position))
+    }
+    if (rows.length > 0 || chain.former_closed === 0) return unsealed
+  }
+  return unsealed + (await expireBatches(deps, chain, beginning, { ...expired, limit }))
 }
 
 /** The last intact row that has expired, before the first intact row that has not. */
@@ -33,10 +43,46 @@ function lastExpired({ auditProofs }: Deps, rows: readonly StoredEvent[], begin:
   let last: StoredEvent | undefined
   let previous = begin
   for (const row of rows) {
-    const isWhole = auditProofs.checkSealed(row, previous) === 'whole'
+    const isWhole = auditProofs.checkFormer(row, previous) === 'whole'
     if (isWhole && row.at > until) return last
     if (isWhole) last = row
     previous = row.seal ?? ''
   }
   return last
+}
+
+type Previous = Pick<Batch, 'seal' | 'upto'>
+
+/** Deletes whole batches of which each intact event has expired. A batch that is not intact goes with the next intact one. */
+async function expireBatches(deps: Deps<Tx>, chain: Chain, beginning: Beginning, { until, limit }: Expired): Promise<number> {
+  const { db } = deps
+  const { batch: number, seal, upto } = beginning
+  const start: Previous = { seal, upto: upto ?? firstSnapshot }
+  let previous: Previous = number === null ? { ...start, seal: '' } : start
+  let last: Batch | undefined
+  for (const batch of await AuditBatch.listAfter(db, number ?? 0, limit)) {
+    const state = await expiryOf(deps, previous, batch, until)
+    if (state === 'kept') break
+    if (state === 'expired' && batch.number <= chain.batch) last = batch
+    previous = batch
+  }
+  if (!last) return 0
+  await recordBeginning(deps, { position: last.position, seal: last.seal, batch: last.number, upto: last.upto })
+  await AuditBatch.deleteUpTo(db, last.number)
+  return AuditEvent.deleteBetween(db, parseSnapshot(start.upto), parseSnapshot(last.upto))
+}
+
+/** `broken`: the batch or one of its rows is not what was written, and no intact row of it is younger than `until`. */
+async function expiryOf(deps: Deps, previous: Previous, batch: Batch, until: number): Promise<'expired' | 'kept' | 'broken'> {
+  const seal = deps.auditProofs.beginBatch(batch.seal)
+  let isIntact = seal !== undefined
+  for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), parseSnapshot(batch.upto)))
+    for (const row of rows) {
+      const isWhole = deps.auditProofs.check(row, true) === 'whole'
+      if (isWhole && row.at > until) return 'kept'
+      // A row that was refused is in the range of the batch, and not one of its events.
+      if (isWhole) seal?.add(row.mac ?? '')
+      isIntact &&= isWhole
+    }
+  return isIntact && seal?.over(previous.seal, batch) === batch.seal ? 'expired' : 'broken'
 }

@@ -1,15 +1,25 @@
 import type { Deps } from '../../deps.ts'
+import type { ProofState } from '../../lib/audit-proof.ts'
+import { firstSnapshot, parseSnapshot, type Snapshot } from '../../lib/feed-cursors.ts'
 import { isRecord } from '../../lib/is-record.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 
-/** The values that the signature of the end of the chain covers. */
-export function headFacts({
-  position,
-  seal,
-  began_at,
-  adopts_until,
-}: Pick<Chain, 'position' | 'seal' | 'began_at' | 'adopts_until'>) {
-  return ['head', position, seal, began_at, adopts_until]
+/** The values that the signature of the end of the seals covers. */
+export function headFacts(chain: Omit<Chain, 'signature' | 'keys' | 'sealed_at'>) {
+  const { position, seal, began_at, adopts_until, batch, batch_position, batch_seal, upto, shift, former_end, former_closed } =
+    chain
+  // A server of a former version finds the signature wrong, and seals nothing.
+  const batches = upto === null ? [] : [batch, batch_position, batch_seal, upto, shift, former_end, former_closed]
+  return [upto === null ? 'head' : 'end', position, seal, began_at, adopts_until, ...batches]
+}
+
+export function checkHead({ auditProofs }: Deps, chain: Chain): ProofState {
+  return auditProofs.checkSignature(chain.signature, headFacts(chain))
+}
+
+/** Which rows are in batches. */
+export function sealedBy(chain: Chain | undefined): Snapshot {
+  return parseSnapshot(chain?.upto ?? firstSnapshot)
 }
 
 export interface SealedKeys {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { StoredEvent } from '../../lib/audit-proof.ts'
+import { endOf, type StoredEvent } from '../../lib/audit-proof.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
@@ -14,8 +14,10 @@ export interface NamesById {
 
 export interface AuditFault {
   kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
-  subject: 'event' | 'head' | 'checkpoint'
+  subject: 'event' | 'batch' | 'head' | 'checkpoint'
   position: number | null
+  /** The number of the batch; null outside of batches. */
+  batch: number | null
   event: StoredEvent | null
 }
 
@@ -53,17 +55,17 @@ export function presentAuditEvent(event: AuditEvent, names: NamesById): z.output
 
 export function presentVerification({ chain, fault, ...page }: VerifiedPage): z.output<typeof auditVerification> {
   const head = chain && {
-    position: chain.position,
-    seal: chain.seal,
+    ...endOf(chain),
+    batch: chain.batch,
     sealed_at: iso(chain.sealed_at),
     began_at: iso(chain.began_at),
   }
   return { ...page, head: head ?? null, fault: fault && presentFault(fault) }
 }
 
-function presentFault({ kind, subject, position, event }: AuditFault) {
+function presentFault({ kind, subject, position, batch, event }: AuditFault) {
   const at = event && Math.abs(event.at) <= 8.64e15 ? iso(event.at) : null
-  return { kind, subject, position, event_id: event?.id ?? null, event: event?.event ?? null, at }
+  return { kind, subject, position, batch, event_id: event?.id ?? null, event: event?.event ?? null, at }
 }
 
 function nameIn(names: ReadonlyMap<string, string>, id: string | null): string | null {

@@ -1,29 +1,35 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { ProofState } from '../../lib/audit-proof.ts'
-import { AuditCheckpoint } from '../../models/audit-checkpoint.ts'
+import { AuditCheckpoint, type Checkpoint } from '../../models/audit-checkpoint.ts'
 
-/** A place in the chain: that of a sealed event, or position 0 without a seal before the first one. */
+/** The end of a batch, a row of the former chain, or position 0 without a seal before the first one. */
 export interface Place {
   position: number
   seal: string
 }
 
+/** Where the seals begin. `batch` and `upto` are null while rows of the former chain are left. */
+export interface Beginning extends Place {
+  batch: number | null
+  upto: string | null
+}
+
 /** The values that the signature of a checkpoint covers. */
-export function checkpointFacts({ seal_position, seal }: { seal_position: number; seal: string }) {
-  return ['checkpoint', seal_position, seal]
+export function checkpointFacts({ seal_position, seal, batch, upto }: Omit<Checkpoint, 'signature' | 'created_at'>) {
+  return ['checkpoint', seal_position, seal, ...(batch === null ? [] : [batch, upto])]
 }
 
 /**
- * The recorded beginning of the chain: the last event that retention deleted. Rely on it only if its state is `whole`: anyone who
+ * The recorded beginning of the seals: the last batch or event that retention deleted. Rely on it only if its state is `whole`: anyone who
  * can write to the database can record another. `isCurrent`: it is signed with the current key.
  */
-export async function readBeginning({ db, auditProofs }: Deps): Promise<Place & { state: ProofState; isCurrent: boolean }> {
+export async function readBeginning({ db, auditProofs }: Deps): Promise<Beginning & { state: ProofState; isCurrent: boolean }> {
   const checkpoint = await AuditCheckpoint.findLast(db)
-  if (!checkpoint) return { position: 0, seal: '', state: 'whole', isCurrent: true }
-  const { seal_position: position, seal, signature } = checkpoint
+  if (!checkpoint) return { position: 0, seal: '', batch: null, upto: null, state: 'whole', isCurrent: true }
+  const { seal_position: position, seal, batch, upto, signature } = checkpoint
   const state = auditProofs.checkSignature(signature, checkpointFacts(checkpoint))
-  return { position, seal, state, isCurrent: signature.startsWith(`${auditProofs.current.id}.`) }
+  return { position, seal, batch, upto, state, isCurrent: signature.startsWith(`${auditProofs.current.id}.`) }
 }
 
 /**
@@ -36,8 +42,11 @@ export async function signBeginning(deps: Deps<Tx>): Promise<boolean> {
   return state === 'whole'
 }
 
-/** Records, with the current key, where the chain begins. */
-export async function recordBeginning({ db, auditProofs, clock }: Deps<Tx>, { position, seal }: Place): Promise<void> {
-  const facts = { seal_position: position, seal }
+/** Records, with the current key, where the seals begin. */
+export async function recordBeginning(
+  { db, auditProofs, clock }: Deps<Tx>,
+  { position, seal, batch, upto }: Beginning,
+): Promise<void> {
+  const facts = { seal_position: position, seal, batch, upto }
   await AuditCheckpoint.set(db, { ...facts, signature: auditProofs.sign(checkpointFacts(facts)), created_at: clock() })
 }

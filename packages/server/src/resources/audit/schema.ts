@@ -75,12 +75,19 @@ const headText = z
     return { position: Number(position), seal }
   })
 
+const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const verifyCursor = new RegExp(`^((sealed|batch)\\.\\d{1,15}|unsealed\\.(-?\\d{1,15}\\.${uuid})?|former\\.(${uuid})?)$`)
+
 export const verifyAuditQuery = z.strictObject({
   cursor: z
     .string()
-    .regex(/^(sealed\.\d{1,15}|unsealed\.([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?)$/, 'must be a cursor of this list')
+    .regex(verifyCursor, 'must be a cursor of this list')
     .optional()
-    .meta({ description: '`next_cursor` of the previous page' }),
+    .meta({
+      description:
+        '`next_cursor` of the previous page. Or `batch.N` to begin after the batch N, whose position and seal you have noted: ' +
+        'pass them as `head`',
+    }),
   head: headText.optional().meta({
     description:
       'An end of the chain from the log of the service, as POSITION:SEAL. With it, events that were cut off the end are ' +
@@ -104,9 +111,10 @@ export const auditVerification = z
             'proven with a key that is no longer configured',
         }),
         subject: z
-          .enum(['event', 'head', 'checkpoint'])
-          .meta({ description: 'An event, or the record of the end or the beginning of the chain' }),
-        position: z.int().nullable().meta({ description: 'The place in the chain' }),
+          .enum(['event', 'batch', 'head', 'checkpoint'])
+          .meta({ description: 'An event, the record of a batch, or that of the end or the beginning of all' }),
+        position: z.int().nullable().meta({ description: 'The place among the sealed events' }),
+        batch: z.int().nullable().meta({ description: 'The number of the batch' }),
         event_id: z.string().nullable().meta({ description: 'Null for what is missing' }),
         event: z.string().nullable(),
         at: timestamp.nullable(),
@@ -114,7 +122,13 @@ export const auditVerification = z
       .nullable()
       .meta({ description: 'The first fault. Nothing after it is compared' }),
     head: z
-      .object({ position: z.int(), seal: z.string(), sealed_at: timestamp, began_at: timestamp })
+      .object({
+        position: z.int(),
+        seal: z.string(),
+        batch: z.int().meta({ description: 'The number of the last batch. 0 before the first' }),
+        sealed_at: timestamp,
+        began_at: timestamp,
+      })
       .nullable()
       .meta({ description: 'The end of the chain. Null until the first events are sealed' }),
     next_cursor: z.string().nullable().meta({ description: 'Null when everything was compared, or when a fault was found' }),

@@ -2,128 +2,145 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import type { StoredEvent } from '../../lib/audit-proof.ts'
-import { AuditChain, type Chain } from '../../models/audit-chain.ts'
+import { endOf, isCounting, type StoredEvent, tagOf } from '../../lib/audit-proof.ts'
+import { parseSnapshot, sees, snapshotText, upTo } from '../../lib/feed-cursors.ts'
+import { AuditBatch } from '../../models/audit-batch.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { headFacts, keysOfChain, type SealedKeys } from './keys-of-chain.ts'
+import { lockChain, type OwnChain, storeChain } from './lock-chain.ts'
 import { signBeginning } from './read-beginning.ts'
+import { rowsBetween } from './rows-between.ts'
+import { type FormerPass, sealFormerEvents } from './seal-former-events.ts'
 
 const batchSize = 500
-/** How long after the upgrade rows without a proof are accepted: servers of the previous version may still write some. */
-const adoptionMs = 60 * 60 * 1_000
-/** A counting row stays open for the rest of its minute, plus some seconds because the clocks of servers differ. */
+/** A row counts for the rest of its minute, plus some seconds because the clocks of servers differ. */
 const countingMs = 70_000
 
 /**
- * The end of the chain, and how many records are not what was written: unsealed rows, which were skipped, and the beginning of
- * the chain.
+ * The end of the seals, and how many records are not what was written: rows, which got into no batch, and the beginning of the
+ * seals.
  */
 export interface Sealed {
   position: number
   seal: string
+  /** The number of the last batch. */
+  batch: number
   sealed: number
   refused: number
+  refusedBeginnings: number
 }
 
-interface Batch extends Sealed {
-  last: string | undefined
+interface Step extends Pick<Sealed, 'sealed' | 'refused'> {
+  chain: OwnChain
+  isLast: boolean
 }
 
 /**
- * Seals the events that have no seal yet. Several servers may run it at once: they wait for one another. Throws if the end of the
- * chain is forged or gone.
+ * Seals the events that are not sealed yet, in batches. Several servers may run it at once: they wait for one another. Throws if
+ * the end of the seals is forged or gone.
  */
 export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = () => false): Promise<Sealed> {
-  let total: Batch = { position: 0, seal: '', sealed: 0, refused: 0, last: undefined }
-  do {
-    const { sealed, refused, last: after } = total
-    const batch = await transaction(deps, (deps) => sealBatch(deps, after))
-    total = { ...batch, sealed: sealed + batch.sealed, refused: refused + batch.refused }
+  let sealed = 0
+  let refused = 0
+  let areBeginningsWhole = true
+  let pass: FormerPass = { after: undefined, isIdle: true }
+  for (;;) {
+    const { next, ...step } = await transaction(deps, async (deps) => {
+      const chain = await lockChain(deps)
+      areBeginningsWhole = await signBeginning(deps)
+      const batch = await sealBatch(deps, chain)
+      const former = await sealFormerEvents(deps, batch.chain, pass)
+      return {
+        ...{ chain: former.chain, next: former.next, isLast: batch.isLast && former.next === undefined },
+        ...{ sealed: batch.sealed + former.sealed, refused: batch.refused + former.refused },
+      }
+    })
+    sealed += step.sealed
+    refused += step.refused
+    pass = next ?? pass
+    if (step.isLast || isStopping())
+      return { ...endOf(step.chain), batch: step.chain.batch, sealed, refused, refusedBeginnings: areBeginningsWhole ? 0 : 1 }
     // SQLite answers within the same turn of the event loop, so a long log after an upgrade would hold up everything else.
     await nextTurn()
-  } while (total.last !== undefined && !isStopping())
-  return total
+  }
 }
 
-async function sealBatch(deps: Deps<Tx>, after: string | undefined): Promise<Batch> {
+/** Writes a batch of the events that ended transactions have written since the last one. */
+async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
+  const { db, auditProofs } = deps
   const now = deps.clock()
-  const chain = await lockChain(deps)
-  // Counted once, in the first batch.
-  const refusedBeginnings = (await signBeginning(deps)) || after !== undefined ? 0 : 1
-  const rows = await AuditEvent.listUnsealedForUpdate(deps.db, { countedBefore: now - countingMs, after, limit: batchSize })
-  const last = rows.length === batchSize ? rows.at(-1)?.id : undefined
-  const whole = rows.map((row) => sealable(deps, row, chain, now)).filter((row) => row !== undefined)
-  let { position, seal } = chain
-  const sealed = whole.map((row) => {
-    position += 1
-    seal = deps.auditProofs.seal(seal, row.mac, position)
-    return { ...row, seal_position: position, seal }
-  })
-  const end = { position, seal, last, sealed: sealed.length, refused: rows.length - sealed.length + refusedBeginnings }
-  if (sealed.length === 0) return end
-  await AuditEvent.rewrite(deps.db, sealed, ['salt', 'personal_digest', 'mac', 'seal_position', 'seal'])
-  const head = { ...chain, position, seal }
-  await AuditChain.set(deps.db, { position, seal, sealed_at: now, signature: deps.auditProofs.sign(headFacts(head)) })
-  return end
-}
-
-/** Returns the row with the proof that goes into its seal, or undefined if the row is not what was written. */
-function sealable(
-  { auditProofs }: Deps,
-  row: StoredEvent,
-  chain: Chain,
-  now: number,
-): (StoredEvent & { mac: string }) | undefined {
-  const verdict = auditProofs.check(row)
-  const isAdopted = verdict === 'unproven' && now < chain.adopts_until
-  if (verdict !== 'whole' && !isAdopted) return undefined
-  const proof = isAdopted ? auditProofs.adopt(row) : row.counted_by === null ? row : auditProofs.proveCounted(row)
-  const { salt, personal_digest, mac } = proof
-  return mac === null ? undefined : { ...row, salt, personal_digest, mac }
-}
-
-/** Locks and returns the end of the chain. Begins the chain if there is none, and stores the current key if it is new. */
-async function lockChain(deps: Deps<Tx>): Promise<Chain> {
-  const { auditProofs, db } = deps
-  const chain = (await AuditChain.findForUpdate(db)) ?? (await beginChain(deps))
-  if (!chain) throw new Error('the end of the audit chain is gone; run audit verify for details')
-  const keys = keysOfChain(deps, chain)
-  const verdict = auditProofs.checkSignature(chain.signature, headFacts(chain))
-  if (verdict === 'unknown key') throw new Error('the end of the audit chain is signed with a key that is not configured')
-  if (verdict !== 'whole') throw new Error('the end of the audit chain is not what was written; run audit verify for details')
-  const { id } = auditProofs.current
-  if (keys.boxes[id] === undefined || !chain.signature.startsWith(`${id}.`)) await takeKey(deps, chain, keys)
-  return chain
-}
-
-/** Begins the chain with the current key, unless another server has done so. Undefined if its end is gone. */
-export async function beginChain({ auditProofs, db, clock }: Deps<Tx>): Promise<Chain | undefined> {
-  const hasSealed = await AuditEvent.hasSealed(db)
-  // Another server may have begun the chain and sealed events since the chain was looked for.
-  const begunMeanwhile = await AuditChain.findForUpdate(db)
-  if (begunMeanwhile) return begunMeanwhile
-  if (hasSealed) return undefined
-  const now = clock()
-  const adoptsUntil = (await AuditEvent.hasUnproven(db)) ? now + adoptionMs : now
-  const begun = { position: 0, seal: '', began_at: now, adopts_until: adoptsUntil, keys: '{}', sealed_at: now, signature: '' }
-  await AuditChain.begin(db, { ...begun, signature: auditProofs.sign(headFacts(begun)) })
-  const chain = await AuditChain.findForUpdate(db)
-  if (!chain) throw new Error('the audit chain cannot be started')
-  return chain
+  const isDone = await endCounting(deps, chain, now)
+  const from = parseSnapshot(chain.upto)
+  const visible = await AuditEvent.snapshot(db, chain.shift)
+  const seal = auditProofs.beginBatch()
+  if (!seal) throw new Error('the current key is unknown')
+  const tags: string[] = []
+  let refused = 0
+  let upto = visible
+  const counting: string[] = []
+  const proven: StoredEvent[] = []
+  const add = (row: StoredEvent) => {
+    const isOpen = row.counted_by !== null && row.at >= now - countingMs
+    const verdict = auditProofs.check(row, false)
+    const isAdopted = verdict === 'unproven' && now < chain.adopts_until
+    if (verdict !== 'whole' && !isAdopted) refused += 1
+    // Servers of the previous version give rows that count a position at once.
+    else if (isOpen && (isAdopted || isCounting(row))) counting.push(row.id)
+    else {
+      const isNew = isAdopted || isCounting(row)
+      const sealed = isNew ? { ...row, ...(isAdopted ? auditProofs.adopt(row) : auditProofs.proveCounted(row)) } : row
+      if (isNew) proven.push(sealed)
+      if (sealed.mac === null) throw new Error('an event without a proof cannot be sealed')
+      seal.add(sealed.mac)
+      tags.push(tagOf(sealed.mac))
+    }
+  }
+  const first = await AuditEvent.listUnseen(db, from, { below: visible.xmax, limit: batchSize })
+  const last = first.length === batchSize ? first.at(-1) : undefined
+  // The rows of one transaction come together, even if they are more than a portion.
+  const isOneTransaction = last !== undefined && first[0]?.xid === last.xid
+  if (last) upto = upTo(from, visible, isOneTransaction ? last.xid + 1 : last.xid)
+  const isInBatch = ({ xid }: StoredEvent) => sees(upto, xid) && sees(visible, xid)
+  for (const row of first) if (isInBatch(row)) add(row)
+  if (isOneTransaction)
+    for await (const rows of rowsBetween(deps, from, upto, last)) for (const row of rows) if (isInBatch(row)) add(row)
+  if (counting.length > 0) await AuditEvent.keepCounting(db, counting)
+  if (proven.length > 0) await AuditEvent.rewrite(db, proven, ['salt', 'personal_digest', 'mac'])
+  const isLast = isDone && upto === visible
+  if (tags.length === 0) {
+    // Looks at what it refused only once. It stays in the range of the next batch, which does not list it.
+    const next = refused === 0 ? chain : await storeChain(deps, { ...chain, upto: snapshotText(upto) })
+    return { chain: next, sealed: 0, refused, isLast }
+  }
+  const facts = {
+    ...{ number: chain.batch + 1, count: tags.length, upto: snapshotText(upto), tags: tags.join(''), sealed_at: now },
+    position: (chain.batch === 0 ? chain.former_end : chain.batch_position) + tags.length,
+  }
+  const batch = { ...facts, seal: seal.over(chain.batch === 0 ? '' : chain.batch_seal, facts) }
+  await AuditBatch.insert(db, batch)
+  const next = {
+    ...{ ...chain, batch: batch.number, batch_position: batch.position, batch_seal: batch.seal },
+    ...{ upto: batch.upto, sealed_at: now },
+  }
+  return { chain: await storeChain(deps, next), sealed: tags.length, refused, isLast }
 }
 
 /**
- * Stores a new key. Sealed events remain provable after the replaced key has left the configuration. The end of the chain is
- * signed again, so an attacker who has the old key cannot move it.
+ * Gives rows their place and their last proof once they no longer count. False if there were any: the next round sees them, at the
+ * place of this transaction.
  */
-async function takeKey(deps: Deps<Tx>, chain: Chain, kept: SealedKeys): Promise<void> {
-  const { secretBox, auditProofs } = deps
-  const { id, bytes } = auditProofs.current
-  const all = new Map([...kept.opened, ...auditProofs.all(), [id, bytes] as const])
-  const boxes = Object.fromEntries(
-    [...all].map(([id, key]) => [id, secretBox.seal(key.toString('base64url'), `audit-key:${id}`)]),
+async function endCounting({ db, auditProofs }: Deps<Tx>, chain: OwnChain, now: number): Promise<boolean> {
+  const rows = await AuditEvent.listCountedForUpdate(db, now - countingMs, batchSize)
+  if (rows.length === 0) return true
+  const proven = rows.flatMap((row) => {
+    const verdict = auditProofs.check(row, false)
+    if (verdict === 'whole') return [{ ...row, ...auditProofs.proveCounted(row) }]
+    return verdict === 'unproven' && now < chain.adopts_until ? [{ ...row, ...auditProofs.adopt(row) }] : []
+  })
+  await AuditEvent.rewrite(db, proven, ['salt', 'personal_digest', 'mac'])
+  // Also those that are not what was written: they are looked at and refused with the next batch.
+  await AuditEvent.position(
+    db,
+    rows.map(({ id }) => id),
   )
-  // Keep the boxes that cannot be opened: the key that opens them may come back.
-  const keys = JSON.stringify({ ...kept.boxes, ...boxes })
-  await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })
+  return false
 }

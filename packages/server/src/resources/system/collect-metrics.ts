@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectionsOf, type Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
+import { sealedBy } from '../audit/keys-of-chain.ts'
 import { type Backlog, measureBacklog } from '../outbox/measure-backlog.ts'
 
 const databaseLimitMs = 1_000
@@ -38,7 +40,10 @@ interface Figures {
 }
 
 async function measure(deps: Deps): Promise<Figures> {
-  return { backlogs: await measureBacklog(deps), oldestUnsealedAt: await AuditEvent.oldestUnsealedAt(deps.db) }
+  return {
+    backlogs: await measureBacklog(deps),
+    oldestUnsealedAt: await AuditEvent.oldestUnsealedAt(deps.db, sealedBy(await AuditChain.find(deps.db))),
+  }
 }
 
 async function figuresInTime(deps: Deps): Promise<Figures | undefined> {

@@ -1,0 +1,56 @@
+import type { Db, Tx } from '../db/handle.ts'
+import type { BatchFacts } from '../lib/audit-proof.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
+
+export type Batch = BatchFacts & { seal: string }
+
+/** Events of the audit log that were sealed together. */
+export class AuditBatch extends BaseModel implements Batch {
+  static override tableName = 'audit_batches'
+  static override idColumn = 'number'
+
+  declare number: number
+  declare position: number
+  declare count: number
+  declare upto: string
+  declare tags: string
+  declare seal: string
+  declare sealed_at: number
+
+  static async find(db: Db, number: number): Promise<Batch | undefined> {
+    return rowsOf(AuditBatch, db).where({ number }).first()
+  }
+
+  /** The batches after a number, in order, with about `events` events together; at least one, if there is one. */
+  static async listAfter(db: Db, number: number, events: number): Promise<Batch[]> {
+    const sizes = await rowsOf(AuditBatch, db)
+      .where('number', '>', number)
+      .orderBy('number')
+      .limit(mostBatches)
+      .select('number', 'count')
+    let sum = 0
+    const cut = sizes.findIndex(({ count }) => {
+      sum += count
+      return sum >= events
+    })
+    const last = sizes.at(cut)
+    return last ? rowsOf(AuditBatch, db).where('number', '>', number).where('number', '<=', last.number).orderBy('number') : []
+  }
+
+  static async hasAfter(db: Db, number: number): Promise<boolean> {
+    return (await rowsOf(AuditBatch, db).where('number', '>', number).first('number')) !== undefined
+  }
+
+  /** Throws if the database drops it. */
+  static async insert(db: Tx, batch: Batch): Promise<void> {
+    await rowsOf(AuditBatch, db).insert(batch)
+    if (!(await AuditBatch.find(db, batch.number))) throw new Error('the database did not store the batch of audit events')
+  }
+
+  /** Deletes the batches up to a number. */
+  static async deleteUpTo(db: Tx, number: number): Promise<void> {
+    await rowsOf(AuditBatch, db).where('number', '<=', number).delete()
+  }
+}
+
+const mostBatches = 500

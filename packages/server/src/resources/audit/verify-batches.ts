@@ -1,0 +1,187 @@
+import type { Deps } from '../../deps.ts'
+import { type BatchSeal, endOf, isAdopted, type StoredEvent, tagLength, tagOf } from '../../lib/audit-proof.ts'
+import { firstSnapshot, parseSnapshot, type Snapshot, sees } from '../../lib/feed-cursors.ts'
+import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
+import { AuditChain, type Chain } from '../../models/audit-chain.ts'
+import { changedHead, faultOf, faultOfErasure, faultOfHead, listErased, removedAt } from './faults.ts'
+import type { AuditFault, VerifiedPage } from './present.ts'
+import type { Beginning, Place } from './read-beginning.ts'
+import { rowsBetween } from './rows-between.ts'
+
+/** Events per page, more or less. Batches are not divided. */
+const pageSize = 4_000
+/** How many rows that are in no batch are read before a page ends: somebody may have inserted millions. */
+const mostForeign = 10_000
+
+interface Range {
+  /** The number of the batch that was compared last. */
+  after: number
+  known: Place | undefined
+}
+
+type Previous = Pick<Batch, 'number' | 'position' | 'seal' | 'upto'>
+
+/** Compares the next batches with their events. */
+export async function verifyBatches(
+  deps: Deps,
+  chain: Chain,
+  beginning: Beginning,
+  { after, known }: Range,
+): Promise<VerifiedPage> {
+  const page: VerifiedPage = { checked: 0, adopted: 0, unsealed: 0, fault: null, chain, next_cursor: null }
+  const previous = await previousOf(deps, chain, beginning, after)
+  if (!previous) return { ...page, fault: batchFault('removed', after, null) }
+  const batches = await AuditBatch.listAfter(deps.db, previous.number, pageSize)
+  // Batches that were written since the page began have moved the end too.
+  const now = await AuditChain.find(deps.db)
+  page.fault =
+    (now ? faultOfHead(deps, now) : changedHead(null, 'removed')) ??
+    faultOfKnown(chain, previous, batches, known) ??
+    faultOfOrder(previous, batches) ??
+    (now ? faultOfEnd({ before: chain, now }, batches.at(-1) ?? previous, batches.length === 0, known) : null)
+  if (page.fault) return page
+  if (batches.length === 0)
+    return { ...page, next_cursor: now?.batch === previous.number ? 'unsealed.' : `batch.${previous.number}` }
+  await compareEvents(deps, previous, batches, page)
+  return page.fault ? page : { ...page, next_cursor: `batch.${batches.at(-1)?.number}` }
+}
+
+async function previousOf({ db }: Deps, chain: Chain, beginning: Beginning, after: number): Promise<Previous | undefined> {
+  const { batch: number, position, seal, upto } = beginning
+  if (number !== null && upto !== null && number >= after) return { number, position, seal, upto }
+  return after === 0 ? { number: 0, position: chain.former_end, seal: '', upto: firstSnapshot } : AuditBatch.find(db, after)
+}
+
+/** An end that somebody has noted is that of a batch. */
+function faultOfKnown(chain: Chain, previous: Previous, batches: readonly Batch[], known: Place | undefined): AuditFault | null {
+  if (!known) return null
+  const floor = previous.number === 0 ? chain.position : previous.position
+  const isHere = known.position > floor && known.position <= (batches.at(-1) ?? previous).position
+  const isSeen = [previous, ...batches].some(({ position, seal }) => position === known.position && seal === known.seal)
+  const isOfPrevious = previous.number > 0 && known.position === previous.position
+  return (isHere || isOfPrevious) && !isSeen ? changedHead(known.position) : null
+}
+
+function faultOfOrder(previous: Previous, batches: readonly Batch[]): AuditFault | null {
+  let { number, position } = previous
+  for (const batch of batches) {
+    if (batch.number !== number + 1) return batchFault('removed', number + 1, position + 1)
+    if (batch.position !== position + batch.count || batch.tags.length !== tagLength * batch.count)
+      return batchFault('changed', batch.number, position + 1)
+    number = batch.number
+    position = batch.position
+  }
+  return null
+}
+
+/**
+ * `last` is the last batch of the page. With `isLast`, there was none after it. The end was read before the batches and after them,
+ * since other servers go on sealing.
+ */
+function faultOfEnd(
+  { before, now }: { before: Chain; now: Chain },
+  last: Previous,
+  isLast: boolean,
+  known: Place | undefined,
+): AuditFault | null {
+  const isEnd = ({ batch, batch_seal, batch_position }: Chain) =>
+    last.number !== batch || batch === 0 || (last.seal === batch_seal && last.position === batch_position)
+  if (last.number > now.batch || !isEnd(before) || !isEnd(now)) return changedHead(last.position)
+  if (!isLast) return null
+  if (last.number < before.batch) return batchFault('removed', last.number + 1, last.position + 1)
+  const { position } = endOf(now)
+  return known && known.position > position ? removedAt(position + 1) : null
+}
+
+function batchFault(kind: AuditFault['kind'], batch: number, position: number | null): AuditFault {
+  return { kind, subject: 'batch', position, batch, event: null }
+}
+
+/** What was found of a batch so far. */
+interface Progress {
+  batch: Batch
+  upto: Snapshot
+  seal: BatchSeal | undefined
+  /** How many of its events were found. */
+  found: number
+  fault: AuditFault | null
+}
+
+async function compareEvents(deps: Deps, previous: Previous, batches: readonly Batch[], page: VerifiedPage): Promise<void> {
+  const all = batches.map(
+    (batch): Progress => ({
+      ...{ batch, upto: parseSnapshot(batch.upto), seal: deps.auditProofs.beginBatch(batch.seal) },
+      ...{ found: 0, fault: null },
+    }),
+  )
+  const last = all.at(-1)
+  if (!last) return
+  let foreign = 0
+  for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), last.upto)) {
+    const listed = await listErased(deps, rows)
+    for (const row of rows) {
+      const progress = firstThatSees(all, row.xid)
+      if (!progress) continue
+      page.checked += 1
+      if (isAdopted(row)) page.adopted += 1
+      if (progress.fault) {
+        foreign += 1
+        continue
+      }
+      const isClean = row.seal === null && row.seal_position === null
+      const { number } = progress.batch
+      progress.fault =
+        faultOf(row, isClean ? deps.auditProofs.check(row, true) : 'changed', number) ??
+        (await faultOfErasure(deps, row, listed)) ??
+        faultOfPlace(progress, row)
+    }
+    if (foreign > mostForeign) break
+  }
+  let { seal } = previous
+  for (const progress of all) {
+    page.fault = progress.fault ?? faultOfBatch(progress, seal)
+    if (page.fault) return
+    seal = progress.batch.seal
+  }
+}
+
+/** A transaction that one snapshot sees is seen by all later ones. */
+function firstThatSees(all: readonly Progress[], xid: number): Progress | undefined {
+  let [low, high] = [0, all.length - 1]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (sees(all[middle]!.upto, xid)) high = middle
+    else low = middle + 1
+  }
+  return all[low]
+}
+
+/** Whether it is the event that comes next in the batch. */
+function faultOfPlace(progress: Progress, row: StoredEvent): AuditFault | null {
+  const { batch, found } = progress
+  const tag = tagOf(row.mac ?? '')
+  if (batch.tags.startsWith(tag, found * tagLength)) {
+    progress.seal?.add(row.mac ?? '')
+    progress.found += 1
+    return null
+  }
+  const isLater = positionsOf(batch.tags, tag).some((index) => index > found)
+  return isLater ? missingFrom(progress) : { kind: 'inserted', subject: 'event', position: null, batch: batch.number, event: row }
+}
+
+function positionsOf(tags: string, tag: string): number[] {
+  const found: number[] = []
+  for (let at = tags.indexOf(tag); at >= 0; at = tags.indexOf(tag, at + 1)) if (at % tagLength === 0) found.push(at / tagLength)
+  return found
+}
+
+function missingFrom({ batch, found }: Progress): AuditFault {
+  return removedAt(batch.position - batch.count + found + 1, batch.number)
+}
+
+function faultOfBatch(progress: Progress, previous: string): AuditFault | null {
+  const { batch, seal, found } = progress
+  if (found < batch.count) return missingFrom(progress)
+  if (!seal) return batchFault('unknown_key', batch.number, batch.position)
+  return seal.over(previous, batch) === batch.seal ? null : batchFault('changed', batch.number, batch.position)
+}

@@ -1,0 +1,50 @@
+import type { Deps } from '../../deps.ts'
+import { isAdopted, type StoredEvent } from '../../lib/audit-proof.ts'
+import type { Chain } from '../../models/audit-chain.ts'
+import { AuditEvent } from '../../models/audit-event.ts'
+import { changedHead, faultOf, faultOfErasure, listErased, removedAt } from './faults.ts'
+import type { VerifiedPage } from './present.ts'
+import type { Beginning, Place } from './read-beginning.ts'
+
+const pageSize = 1_000
+
+/** Compares the next rows of the chain of rows that former versions wrote. Nothing is added to it once it is closed. */
+export async function verifyChain(
+  deps: Deps,
+  chain: Chain,
+  beginning: Beginning,
+  { from, known }: { from: number; known: Place | undefined },
+): Promise<VerifiedPage> {
+  const page: VerifiedPage = { checked: 0, adopted: 0, unsealed: 0, fault: null, chain, next_cursor: null }
+  const rows = await AuditEvent.listChained(deps.db, { from, limit: pageSize + 1 })
+  const begin = Math.max(from, beginning.position)
+  const beginSeal = begin === beginning.position ? beginning.seal : sealAt(rows, begin)
+  if (beginSeal === undefined) return { ...page, fault: removedAt(begin) }
+  let position = begin
+  let seal = beginSeal
+  const end = chain.position === 0 ? undefined : { position: chain.position, seal: chain.seal }
+  const isExpected = () => [end, known].every((end) => end?.position !== position || end.seal === seal)
+  if (!isExpected()) return { ...page, fault: changedHead(position) }
+  const listed = await listErased(deps, rows)
+  for (const row of rows) {
+    if (row.seal_position === null || row.seal_position <= begin) continue
+    page.fault =
+      row.seal_position === position + 1 ? faultOf(row, deps.auditProofs.checkFormer(row, seal)) : removedAt(position + 1)
+    page.fault ??= await faultOfErasure(deps, row, listed)
+    if (page.fault) return page
+    page.checked += 1
+    if (isAdopted(row)) page.adopted += 1
+    position = row.seal_position
+    seal = row.seal ?? ''
+    if (!isExpected()) return { ...page, fault: { ...changedHead(position), event: row } }
+  }
+  if (rows.length > pageSize) return { ...page, next_cursor: `sealed.${position}` }
+  if (position < chain.position) return { ...page, fault: removedAt(position + 1) }
+  // Rows that were sealed meanwhile have moved the stored end too.
+  if (position > chain.position && chain.former_closed === 1) return { ...page, fault: changedHead(position) }
+  return { ...page, next_cursor: 'batch.0' }
+}
+
+function sealAt(rows: readonly StoredEvent[], position: number): string | undefined {
+  return rows.find((row) => row.seal_position === position)?.seal ?? undefined
+}
