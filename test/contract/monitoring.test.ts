@@ -13,8 +13,8 @@ const asked: { what: string; expr: string }[] = [
   ...dashboard.panels.flatMap(({ title, targets = [] }: Json) => targets.map(({ expr }: Json) => ({ what: title, expr }))),
 ]
 
-/** The labels of each metric, by the name of its samples. `instance` and `job` are added by Prometheus. */
-const served = new Map<string, Set<string>>()
+/** The labels of each metric, by the name of its samples. `instance`, `job` and `up` are added by Prometheus. */
+const served = new Map<string, Set<string>>([['up', new Set()]])
 
 beforeAll(async () => {
   const database = await createDatabase(testDatabase(), inject('templates'))
@@ -32,7 +32,7 @@ beforeAll(async () => {
 /** The metrics that a PromQL expression uses, and the labels that it selects or groups by. */
 function namesIn(expr: string): { metrics: string[]; labels: string[] } {
   const bare = expr.replace(/"[^"]*"/g, '""')
-  const metrics = [...bare.matchAll(/\b(?:gatehouse|process|nodejs)_\w+/g)].map(([name]) => name)
+  const metrics = [...bare.matchAll(/\bup\b|\b(?:gatehouse|process|nodejs)_\w+/g)].map(([name]) => name)
   const chosen = [...bare.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*""/g)].map(([, label]) => label!)
   const grouped = [...bare.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(',').map((label) => label.trim()))
   return { metrics, labels: [...chosen, ...grouped] }
