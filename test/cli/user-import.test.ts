@@ -396,6 +396,17 @@ describe('user export', () => {
     expect((await here.authctl('user export --pool "no pool"')).exit).toBe(6)
     expect((await here.authctl('user export -o table')).exit).toBe(2)
   })
+
+  test('--user prints everything about one user, as the user can download it', async () => {
+    const here = await signedIn()
+    const { exit, stdout } = await here.authctl('user export --user ada@example.com')
+    expect(exit).toBe(0)
+    const document = JSON.parse(stdout)
+    expect(document).toMatchObject({ format: 'gatehouse-user-export', version: 1 })
+    expect(document.tables.users).toMatchObject([{ email: 'ada@example.com' }])
+    expect((await here.authctl('user export --user ada@example.com --pool out')).exit).toBe(2)
+    expect((await here.authctl('user export --user nobody@example.com')).exit).toBe(3)
+  })
 })
 
 describe('a CSV file', () => {

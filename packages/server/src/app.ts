@@ -57,6 +57,7 @@ import { metricsRoute, systemRoutes } from './resources/system/routes.ts'
 import { trustedBrowserRoutes } from './resources/trusted-browsers/routes.ts'
 import { userChangeRoutes } from './resources/user-changes/routes.ts'
 import { userDeletionRoutes } from './resources/user-deletions/routes.ts'
+import { userExportRoutes } from './resources/user-exports/routes.ts'
 import { userImportRoutes } from './resources/user-imports/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
 import { webhookRoutes } from './resources/webhooks/routes.ts'
@@ -93,6 +94,7 @@ export function listRoutes(): Route[] {
     ...userRoutes,
     ...userImportRoutes,
     ...userDeletionRoutes,
+    ...userExportRoutes,
     ...offboardingRoutes,
     ...lockoutRoutes,
     ...poolRoutes,

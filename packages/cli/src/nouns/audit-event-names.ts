@@ -82,6 +82,7 @@ export const auditEventNames = [
   'user.activated',
   'user.created',
   'user.deleted',
+  'user.exported',
   'user.erased',
   'user.imported',
   'user.locked',

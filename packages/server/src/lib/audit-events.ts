@@ -90,6 +90,7 @@ export const auditEvents = {
   'user.activated': 'A suspended user was activated',
   'user.created': 'An admin created a user',
   'user.deleted': 'A user was deleted',
+  'user.exported': 'A user, or an admin, downloaded the data of the user',
   'user.erased': 'The e-mail and the names of a deleted user were erased',
   'user.imported': 'An import created or changed a user',
   'user.locked': 'Too many wrong passwords or codes locked an account, or codes by e-mail for an address',

@@ -11,9 +11,7 @@ export const overview: Section = {
   async show(deps, { texts, query, user, caller, origin, app }) {
     const back = await findAppToReturnTo(deps, { user, app, returnTo: query.returnTo }, { caller, origin })
     const links = accountSections.flatMap((name) =>
-      name === 'overview' || name === 'data'
-        ? []
-        : [html`<li><a href="${accountPath(name, query)}">${texts.account.sections[name]}</a></li>\n`],
+      name === 'overview' ? [] : [html`<li><a href="${accountPath(name, query)}">${texts.account.sections[name]}</a></li>\n`],
     )
     const leave = app ? `/oauth/logout?${new URLSearchParams({ client_id: app.code })}` : '/oauth/logout'
     return {
@@ -25,5 +23,4 @@ ${back && html`<p><a class="button" href="${query.returnTo}">${texts.goTo(shown(
 `,
     }
   },
-  steps: {},
 }

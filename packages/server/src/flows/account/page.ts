@@ -22,11 +22,12 @@ import { browserSeconds, cookiesOf, deviceCookie, type PageAnswer, refusalOf } f
 import { askForPasskey } from '../sign-in/passkey.ts'
 import { proveByPasskey, proveByPassword } from '../sign-in/prove-in-browser.ts'
 import { openField, requestLifeMs, type SaidRefusal, sealField, ticketLifeMs } from '../sign-in/sealed-fields.ts'
+import { refuseChange } from './fresh.ts'
 import { codesView, sectionView } from './page-views.ts'
 import type { AccountForm, AccountPageQuery } from './schema.ts'
 import type { Done, Person, PersonActor, Section } from './section.ts'
 
-export type { PageAnswer }
+export { assertPagesOn, type PageAnswer }
 
 /**
  * Shows a section of the account page to the person who is signed in in this browser. Somebody who is not is asked to, and comes back.
@@ -64,7 +65,7 @@ export async function showSection(
   const view = { person, section, signIn: app && `${signInPath(section, query, app)}&prompt=login` }
   if (own?.codes && now - own.sealedAt <= ticketLifeMs) return { view: codesView(view, own.codes), ...known }
   const shown = await section.show(deps, person)
-  const asks = !person.isFresh && Object.keys(section.steps).length > 0
+  const asks = !person.isFresh && section.steps !== undefined
   const passkey = asks && live.has_passkey ? await askForPasskey(deps, browser) : undefined
   return { view: sectionView(view, { shown, done: own?.done, asks, passkey }), ...known }
 }
@@ -93,12 +94,6 @@ async function findAppOfPage(deps: Deps, named: string): Promise<App | undefined
 export async function findPlaceOfPage(deps: Deps, { app: code }: { app: string }): Promise<PagePlace | undefined> {
   const app = await findAppOfPage(deps, code)
   return app && placeOf(deps.config, app)
-}
-
-/** Why the person may change nothing. Undefined if they have just shown all that they have. */
-function refuseChange(deps: Deps, live: LiveBrowserSession) {
-  const at = { now: deps.clock(), factorSince: live.factor_activated_at }
-  return callerOfBrowser(deps, live).authority.refuseCredentialChange(at)
 }
 
 function formRefusalOf(said: SaidRefusal | undefined): FormRefusal | undefined {
@@ -159,7 +154,8 @@ async function change(
   actor: PersonActor,
 ): Promise<Done | undefined> {
   if (form.step === 'prove') return { secrets: await prove(deps, form, { live, browser }, actor) }
-  const step = Object.hasOwn(section.steps, form.step) ? section.steps[form.step] : undefined
+  const { steps = {} } = section
+  const step = Object.hasOwn(steps, form.step) ? steps[form.step] : undefined
   if (!step) throw new ApiError('not_found')
   const refusal = refuseChange(deps, live)
   if (refusal) throw new ApiError(refusal.code)

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
-import { findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
-import { accountForm, accountQuery } from './schema.ts'
+import { downloadData, downloadPath } from './data.ts'
+import { assertPagesOn, findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
+import { accountForm, accountQuery, downloadedData } from './schema.ts'
 import { sectionPath, sections } from './sections.ts'
 
 const page = { tag: 'Pages', speaks: 'page', auth: 'public', noStore: true } as const
@@ -29,7 +30,7 @@ export const accountRoutes: Route[] = [
       errors: ['not_found'],
       handle: async (deps, { query, cookies, origin }) => reply(await showSection(deps, section, query, cookies, { origin })),
     })
-    if (Object.keys(section.steps).length === 0) return [show]
+    if (!section.steps) return [show]
     const take = route({
       ...page,
       path,
@@ -46,6 +47,35 @@ export const accountRoutes: Route[] = [
     return [show, take]
   }),
   route({
+    ...page,
+    method: 'GET',
+    path: downloadPath,
+    summary: 'Download the data of the person who is signed in',
+    description: 'The document of `GET /auth/me/export`. Leads to the account page without a proof of the last ten minutes.',
+    cookies: { reads: ['session'], sets: [] },
+    responses: { 200: downloadedData, 303: null },
+    errors: ['not_found'],
+    handle: async (deps, { cookies, origin }) => {
+      const found = await downloadData(deps, cookies, { origin })
+      return found ? { ...ok(found), headers: downloadHeaders } : leadTo('/account/data')
+    },
+  }),
+  // Password managers open it (https://w3c.github.io/webappsec-change-password-url/).
+  route({
+    method: 'GET',
+    path: '/.well-known/change-password',
+    tag: 'Pages',
+    summary: 'Lead to the page where people change their password',
+    auth: 'public',
+    offline: true,
+    responses: { 302: null },
+    errors: ['not_found'],
+    handle: async (deps) => {
+      assertPagesOn(deps)
+      return { status: 302, headers: { Location: '/account/password' } }
+    },
+  }),
+  route({
     method: 'GET',
     path: scriptPath,
     tag: 'Pages',
@@ -60,4 +90,5 @@ export const accountRoutes: Route[] = [
   }),
 ]
 
+const downloadHeaders = { 'Content-Disposition': 'attachment; filename="account.json"' }
 const scriptHeaders = { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=86400' }

@@ -35,3 +35,6 @@ export const accountForm = z.object({
   passkey_challenge: sent,
 })
 export type AccountForm = z.output<typeof accountForm>
+
+/** The document of `GET /auth/me/export`. */
+export const downloadedData = z.looseObject({ format: z.literal('gatehouse-user-export'), version: z.literal(1) })

@@ -66,7 +66,8 @@ export interface Section {
   name: AccountSection
   title(texts: PageTexts): string
   show(deps: Deps, person: Person): Promise<{ title?: string; body: Html; script?: string | undefined }>
-  steps: Readonly<Record<string, Step>>
+  /** What its forms do. Without any, it has no forms and asks for no proof. */
+  steps?: Readonly<Record<string, Step>>
   /** What is wrong, where the section has its own words for it. */
   faultOf?(texts: PageTexts, said: SaidRefusal): string | undefined
 }

@@ -1,4 +1,5 @@
 import { apps } from './apps.ts'
+import { data } from './data.ts'
 import { deletion } from './delete.ts'
 import { email } from './email.ts'
 import { identities } from './identities.ts'
@@ -15,5 +16,5 @@ export { sectionPath } from '../../lib/account-sections.ts'
 
 export const sections: readonly Section[] = [
   ...[overview, profile, email, password, twoFactor, passkeys, sessions, identities, organizations, apps],
-  deletion,
+  ...[data, deletion],
 ]

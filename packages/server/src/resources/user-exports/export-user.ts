@@ -1,0 +1,35 @@
+import type { Pool } from '../../db/handle.ts'
+import type { Deps } from '../../deps.ts'
+import type { Actor, OwnCaller } from '../../lib/caller.ts'
+import { iso } from '../../lib/timestamps.ts'
+import { exportRows, namesIn } from '../../models/user-export.ts'
+import { recordEvent } from '../audit/record-event.ts'
+import { limitUser } from '../rate-limits/take-by-address.ts'
+import { getUser } from '../users/get-user.ts'
+import type { UserExport } from './schema.ts'
+
+/** Of each table. The audit of a busy account has the most. */
+const mostRows = 10_000
+
+/** Everything that the service keeps of a user, without secrets and without what is about others. Audited. Throws `not_found`. */
+export async function exportUser(deps: Deps, userId: string, actor: Actor): Promise<UserExport> {
+  const { id } = await getUser(deps, userId)
+  const { tables, isCut } = await exportRows(deps.db, id, mostRows)
+  const names = await namesIn(deps.db, tables)
+  await recordEvent(deps, { event: 'user.exported', actor, userId: id })
+  return {
+    format: 'gatehouse-user-export',
+    version: 1,
+    exported_at: iso(deps.clock()),
+    user_id: id,
+    complete: !isCut,
+    names,
+    tables,
+  }
+}
+
+/** The same for the user themselves, who may read so much only now and then. Throws `rate_limited`. */
+export async function exportSelf(deps: Deps<Pool>, actor: Actor & { caller: OwnCaller }): Promise<UserExport> {
+  await limitUser(deps, actor.caller)
+  return exportUser(deps, actor.caller.userId, actor)
+}
