@@ -139,4 +139,3 @@ cookie_secret = "${random()}"`,
 
 /** `generic` is a list of the values, for any other product or library. */
 export const productNames = ['generic', ...(Object.keys(products) as (keyof typeof products)[])] as const
-export type ProductName = (typeof productNames)[number]
