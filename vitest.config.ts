@@ -57,6 +57,7 @@ const fullLaneOnly = isFastLane
 
 /** Files that need Chromium. */
 const inBrowser = [
+  'account-page',
   'account-pages',
   'api-reference',
   'authctl-login',

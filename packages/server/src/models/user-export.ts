@@ -131,6 +131,7 @@ export const exportedTables = {
     newestBy: 'id',
     columns: {
       ...{ id: 'text', app_id: 'text', organization_id: 'text', browser_session_id: 'text', auth_method: 'text', amr: 'text' },
+      ...{ second_factor: 'text', scope: 'text' },
       ...{ ip: 'text', user_agent: 'text', created_at: 'time', last_used_at: 'time', first_proven_at: 'time', proven_at: 'time' },
       ...{ expires_at: 'time', ended_at: 'time', ended_reason: 'text' },
     },
@@ -147,6 +148,7 @@ export const exportedTables = {
         ip: 'text',
         user_agent: 'text',
         started_at: 'time',
+        signed_in_at: 'time',
         last_seen_at: 'time',
       },
       ...{ expires_at: 'time', ended_at: 'time', ended_reason: 'text' },
@@ -224,6 +226,7 @@ export const exportedTables = {
       mac: sealing,
       seal_position: sealing,
       seal: sealing,
+      xid: sealing,
       erased_by: sealing,
       erased_mac: sealing,
     },
