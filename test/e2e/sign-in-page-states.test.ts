@@ -26,7 +26,7 @@ import { buildSsoProvider, startProvider } from '../support/provider.ts'
 import { markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, type Json } from '../support/service.ts'
 import { askFor } from '../support/sign-in-page.ts'
-import { enableTwoFactor } from '../support/totp.ts'
+import { enableTwoFactor, totpAt } from '../support/totp.ts'
 
 /** The folder for pictures. */
 const asked = process.env.SCREENSHOTS
@@ -275,6 +275,23 @@ test('a new account, and an invitation', async () => {
   await look(page, 'invited', 'Sign in', 'You are invited to')
   await fillIn(page, user.email)
   await look(page, 'join', `Join ${organization.name}`)
+})
+
+test('people who set up the second factor that an app demands', async () => {
+  const demanding = await buildApp(service, { ...open, name: 'The Vault', require_two_factor: 'everyone' })
+  const { user } = await build()
+  const page = await signedIn(user.email)
+  await beginAt(page, demanding)
+  await look(page, 'second-factor-demanded', 'You need a second factor', 'The Vault asks for a second factor')
+  await press(page, 'Set up a second factor')
+  await look(page, 'second-factor-set-up', 'Set up your authenticator app')
+  await page.getByLabel('Code that the app shows').fill('000000')
+  await press(page, 'Turn on')
+  await look(page, 'second-factor-set-up-refused', 'Set up your authenticator app')
+  const secret = (await page.locator('#secret').textContent())?.replaceAll(' ', '') ?? ''
+  await page.getByLabel('Code that the app shows').fill(totpAt(secret, service.deps.clock()))
+  await press(page, 'Turn on')
+  await look(page, 'second-factor-codes', 'Your recovery codes')
 })
 
 test('people whom the app does not admit', async () => {
@@ -586,6 +603,9 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
     entered: (texts) => enteredView(offer(texts), { created: true, access: 'granted' }),
     'entered-pending': (texts) => enteredView(offer(texts), { created: true, access: 'pending' }),
     'entered-unverified': (texts) => enteredView(offer(texts), { created: false, access: 'unverified' }),
+    'entered-unenrolled': (texts) => enteredView(offer(texts), { created: true, access: 'unenrolled' }),
+    'invitation-unenrolled': (texts) => invitationView(token, offer(texts), refusal('two_factor_enrollment_required', {})),
+    'invitation-passkey': (texts) => invitationView(token, offer(texts), refusal('second_factor_not_shown', {})),
   } satisfies Record<string, (texts: PageTexts) => Parameters<typeof showPage>[0]>
   const onward = (texts: PageTexts) => ({ place: app, onward: wayOn(texts, app) })
   const failed = (code: ConstructorParameters<typeof ApiError>[0]) => new ApiError(code, { retryAfter: 60 })

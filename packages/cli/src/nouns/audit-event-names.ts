@@ -75,6 +75,7 @@ export const auditEventNames = [
   'token.traced',
   'two_factor.activated',
   'two_factor.disabled',
+  'two_factor.enrolled',
   'two_factor.failed',
   'two_factor.recovery_code_used',
   'two_factor.removed',

@@ -83,6 +83,7 @@ export const auditEvents = {
   'token.traced': 'An admin looked up whose token it is',
   'two_factor.activated': 'A second factor was activated',
   'two_factor.disabled': 'A user disabled their second factor',
+  'two_factor.enrolled': 'A user set up a second factor while signing in, because the app demands one',
   'two_factor.failed': 'A wrong second-factor code was sent',
   'two_factor.recovery_code_used': 'A recovery code was used in place of the second factor',
   'two_factor.removed': 'An admin removed the second factor of a user',

@@ -83,12 +83,14 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   // Nothing is handed out before what the app demands was shown.
   const { refusal } = signedIn
   const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
+  // Nobody else than the person may set it up, so they have just signed in.
+  const toEnrol = { ask: isFresh(signedIn.signedInAt) ? ('enrol' as const) : ('sign_in' as const) }
   if (refusal === 'second_factor_not_shown') return { ask: hasSecondFactor ? 'sign_in' : 'use_passkey' }
-  if (refusal === 'two_factor_enrollment_required') return { ask: isFresh(signedIn.signedInAt) ? 'enrol' : 'sign_in' }
+  if (refusal === 'two_factor_enrollment_required') return toEnrol
   // Before the gate: joining may be what opens it.
   if (request.canJoin) return { ask: 'join' }
   if (refusal !== undefined) return { refuse: refusal }
-  if (request.demandsMfa && secondProvenAt === null) return { ask: signedIn.hasPasskey ? 'use_passkey' : 'enrol' }
+  if (request.demandsMfa && secondProvenAt === null) return signedIn.hasPasskey ? { ask: 'use_passkey' } : toEnrol
   if (!request.hasOrganization && signedIn.organizations > 1) return { ask: 'organization' }
   const isFreshEnough = !app.isAdminApp || (isFresh(firstProvenAt) && (!hasSecondFactor || isFresh(secondProvenAt)))
   const isSilent =

@@ -6,6 +6,7 @@ import type { Cookies, SetCookies } from '../../lib/cookies.ts'
 import type { PagePlace, PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { App } from '../../models/app.ts'
+import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { nameOf } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import { faultsIn } from '../../pages/texts/faults.ts'
@@ -18,8 +19,17 @@ import { type BrowserSecrets, findBrowserSession, keptIdleSeconds } from '../../
 import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
 import { findTrust } from '../../resources/trusted-browsers/trusted-browsers.ts'
 import { getUser } from '../../resources/users/get-user.ts'
+import { userOf } from '../../resources/users/present.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
-import { type AskedMail, openField, type Resume, requestLifeMs, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
+import {
+  type AskedMail,
+  openField,
+  type Resume,
+  requestLifeMs,
+  type SaidRefusal,
+  sealField,
+  ticketLifeMs,
+} from '../sign-in/sealed-fields.ts'
 import {
   type AuthorizationRequest,
   hashOfQuery,
@@ -29,13 +39,14 @@ import {
   type SentParameters,
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, takesTrust } from './authorize.ts'
+import { findSeedOf } from './enrol-steps.ts'
 import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
 import type { Journey } from './steps.ts'
 import { type Carried, choosesProvider, isKeptIn, type Outcome, takeStep } from './take-step.ts'
-import { stepView } from './views.ts'
+import { codesView, stepView } from './views.ts'
 
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {
@@ -69,6 +80,8 @@ export async function answerAuthorize(
   const request = { ...read.request, begunAt: carriedOn?.begunAt ?? now }
   if (request.query.length > mostQueryCharacters) throw fieldError('query', 'too_long', 'is too long for this page')
 
+  if (live && carriedOn?.codes?.userId === live.user_id && now - carriedOn.sealedAt <= ticketLifeMs)
+    return { view: await viewOfCodes(deps, { request, live, browser: cookies.browser, codes: carriedOn.codes.codes }, actor) }
   const decided = await authorize(deps, request, { live, halfWay: carriedOn }, actor)
   if ('location' in decided) return { location: decided.location }
   const browser = cookies.browser ?? newOpaqueToken(TOKEN_PREFIXES.browser)
@@ -104,9 +117,24 @@ export async function answerAuthorize(
   const { production, smtpUrl, mailDir } = deps.config
   const mailFolder = production || smtpUrl !== undefined ? undefined : mailDir
   const trustDays = takesTrust(deps, request) ? request.app.trust_device_days : 0
-  const seen = { ...carriedOn, texts, request, place, carried, said, providers, inviting, passkey }
+  const pending = person && 'ask' in step && step.ask === 'enrol' ? await findSeedOf(deps, person, carriedOn?.seed) : undefined
+  const seen = { ...carriedOn, pending, texts, request, place, carried, said, providers, inviting, passkey }
   const view = { ...seen, mailFolder, trustDays }
   return { view: stepView(step, person, view), ...known }
+}
+
+/** Recovery codes stand before the next step, which may lead to the app at once. Its button leads on to that step. */
+async function viewOfCodes(
+  deps: Deps,
+  shown: { request: AuthorizationRequest; live: LiveBrowserSession; browser: string | undefined; codes: readonly string[] },
+  actor: Actor,
+): Promise<PageView> {
+  const { request, live, browser = '', codes } = shown
+  const place = placeOf(deps.config, request.app)
+  const texts = textsFor({ ...readerOf(request, actor), locale: userOf(live).locale, place })
+  const sealed = { query: request.query, begunAt: request.begunAt, sealedAt: deps.clock(), userId: live.user_id }
+  const carried = { query: request.query, request: sealField(deps, 'request', browser, sealed) }
+  return codesView({ texts, place, carried, codes })
 }
 
 /**
@@ -272,6 +300,7 @@ const isOver: ReadonlySet<string> = new Set(['invalid_token', 'invalid_sso_code'
 /** What a form that is shown again still knows. */
 function whatStays({ step }: StepForm, shown: Resume | undefined): Carried {
   if (step === 'two_factor') return { ticket: shown?.ticket }
+  if (step === 'enrol') return { seed: shown?.seed }
   if (step === 'register') return { instead: 'create' }
   if (step === 'sign_in') return { instead: shown?.instead === 'sign_in' ? 'sign_in' : undefined }
   return step === 'ask_mail' || step === 'mail_code' ? { mail: shown?.mail, instead: shown?.instead } : {}
@@ -287,7 +316,9 @@ function goOn(deps: Deps, { request, browser }: Journey, outcome: Outcome): Page
     }
   }
   if (outcome && 'signedOut' in outcome) return { location: locationOf(deps, request, browser, {}), cookies: { session: null } }
-  return { location: locationOf(deps, request, browser, outcome ?? {}) }
+  const { deviceToken, ...carried }: Carried = outcome ?? {}
+  const cookies = deviceToken === undefined ? {} : { cookies: { device: deviceCookie(deviceToken) } }
+  return { location: locationOf(deps, request, browser, carried), ...cookies }
 }
 
 /** The cookies of somebody who has just shown who they are. */

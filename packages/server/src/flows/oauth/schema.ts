@@ -59,6 +59,8 @@ export const stepForm = z.object({
         'sign_in_instead',
         'register',
         'join',
+        'set_up',
+        'enrol',
       ] as const),
     ])
     .catch('sign_in'),

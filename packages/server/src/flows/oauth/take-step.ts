@@ -8,6 +8,7 @@ import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import type { AskedMail, Resume } from '../sign-in/sealed-fields.ts'
 import { continueAs } from './authorize.ts'
+import { beginEnrolment, enrol } from './enrol-steps.ts'
 import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
 import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
 import { goToProvider, signInByProvider } from './provider-steps.ts'
@@ -23,7 +24,9 @@ import {
 } from './steps.ts'
 
 /** What the redirect after a step carries. */
-export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'typed' | 'refusal'>>
+export type Carried = Partial<Pick<Resume, 'ticket' | 'named' | 'mail' | 'instead' | 'typed' | 'refusal' | 'seed' | 'codes'>> & {
+  deviceToken?: string
+}
 
 /** What a step has brought about. Undefined leads on to the next one, which the request itself decides. */
 export type Outcome = (SignInOutcome & { mail?: AskedMail }) | Carried | { signedOut: true } | undefined
@@ -88,6 +91,10 @@ export async function takeStep(
       const { code, isNew, isKept } = shown.named
       return signInByProvider(deps, journey, { code, isKept, agreed: isNew ? 'create' : 'sign_in' }, actor)
     }
+    case 'set_up':
+      return beginEnrolment(deps, journey, userId, actor)
+    case 'enrol':
+      return enrol(deps, journey, { userId, code: form.code }, actor)
     case 'continue':
       return continueOn(deps, journey, { userId, form }, actor)
     case 'ask_for_access':

@@ -2,6 +2,7 @@ import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import { enrolmentView, recoveryCodesView } from '../../pages/enrolment.ts'
 import {
   alert,
   checkbox,
@@ -39,6 +40,8 @@ export interface Shown {
   named?: NamedByProvider | undefined
   mail?: AskedMail | undefined
   instead?: Resume['instead']
+  /** The seed of a second factor that the person is setting up. */
+  pending?: { secret: string; url: string } | undefined
   typed?: string | undefined
   /** Where mails are written to, outside production and without SMTP. */
   mailFolder: string | undefined
@@ -218,14 +221,34 @@ ${anotherAccount(view)}`,
   }
 }
 
-/** For a person who has no second factor. */
+/** For a person who has no second factor: they set one up here, and go on. */
 function enrolView(person: Person | undefined, view: Shown): Part {
-  const { secondFactor } = view.texts
+  const { texts, pending, said, carried } = view
+  const { secondFactor, account } = texts
+  const why = html`${signedInAs(person, view)}<p>${secondFactor.why(shown(nameOf(view.request.app)))}`
+  const refusal = refusalOf(said)
+  if (pending) {
+    const after = html`${quietForm(view, 'set_up', account.twoFactor.startAgain)}${anotherAccount(view)}`
+    const form = { action, hidden: { ...carried, step: 'enrol' } }
+    const fault = refusal && generalFaultOf(view, refusal)
+    return enrolmentView(texts, { pending, form, refusal, fault, before: html`${why}</p>\n`, after })
+  }
   return {
     title: secondFactor.missing.title,
-    body: html`${signedInAs(person, view)}<p>${secondFactor.why(shown(nameOf(view.request.app)))} ${secondFactor.missing.text}</p>
-${anotherAccount(view)}`,
+    body: html`${why} ${secondFactor.missing.text}</p>
+${alert(said && generalFaultOf(view, refusal))}${stepForm({ action, hidden: { ...carried, step: 'set_up' }, button: account.twoFactor.setUp })}${anotherAccount(view)}`,
   }
+}
+
+/** The recovery codes of a second factor that was just set up. */
+export function codesView({
+  texts,
+  place,
+  carried,
+  codes,
+}: Pick<Shown, 'texts' | 'place' | 'carried'> & { codes: readonly string[] }): PageView {
+  const onward = stepForm({ action, hidden: { ...carried, step: 'restart' }, button: texts.signIn.continue })
+  return { status: 200, language: texts.language, place, ...recoveryCodesView(texts, { codes, onward }) }
 }
 
 function quietForm({ carried }: Shown, step: string, button: string, more: Readonly<Record<string, string>> = {}): Html {

@@ -95,6 +95,10 @@ const kinds = {
     /** The address that was typed before the page in its place was asked for. */
     typed: z.string().optional(),
     refusal: refusal.optional(),
+    /** The digest of the seed that this browser has asked for. Another one may be somebody else's. */
+    seed: z.string().optional(),
+    /** The recovery codes of a second factor that its owner has just set up. */
+    codes: z.object({ userId: z.string(), codes: z.array(z.string()) }).optional(),
   }),
 }
 type Kinds = typeof kinds

@@ -43,12 +43,12 @@ const wrongCodesLimit = { count: 10, seconds: 300 }
 
 /**
  * Turns the second factor on, once a code shows that the authenticator app has the seed. The code is spent. Of several concurrent
- * calls, only one gets the recovery codes. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`,
+ * calls, only one gets the recovery codes. `demandedBy` is the app whose sign-in waits for it. Throws `two_factor_not_set_up`, `two_factor_active`, `invalid_two_factor_code`,
  * `rate_limited`, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function activateTwoFactor(
   deps: Deps<Pool>,
-  input: ActivateInput,
+  input: ActivateInput & { demandedBy?: string },
   caller: OwnCaller,
   actor: Actor,
 ): Promise<RecoveryCodesAnswer> {
@@ -61,7 +61,9 @@ export async function activateTwoFactor(
     const code = totpCodeIn(input.code)
     const step = code && findTotpStep(secret, code, deps.clock())
     if (!step) throw new ApiError('invalid_two_factor_code')
-    const recoveryCodes = await transaction(deps, (deps) => activate(deps, { factor, step, caller }, actor))
+    const recoveryCodes = await transaction(deps, (deps) =>
+      activate(deps, { factor, step, caller, demandedBy: input.demandedBy }, actor),
+    )
     await giveBackAttempt(deps, attempt)
     return { recovery_codes: recoveryCodes }
   } catch (error) {
@@ -88,7 +90,7 @@ async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> 
 
 async function activate(
   deps: Deps<Tx>,
-  { factor, step, caller }: { factor: FactorRow; step: number; caller: OwnCaller },
+  { factor, step, caller, demandedBy }: { factor: FactorRow; step: number; caller: OwnCaller; demandedBy: string | undefined },
   actor: Actor,
 ): Promise<string[]> {
   await lockOwner(deps, caller)
@@ -106,6 +108,7 @@ async function activate(
   if (caller.sessionId === null) await BrowserSession.noteNewFactor(deps.db, caller.browserSessionId, now)
   await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
+  if (demandedBy !== undefined) await recordEvent(deps, { event: 'two_factor.enrolled', actor, userId, appId: demandedBy })
   return codes
 }
 
