@@ -19,11 +19,19 @@ test('create, show, list, update and delete; the secret comes by standard input 
   })
   const again = await authctl(`${words} --client-secret-stdin --json`, { input })
   expect({ exit: again.exit, code: JSON.parse(again.stderr).error.code }).toEqual({ exit: 5, code: 'sso_provider_code_taken' })
-  const google = await authctl('sso-provider create google --client-id g --app * --client-secret-stdin --json', { input })
+  const google = await authctl(
+    'sso-provider create google --client-id g --app * --no-trust-two-factor --client-secret-stdin --json',
+    { input },
+  )
   expect(parsed(google)).toMatchObject({ issuer: 'https://accounts.google.com', app_codes: ['*'] })
 
-  const change = 'sso-provider update acme --no-enabled --scope email --json'
-  expect(parsed(await authctl(change))).toMatchObject({ enabled: false, scopes: ['openid', 'email'], outcome: 'updated' })
+  const change = 'sso-provider update acme --no-enabled --scope email --trust-two-factor --json'
+  expect(parsed(await authctl(change))).toMatchObject({
+    enabled: false,
+    scopes: ['openid', 'email'],
+    trusted_for_two_factor: true,
+    outcome: 'updated',
+  })
   const trust = 'sso-provider update acme --app shop wiki --trust-domain Corp.com --json'
   expect(parsed(await authctl(trust))).toMatchObject({ app_codes: ['shop', 'wiki'], trusted_email_domains: ['corp.com'] })
   const { outcome: _, ...shown } = parsed(await authctl('sso-provider show acme --json'))

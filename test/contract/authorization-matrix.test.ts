@@ -140,6 +140,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'GET /admin/secrets',
       'GET /admin/explain',
       'GET /admin/stats',
+      'GET /admin/apps/{appId}/without-second-factor',
       'GET /admin/lockouts',
       'DELETE /admin/lockouts/{key}',
       'GET /admin/audit',

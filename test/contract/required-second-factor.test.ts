@@ -339,3 +339,82 @@ test('the page that a refusal names signs in, sets a second factor up, and opens
   const two_factor_code = totpAt(secret, service.deps.clock())
   expect((await service.login(user.email, strict.code, { two_factor_code })).status).toBe(200)
 })
+
+describe('a provider that is trusted for the second factor', () => {
+  const trust = (trusted_for_two_factor: boolean) =>
+    service.admin('PATCH', '/admin/sso-providers/acme', { body: { trusted_for_two_factor } })
+  const comeIn = async (app: Json, subject: string, more: Json = {}) =>
+    exchangeAtProvider(service, await arrive(service, { provider, code: 'acme', app, subject }), more)
+
+  test('meets the demand for somebody who owns none here, at a refresh too, until it is trusted no more', async () => {
+    const subject = provider.addAccount({ email: someEmail(), email_verified: true })
+    await trust(true)
+    const { status, body } = await comeIn(strict, subject)
+    expect(status).toBe(200)
+    expect(claimsOf(body.access_token).amr).toEqual([])
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+    expect(refreshed.status).toBe(200)
+    // A password of the same person is not the provider.
+    await trust(false)
+    const late = await service.call('POST', '/auth/refresh', { body: { refresh_token: refreshed.body.refresh_token } })
+    expect(late.body.code).toBe('two_factor_enrollment_required')
+  })
+
+  test('does not stand in for a factor that somebody owns', async () => {
+    await trust(true)
+    const subject = provider.addAccount({ email: someEmail(), email_verified: true })
+    const entered = (await comeIn(strict, subject)).body
+    const loose = (await comeIn(lax, subject)).body
+    const phone = await enableTwoFactor(service, loose.access_token)
+    expect((await comeIn(strict, subject)).body).toEqual({ requires_2fa: true })
+    const late = await service.call('POST', '/auth/refresh', { body: { refresh_token: entered.refresh_token } })
+    expect(late).toMatchObject({ status: 401, body: { code: 'two_factor_required' } })
+    expect((await comeIn(strict, subject, { two_factor_code: phone.code() })).status).toBe(200)
+    await trust(false)
+  })
+
+  test('never meets it at an app that administers the service', async () => {
+    await trust(true)
+    const { body } = await service.admin('PATCH', '/admin/apps/authctl', {
+      body: { require_two_factor: 'everyone', allowed_redirect_urls: [REDIRECT_URL] },
+    })
+    expect(body.require_two_factor).toBe('everyone')
+    const subject = provider.addAccount({ email: someEmail(), email_verified: true })
+    const { user } = (await comeIn(lax, subject)).body
+    await service.admin('POST', `/admin/users/${user.id}/apps/authctl`, { body: {} })
+    expect((await comeIn({ code: 'authctl' }, subject)).body.code).toBe('two_factor_enrollment_required')
+    await service.admin('PATCH', '/admin/apps/authctl', { body: { require_two_factor: 'off' } })
+    await trust(false)
+  })
+})
+
+describe('the report of those without a second factor', () => {
+  const report = async (app: Json, query = '') => service.admin('GET', `/admin/apps/${app.code}/without-second-factor${query}`)
+
+  test('lists who can enter the app and owns neither a second factor nor a passkey, newest first, in pages', async () => {
+    const app = await buildApp(service, open)
+    const [none, coded, keyed, gone, admin] = await Promise.all([1, 2, 3, 4, 5].map(() => buildUser(service, app)))
+    await enableTwoFactor(service, coded!.access_token)
+    await withPasskey(keyed!.user.email)
+    await service.admin('DELETE', `/admin/users/${gone!.user.id}/apps/${app.id}`)
+    const role = await buildRole(service, 'global')
+    await assignRole(service, admin!.user.id, role)
+    const wanted = [none!.user.id, admin!.user.id].sort().reverse()
+    const { body } = await report(app)
+    expect(body.items.map(({ user_id }: Json) => user_id)).toEqual(wanted)
+    const first = await report(app, '?limit=1')
+    const second = await report(app, `?limit=1&cursor=${first.body.next_cursor}`)
+    expect([...first.body.items, ...second.body.items].map(({ user_id }: Json) => user_id)).toEqual(wanted)
+    expect(second.body.next_cursor).toBeNull()
+    expect((await report(app, '?of=admins')).body.items).toEqual([
+      { user_id: admin!.user.id, email: admin!.user.email, namespace: 'default', roles: ['base_user', role].sort() },
+    ])
+  })
+
+  test('counts holders of system_admin at authctl, and refuses what it does not know', async () => {
+    const { body } = await report({ code: 'authctl' })
+    expect(body.items.map(({ email }: Json) => email)).toContain('admin@example.com')
+    expectError(await report({ code: 'nothing' }), 'not_found')
+    expectError(await report({ code: 'authctl' }, '?of=some'), 'validation_failed')
+  })
+})

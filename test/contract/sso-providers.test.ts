@@ -37,6 +37,7 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
     scopes: ['openid', 'email', 'profile'],
     app_codes: [],
     trusted_email_domains: [],
+    trusted_for_two_factor: false,
     enabled: true,
     callback_url: `http://localhost:4000/api/v1/auth/sso/${code}/callback`,
     created_at: expect.any(String),
@@ -52,6 +53,7 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
     scopes: ['email'],
     app_codes: ['shop'],
     trusted_email_domains: ['corp.com'],
+    trusted_for_two_factor: true,
     enabled: false,
     issuer: `${issuer}/`,
   }

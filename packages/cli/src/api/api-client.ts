@@ -206,6 +206,7 @@ interface ErrorBody {
   errors?: { path: string; message: string }[]
   request_id?: string
   requires_2fa?: unknown
+  enrollment_url?: unknown
 }
 
 function errorBody(answer: Answer): ErrorBody | undefined {
@@ -262,7 +263,12 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
   const message = fields || body.detail || body.error_description || body.title || body.code
   return new Failure(endingOf(answer.status, body.code), inOurWords(message), {
     code: body.code,
-    hint: answer.status === 429 ? retryHint(answer) : (refusesToken(answer) && sessionHint) || hints[body.code],
+    hint:
+      typeof body.enrollment_url === 'string'
+        ? `set one up at ${body.enrollment_url}, then sign in again: authctl login`
+        : answer.status === 429
+          ? retryHint(answer)
+          : (refusesToken(answer) && sessionHint) || hints[body.code],
     requestId: body.request_id ?? requestIdOf(answer),
     errors: body.errors,
   })

@@ -88,6 +88,7 @@ import { inspect } from './token/inspect.ts'
 import { traceToken } from './token/trace.ts'
 import { top } from './top.ts'
 import { disableTwoFactor } from './two-factor/disable.ts'
+import { reportTwoFactor } from './two-factor/report.ts'
 import { setUpTwoFactor } from './two-factor/setup.ts'
 import { activateUser } from './user/activate.ts'
 import { listTrustedBrowsers } from './user/browser/list.ts'
@@ -125,6 +126,7 @@ export const commands: readonly Command[] = [
   whoami,
   setUpTwoFactor,
   disableTwoFactor,
+  reportTwoFactor,
   listContexts,
   useContext,
   showContext,
@@ -243,7 +245,7 @@ export const commands: readonly Command[] = [
 
 /** Describes commands by their first word. */
 export const nouns: Record<string, string> = {
-  'two-factor': 'The second factor of your account',
+  'two-factor': 'The second factor of your account, and who has none',
   context: 'Services and accounts that authctl knows',
   app: 'Apps that users sign in to',
   grant: 'Access of users to apps',

@@ -28,6 +28,7 @@ const checks: Record<string, Check> = {
   'verified-emails': checkVerifiedEmails,
   pools: checkPools,
   redirects: checkRedirects,
+  'second-factor': checkSecondFactor,
 }
 
 /** Every consumer that holds the shared secret can sign tokens for all apps that share it. */
@@ -48,6 +49,16 @@ export async function checkApps(apps: readonly App[], surroundings: Surroundings
   }
   findings.push(...checkSigning([...surroundings.apps.values()]))
   return findings
+}
+
+/** An account that administers the service is worth the most to a thief. */
+function checkSecondFactor(app: App, { settings }: Surroundings): Finding[] {
+  const { code, built_in, require_two_factor: whose } = app
+  const { admin_app_codes: codes } = settings
+  const isOfAdmins = codes.includes('*') ? built_in : codes.includes(code)
+  if (!isOfAdmins || whose !== 'off') return []
+  const message = 'it administers the service, and a password alone is enough to enter it'
+  return [warning({ check: 'second-factor', app: code }, message, `authctl app update ${code} --require-two-factor everyone`)]
 }
 
 function checkStatus({ code, status }: App): Finding[] {

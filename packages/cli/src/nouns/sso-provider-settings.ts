@@ -13,18 +13,20 @@ export const providerSettings = {
     'DOMAIN',
     'Domains whose e-mails count as verified if it has verified them; * is every domain. Default: none',
   ),
+  trustTwoFactor: toggle('Take a login with it as a second factor, of users who own none here; never at admin apps'),
   enabled: toggle('Let users log in with it'),
   clientSecretStdin: flag('Read the client secret from standard input'),
 } satisfies Options
 
 /** The body for the service, without the client secret. Holds only the settings that were given. */
 export function settingsBody(input: Omit<Input<typeof providerSettings>, 'clientSecretStdin'>) {
-  const { issuer, scope, app, trustDomain, enabled } = input
+  const { issuer, scope, app, trustDomain, trustTwoFactor, enabled } = input
   return {
     ...(issuer === undefined ? {} : { issuer }),
     ...(scope === undefined ? {} : { scopes: scope }),
     ...(app === undefined ? {} : { app_codes: app }),
     ...(trustDomain === undefined ? {} : { trusted_email_domains: trustDomain }),
+    ...(trustTwoFactor === undefined ? {} : { trusted_for_two_factor: trustTwoFactor }),
     ...(enabled === undefined ? {} : { enabled }),
   }
 }

@@ -4,8 +4,9 @@ import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { AccountRecord, MadeBy } from '../lib/account-record.ts'
+import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { chunksOf } from '../lib/chunks.ts'
-import type { PageRequest } from '../lib/keyset.ts'
+import { type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { pageOrder, whereFound } from './list-query.ts'
@@ -77,6 +78,23 @@ const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: numbe
 
 const homes = "users where status <> 'deleted'"
 
+/** Above every id. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The users who can enter an app: `:isBuiltIn` tells that holders of system_admin do without a grant. */
+const entrants = `
+  select user_id from user_apps where app_id = :appId and status = 'active' and (expires_at is null or expires_at > :now)
+  union select user_id from user_roles where role_code = '${SYSTEM_ADMIN}' and :isBuiltIn = 1`
+
+/** Those of them who own neither a second factor nor a passkey that works. `:isOfAdmins` narrows to those with a role besides the base role. */
+const withoutFactor = new Statement<{ id: string; email: string; namespace: string; global_roles: string | null }>(`
+  select u.id, u.email, u.namespace, ${globalRolesColumn} from users u
+  where u.id in (${entrants}) and u.status = 'active' and u.id < :cursor
+    and not exists (select 1 from second_factors f where f.user_id = u.id and f.activated_at is not null)
+    and not exists (select 1 from passkeys p where p.user_id = u.id and p.rp_id = :rpId)
+    and (:isOfAdmins = 0 or exists (select 1 from user_roles r where r.user_id = u.id and r.role_code <> 'base_user'))
+  order by u.id desc limit :rows`)
+
 export interface UserFilters extends PageRequest {
   status?: User['status'] | undefined
   email?: string | undefined
@@ -135,6 +153,18 @@ export class User extends BaseModel {
   declare updated_at: number
   declare tags?: UserNamespace[]
   declare grants?: UserApp[]
+
+  /** A page of the users who can enter an app and own neither a second factor nor a passkey of the host, newest first. */
+  static async listWithoutSecondFactor(
+    db: Db,
+    of: { appId: string; isBuiltIn: boolean; isOfAdmins: boolean; rpId: string; now: number },
+    request: PageRequest,
+  ) {
+    const { appId, rpId, now } = of
+    const flags = { isBuiltIn: of.isBuiltIn ? 1 : 0, isOfAdmins: of.isOfAdmins ? 1 : 0 }
+    const bounds = { cursor: request.cursor ?? lastId, rows: rowsToRead(request) }
+    return pageOf(await withoutFactor.all(db, { appId, rpId, now, ...flags, ...bounds }), request, ({ id }) => id)
+  }
 
   /** Of any status. */
   static async findById(db: Db, id: string): Promise<UserRow | undefined> {

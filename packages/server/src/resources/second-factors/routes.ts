@@ -1,8 +1,25 @@
-import { noContent, type Route, route } from '../../http/route.ts'
+import { noContent, ok, type Route, route } from '../../http/route.ts'
 import { removeSecondFactor } from './remove-second-factor.ts'
-import { userParams } from './schema.ts'
+import { listWithoutSecondFactor } from './report.ts'
+import { appParams, reportPage, reportQuery, userParams } from './schema.ts'
 
 export const secondFactorRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/admin/apps/{appId}/without-second-factor',
+    tag: 'App access',
+    summary: 'List the users of an app who own neither a second factor nor a passkey, newest first',
+    description: 'Of the users who can enter it. They are the ones who must set one up where `require_two_factor` is `everyone`.',
+    auth: 'system_admin',
+    params: appParams,
+    query: reportQuery,
+    responses: { 200: reportPage },
+    errors: [],
+    handle: async (deps, { params, query }) => {
+      const { items, nextCursor } = await listWithoutSecondFactor(deps, params.appId, query)
+      return ok({ items, next_cursor: nextCursor })
+    },
+  }),
   route({
     method: 'DELETE',
     path: '/admin/users/{userId}/2fa',

@@ -14,7 +14,13 @@ import { presentProvider } from './present.ts'
 import type { CreateProviderInput, UpdateProviderInput } from './schema.ts'
 
 /** A new provider lets no user in until an admin names the apps that it serves. It is trusted in no e-mail domain by default. */
-const blankSettings = { scopes: ['openid', 'email', 'profile'], app_codes: [], trusted_email_domains: [], enabled: true }
+const blankSettings = {
+  scopes: ['openid', 'email', 'profile'],
+  app_codes: [],
+  trusted_email_domains: [],
+  trusted_for_two_factor: false,
+  enabled: true,
+}
 
 /** Creates a provider without a request to it, because it may be down. Throws `sso_provider_code_taken`, `validation_failed`. */
 export async function createProvider(
@@ -72,7 +78,14 @@ export async function updateProvider(
 
 type ProviderSettings = Pick<
   SsoProvider,
-  'issuer' | 'client_id' | 'client_secret_box' | 'scopes' | 'app_codes' | 'trusted_email_domains' | 'enabled'
+  | 'issuer'
+  | 'client_id'
+  | 'client_secret_box'
+  | 'scopes'
+  | 'app_codes'
+  | 'trusted_email_domains'
+  | 'trusted_for_two_factor'
+  | 'enabled'
 >
 
 /** The columns that an input sets in a provider. Throws `validation_failed` for an issuer without https in production. */
@@ -81,7 +94,7 @@ export function resolveProviderChanges(
   id: string,
   input: Omit<UpdateProviderInput, 'code'>,
 ): Partial<ProviderSettings> {
-  const { issuer, client_id, client_secret, scopes, app_codes, trusted_email_domains, enabled } = input
+  const { issuer, client_id, client_secret, scopes, app_codes, trusted_email_domains, trusted_for_two_factor, enabled } = input
   if (issuer !== undefined && deps.config.production && !/^https:/i.test(issuer))
     throw fieldError('issuer', 'invalid_value', 'must be https in production')
   return {
@@ -91,6 +104,7 @@ export function resolveProviderChanges(
     ...(scopes === undefined ? {} : { scopes: [...new Set(['openid', ...scopes])] }),
     ...(app_codes === undefined ? {} : { app_codes: [...new Set(app_codes)] }),
     ...(trusted_email_domains === undefined ? {} : { trusted_email_domains: [...new Set(trusted_email_domains)] }),
+    ...(trusted_for_two_factor === undefined ? {} : { trusted_for_two_factor }),
     ...(enabled === undefined ? {} : { enabled }),
   }
 }

@@ -19,6 +19,7 @@ export function presentProvider(provider: SsoProvider, publicUrl: string): z.out
     scopes: provider.scopes,
     app_codes: provider.app_codes,
     trusted_email_domains: provider.trusted_email_domains,
+    trusted_for_two_factor: provider.trusted_for_two_factor,
     enabled: provider.enabled,
     callback_url: callbackUrlOf(publicUrl, provider.code),
     created_at: iso(provider.created_at),

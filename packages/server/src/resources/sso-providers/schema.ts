@@ -32,6 +32,15 @@ const trustedEmailDomains = list(domainOrAll).meta({
     '`google` is also trusted for `gmail.com` and for the domain in `hd`',
 })
 
+const trustedForTwoFactor = z
+  .boolean()
+  .optional()
+  .meta({
+    description:
+      'Whether a sign-in there is enough for apps with `require_two_factor`, of users who own no second factor here. Never for apps ' +
+      'that administer this service. Default: false',
+  })
+
 export const createProviderBody = z
   .strictObject({
     code: authMethodCode
@@ -43,6 +52,7 @@ export const createProviderBody = z
     scopes: scopes.optional(),
     app_codes: appCodes.optional(),
     trusted_email_domains: trustedEmailDomains.optional(),
+    trusted_for_two_factor: trustedForTwoFactor,
     enabled: z.boolean().optional().meta({ description: 'Default: true' }),
   })
   .meta({ id: 'CreateSsoProvider' })
@@ -56,6 +66,7 @@ export const updateProviderBody = z
     scopes: scopes.optional(),
     app_codes: appCodes.optional(),
     trusted_email_domains: trustedEmailDomains.optional(),
+    trusted_for_two_factor: trustedForTwoFactor,
     enabled: z.boolean().optional(),
   })
   .meta({ id: 'UpdateSsoProvider' })
@@ -77,6 +88,7 @@ export const providerRecord = z
     scopes: z.array(z.string()),
     app_codes: z.array(z.string()),
     trusted_email_domains: z.array(z.string()),
+    trusted_for_two_factor: z.boolean(),
     enabled: z.boolean(),
     callback_url: z.string().meta({ description: 'The redirect URI to register at the provider' }),
     created_at: timestamp,
