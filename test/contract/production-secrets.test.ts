@@ -71,8 +71,20 @@ describe('production', () => {
     expect([code, warned(stderr)]).toEqual([0, ['AUTH_TRUST_PROXY', 'MAIL_FROM']])
     const server = await startServer(settings)
     const warnings = server.lines().flatMap((line) => /"level":"warn".*"msg":"([A-Z_]+) /.exec(line)?.[1] ?? [])
-    expect(warnings.sort()).toEqual(['AUTH_TRUST_PROXY', 'MAIL_FROM'])
+    expect(warnings.sort()).toEqual(['AUTH_AUDIT_RETENTION_DAYS', 'AUTH_TRUST_PROXY', 'MAIL_FROM'])
     await server.stop()
+  })
+
+  test('warns at the start of an audit that is kept for ever, with its size, unless that is said', async () => {
+    const settings = await production()
+    const warned = async (said: Record<string, string>) => {
+      const server = await startServer({ ...settings, ...said })
+      await server.stop()
+      return server.lines().filter((line) => line.includes('audit events are kept for ever'))
+    }
+    expect(await warned({})).toEqual([expect.stringMatching(/they take \d+ MB now; set it/)])
+    expect(await warned({ AUTH_AUDIT_RETENTION_DAYS: 'forever' })).toEqual([])
+    expect(await warned({ AUTH_AUDIT_RETENTION_DAYS: '365' })).toEqual([])
   })
 
   test('warns of a PUBLIC_URL with a path, which switches the sign-in page off, in `check` and in one line at the start', async () => {

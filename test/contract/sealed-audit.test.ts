@@ -7,6 +7,7 @@ import { firstSnapshot, parseSnapshot, sees } from '../../packages/server/src/li
 import { SecretBox } from '../../packages/server/src/lib/secret-box.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { AuditEvent } from '../../packages/server/src/models/audit-event.ts'
+import { warnOfGrowth } from '../../packages/server/src/resources/audit/audit-growth.ts'
 import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { isInChain } from '../../packages/server/src/resources/audit/is-in-chain.ts'
 import { headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
@@ -975,4 +976,45 @@ test('a log of several pages is compared page by page', async () => {
     expect(await attack(service, () => events(service).where({ id }).update({ ip: 'x' }))).toMatchObject({ event_id: id })
     expect(await attack(service, () => events(service).where({ id }).delete())).toMatchObject({ position })
   }
+})
+
+test('a start in production tells how much the audit takes, and what a year adds', async () => {
+  const { service, app, user } = await buildAudited()
+  const { deps } = service
+  service.advance(120)
+  await seal(service)
+  service.advance(86_400)
+  for (let n = 0; n < 20; n++) await service.login(user.email, app.code)
+  await seal(service)
+  const lines: string[] = []
+  const logger = Object.assign(Object.create(deps.logger), { warn: (text: string) => lines.push(text) })
+  await warnOfGrowth({ ...deps, logger, config: { ...deps.config, production: true } })
+  expect(lines).toEqual([expect.stringMatching(/they take \d+ MB now, and at the present rate \d+ MB more in a year/)])
+  await warnOfGrowth({ ...deps, logger })
+  expect(lines).toHaveLength(1)
+})
+
+test('verify goes on from the batch of an earlier run, and compares that batch with the head that was noted', async () => {
+  const { service, app, user } = await buildAudited()
+  const { head } = await verify(service)
+  const noted = `${head!.position}:${head!.seal}`
+  service.advance(120)
+  await service.login(user.email, app.code)
+  await seal(service)
+  const since = async (batch: number, known: string) => {
+    const query = new URLSearchParams({ cursor: `batch.${batch}`, head: known })
+    return (await service.admin('GET', `/admin/audit/verify?${query}`)).body
+  }
+  const rows = await sealedRows(service)
+  const page = await since(head!.batch, noted)
+  expect(page).toMatchObject({ fault: null, checked: rows.length - head!.position })
+  // What was compared then is not read again.
+  await events(service).where({ id: rows[0]!.id }).update({ ip: 'x' })
+  expect((await since(head!.batch, noted)).fault).toBeNull()
+  // Another history under the same number.
+  expect((await since(head!.batch, `${head!.position}:other`)).fault).toMatchObject({ kind: 'changed', subject: 'head' })
+  await events(service)
+    .where({ id: rows.at(-1)!.id })
+    .update({ ip: 'x' })
+  expect((await since(head!.batch, noted)).fault).toMatchObject({ kind: 'changed', event_id: rows.at(-1)!.id })
 })

@@ -259,7 +259,14 @@ export const settings = z.object({
     '6144',
   ),
   AUTH_RETENTION_DAYS: withDefault(whole(1, 36_500), 'Days to keep delivered payloads, ended sessions and spent tokens', '90'),
-  AUTH_AUDIT_RETENTION_DAYS: setting(whole(1, 36_500), 'Days to keep audit events', { default: 'forever' }),
+  AUTH_AUDIT_RETENTION_DAYS: setting(
+    z
+      .literal('forever')
+      .transform(() => Number.POSITIVE_INFINITY)
+      .or(whole(1, 36_500)),
+    'Days to keep audit events, or `forever`. If it is not set, production warns of the size that this leads to',
+    { default: 'forever' },
+  ),
   AUTH_SHUTDOWN_DELAY_SECONDS: withDefault(
     whole(0, 300),
     'How long requests are still served after SIGTERM, while `/ready` is 503. Set it longer than a load balancer needs to notice',

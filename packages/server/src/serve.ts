@@ -8,6 +8,7 @@ import { createSystemAdmin, hasSystemAdmin } from './flows/bootstrap/create-syst
 import { grantAdminApps } from './flows/bootstrap/grant-admin-apps.ts'
 import { answerClientErrors, createServer, gracefulClose, inTurn } from './http/connections.ts'
 import { codeOf } from './lib/system-error-code.ts'
+import { warnOfGrowth } from './resources/audit/audit-growth.ts'
 import { systemActor } from './resources/audit/record-event.ts'
 import { isAdministrable } from './resources/users/last-system-admin.ts'
 import { assertKeyFits, assertMigratable, StartError } from './start-error.ts'
@@ -101,6 +102,7 @@ async function prepareDatabase(deps: Deps<Pool>): Promise<void> {
   const applied = await migrateDatabase(deps)
   if (applied.length > 0) deps.logger.info({ applied }, 'migrated')
   await assertKeyFits(deps)
+  await warnOfGrowth(deps)
   const granted = await grantAdminApps(deps)
   if (granted > 0) deps.logger.info({ granted }, 'system_admins were granted the apps of AUTH_ADMIN_APP_CODES')
 

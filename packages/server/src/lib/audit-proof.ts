@@ -1,4 +1,5 @@
-import { createHash, createHmac, createSecretKey, type Hmac, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHash, type Hmac, hkdfSync } from 'node:crypto'
+import { HmacSha256 } from './hmac-sha256.ts'
 import { randomText } from './random.ts'
 
 /** Facts that may identify a person. The proof of a row covers them by a salted digest. Erasing destroys the salt. */
@@ -62,9 +63,9 @@ export const Position = { former: 0, counting: -1 } as const
 /** Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/sealed-audit.md. */
 export class AuditProofs {
   /** The keys of the configuration, and those that were replaced. */
-  readonly #keys = new Map<string, KeyObject>()
+  readonly #keys = new Map<string, HmacSha256>()
   readonly #configured = new Map<string, Buffer>()
-  readonly #current: { id: string; key: KeyObject; bytes: Buffer }
+  readonly #current: { id: string; key: HmacSha256; bytes: Buffer }
 
   /** The first key makes new proofs. All of them are accepted. */
   constructor([current, ...previous]: readonly [Buffer, ...Buffer[]]) {
@@ -74,7 +75,7 @@ export class AuditProofs {
       this.#configured.set(this.learn(bytes), bytes)
     }
     const bytes = derive(current)
-    this.#current = { id: this.learn(bytes), key: createSecretKey(bytes), bytes }
+    this.#current = { id: this.learn(bytes), key: new HmacSha256(bytes), bytes }
   }
 
   /** The key that makes new proofs. It does not reveal `AUTH_ENCRYPTION_KEY`. */
@@ -90,7 +91,7 @@ export class AuditProofs {
   /** Also accepts sealed rows with a proof of this key, but proves nothing new with it. Returns its id. */
   learn(bytes: Buffer): string {
     const id = createHash('sha256').update(`${purpose}:`).update(bytes).digest('hex').slice(0, 8)
-    this.#keys.set(id, createSecretKey(bytes))
+    this.#keys.set(id, new HmacSha256(bytes))
     return id
   }
 
@@ -182,7 +183,7 @@ export class AuditProofs {
     return key !== undefined && signature === `${id}.${hmac(key, values)}`
   }
 
-  #keyOf(id: string, mustBeConfigured: boolean): KeyObject | undefined {
+  #keyOf(id: string, mustBeConfigured: boolean): HmacSha256 | undefined {
     return mustBeConfigured && !this.#configured.has(id) ? undefined : this.#keys.get(id)
   }
 
@@ -219,9 +220,9 @@ export class BatchSeal {
   readonly #id: string
   readonly #hmac: Hmac
 
-  constructor(id: string, key: KeyObject) {
+  constructor(id: string, key: HmacSha256) {
     this.#id = id
-    this.#hmac = createHmac('sha256', key).update('batch\n')
+    this.#hmac = key.begin().update('batch\n')
   }
 
   add(mac: string): void {
@@ -258,14 +259,14 @@ function isKind(kind: string): kind is Kind {
   return kinds.includes(kind)
 }
 
-function macOf(id: string, key: KeyObject, row: AuditFacts, digest: string, kind: Kind): string {
+function macOf(id: string, key: HmacSha256, row: AuditFacts, digest: string, kind: Kind): string {
   const { event, reason, actor_type, actor_id, user_id, app_id, request_id, count, counted_by, at } = row
   const counted = kind === 'counting' ? [] : [user_id, count]
   const facts = [row.id, event, reason, actor_type, actor_id, app_id, request_id, counted_by, at, ...counted]
   return `${id}.${kind}.${hmac(key, ['event', kind, digest, ...facts])}`
 }
 
-function personalDigest(key: KeyObject, salt: string, row: PersonalFacts, kind: Kind): string {
+function personalDigest(key: HmacSha256, salt: string, row: PersonalFacts, kind: Kind): string {
   return hmac(key, ['personal', salt, ...personalValues(kind === 'counting' ? { ...row, email: null } : row)])
 }
 
@@ -273,15 +274,15 @@ function personalValues({ audit_reason, ip, user_agent, details, email }: Person
   return [audit_reason, ip, user_agent, details, email]
 }
 
-function hmac(key: KeyObject, values: readonly (string | number | null)[]): string {
-  return createHmac('sha256', key)
-    .update(JSON.stringify(values.map(asStored)))
-    .digest('base64url')
+function hmac(key: HmacSha256, values: readonly (string | number | null)[]): string {
+  const text = JSON.stringify(values)
+  // JSON escapes half of a surrogate pair. The database stores it as another character.
+  const stored = text.includes('\\ud') ? JSON.stringify(values.map(asStored)) : text
+  return key.of(stored)
 }
 
-/** The database stores half of a surrogate pair as another character. */
 function asStored<T>(value: T): T | string {
-  return typeof value === 'string' && /[\ud800-\udfff]/.test(value) ? Buffer.from(value).toString() : value
+  return typeof value === 'string' ? Buffer.from(value).toString() : value
 }
 
 interface Ends {

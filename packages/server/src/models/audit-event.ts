@@ -76,6 +76,10 @@ export interface LoginTally {
   last_at: number
 }
 
+/** The conditions of the indexes for positions. SQLite uses them only where it finds them literally. */
+const isPlaced = 'xid <> 0'
+const isFormer = 'xid = 0'
+
 /** The columns that leave few events come first. */
 const filterColumns = ['user_id', 'actor_id', 'ip', 'app_id', 'event'] as const
 const narrowColumns: ReadonlySet<string> = new Set(['user_id', 'actor_id', 'ip'])
@@ -226,13 +230,15 @@ export class AuditEvent extends BaseModel {
     { after, limit, below }: { after?: Place | undefined; limit: number; below?: number },
   ): Promise<StoredEvent[]> {
     const rows = (limit: number) => {
-      const query = rowsOf(AuditEvent, db).where('xid', '<>', 0).orderBy(['xid', 'id']).limit(limit)
+      const query = rowsOf(AuditEvent, db).whereRaw(isPlaced).orderBy(['xid', 'id']).limit(limit)
       if (after) query.whereRaw('(xid, id) > (?, ?)', [after.xid, after.id])
       return query.select<StoredEvent[]>(...storedColumns)
     }
     const former = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
     if (former.length === limit) return former
-    const later = rows(limit - former.length).where('xid', '>=', seen.xmax)
+    const later = rows(limit - former.length)
+    // SQLite would look up this bound instead of the place.
+    if (!after || after.xid < seen.xmax) later.where('xid', '>=', seen.xmax)
     if (below !== undefined) later.where('xid', '<', below)
     return [...former, ...(await later)]
   }
@@ -244,7 +250,7 @@ export class AuditEvent extends BaseModel {
         unseen.where((later) => later.where('xid', '>=', from.xmax).where('xid', '<', upto.xmax))
         if (from.running.length > 0) unseen.orWhereIn('xid', [...from.running])
       })
-      .where('xid', '<>', 0)
+      .whereRaw(isPlaced)
       .whereNotIn('xid', [...upto.running])
       .delete()
   }
@@ -289,19 +295,26 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.#former(db, page).select<StoredEvent[]>(...storedColumns)
   }
 
+  /** What the table takes with its indexes. Undefined on SQLite, which does not say. */
+  static async sizeInBytes(db: Db): Promise<number | undefined> {
+    if (!isPostgres(db)) return undefined
+    const { rows }: { rows: { bytes: number }[] } = await db.raw("select pg_total_relation_size('audit_events')::float8 as bytes")
+    return rows[0]?.bytes
+  }
+
   static async countFormer(db: Db): Promise<number> {
-    const [counted] = await rowsOf(AuditEvent, db).where('xid', Position.former).whereNull('seal_position').count({ n: '*' })
+    const [counted] = await rowsOf(AuditEvent, db).whereRaw(isFormer).whereNull('seal_position').count({ n: '*' })
     return Number(counted?.n)
   }
 
   static #former(db: Db, { after, limit }: DetailsPage) {
-    const query = rowsOf(AuditEvent, db).where('xid', Position.former).whereNull('seal_position').orderBy('id').limit(limit)
+    const query = rowsOf(AuditEvent, db).whereRaw(isFormer).whereNull('seal_position').orderBy('id').limit(limit)
     return after === undefined ? query : query.where('id', '>', after)
   }
 
   /** The rows of the former chain from a position onwards. */
   static async listChained(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).where('xid', Position.former)
+    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).whereRaw(isFormer)
     return query
       .orderBy('seal_position')
       .limit(limit)
@@ -325,7 +338,7 @@ export class AuditEvent extends BaseModel {
   static async findBeforeChain(db: Db, beginning: number): Promise<StoredEvent | undefined> {
     return rowsOf(AuditEvent, db)
       .where('seal_position', '<=', beginning)
-      .where('xid', Position.former)
+      .whereRaw(isFormer)
       .first<StoredEvent>(...storedColumns)
   }
 
@@ -333,7 +346,7 @@ export class AuditEvent extends BaseModel {
   static async findBeforeBatches(db: Db, beginning: Snapshot): Promise<StoredEvent | undefined> {
     return rowsOf(AuditEvent, db)
       .where('xid', '<', beginning.xmax)
-      .where('xid', '<>', 0)
+      .whereRaw(isPlaced)
       .whereNotIn('xid', [Position.counting, ...beginning.running])
       .first<StoredEvent>(...storedColumns)
   }
@@ -345,19 +358,19 @@ export class AuditEvent extends BaseModel {
   /** Whether there are rows without a proof, of the first version: from before batches, or from a server that is still running. */
   static async hasUnproven(db: Db): Promise<boolean> {
     const unproven = () => rowsOf(AuditEvent, db).whereNull('mac')
-    const former = await unproven().where('xid', Position.former).whereNull('seal_position').first('id')
-    return (former ?? (await unproven().where('xid', '<>', 0).first('id'))) !== undefined
+    const former = await unproven().whereRaw(isFormer).whereNull('seal_position').first('id')
+    return (former ?? (await unproven().whereRaw(isPlaced).first('id'))) !== undefined
   }
 
   /** When the oldest of the rows was written that `seen` does not see, that count, or that wait for their place in the former chain. */
   static async oldestUnsealedAt(db: Db, seen: Snapshot): Promise<number | undefined> {
     const rows = () => rowsOf(AuditEvent, db).min({ at: 'at' })
     const found = await Promise.all([
-      rows().where('xid', '>=', seen.xmax).where('xid', '<>', 0),
+      rows().where('xid', '>=', seen.xmax).whereRaw(isPlaced),
       rows()
         .whereIn('xid', [Position.counting, ...seen.running])
-        .where('xid', '<>', 0),
-      rows().where('xid', Position.former).whereNull('seal_position'),
+        .whereRaw(isPlaced),
+      rows().whereRaw(isFormer).whereNull('seal_position'),
     ])
     const times = found.flat().flatMap(({ at }) => (at === null || at === undefined ? [] : [Number(at)]))
     return times.length === 0 ? undefined : Math.min(...times)
@@ -365,13 +378,13 @@ export class AuditEvent extends BaseModel {
 
   /** Deletes rows from before batches that never got a place in the chain. */
   static async deleteFormerExpired(db: Tx, { until, limit }: Expired): Promise<number> {
-    const former = db(AuditEvent.tableName).where('xid', Position.former).whereNull('seal_position')
+    const former = db(AuditEvent.tableName).whereRaw(isFormer).whereNull('seal_position')
     return deleteByKey(AuditEvent, db, former.where('at', '<=', until).limit(limit))
   }
 
   /** Deletes the rows of the former chain up to a position. */
   static async deleteChained(db: Tx, upTo: number): Promise<number> {
-    return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).where('xid', Position.former).delete()
+    return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).whereRaw(isFormer).delete()
   }
 
   /** Throws if the database drops one of the rows, so that what the event is about does not happen either. */

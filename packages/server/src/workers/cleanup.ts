@@ -54,7 +54,7 @@ interface Rule {
 }
 
 function rulesOf(deps: Deps): Rule[] {
-  const { retentionDays, auditRetentionDays, lockoutSeconds, sessionMaxSeconds } = deps.config
+  const { retentionDays, auditRetentionDays = Number.POSITIVE_INFINITY, lockoutSeconds, sessionMaxSeconds } = deps.config
   const kept = retentionDays * dayMs
   const rules = [
     expired(RateLimit, 0),
@@ -80,7 +80,7 @@ function rulesOf(deps: Deps): Rule[] {
     sessionsWithTokens('expired_sessions', 'expires_at', kept),
     sessionsWithTokens('ended_sessions', 'ended_at', kept),
   ]
-  return auditRetentionDays === undefined ? rules : [...rules, auditEvents(auditRetentionDays * dayMs)]
+  return auditRetentionDays === Number.POSITIVE_INFINITY ? rules : [...rules, auditEvents(auditRetentionDays * dayMs)]
 }
 
 /** Readers that are far behind start over before the rows that they have not read are gone. */

@@ -13,9 +13,16 @@ export async function* rowsBetween(
   upto: Snapshot,
   after?: Place,
 ): AsyncGenerator<StoredEvent[], void, undefined> {
-  let rows: StoredEvent[] = []
-  do {
-    rows = await AuditEvent.listUnseen(db, from, { after: rows.at(-1) ?? after, below: upto.xmax, limit: portion })
+  const read = (after: Place | undefined) => {
+    const rows = AuditEvent.listUnseen(db, from, { after, below: upto.xmax, limit: portion })
+    // Nobody waits for it if the reader stops early.
+    rows.catch(() => {})
+    return rows
+  }
+  for (let next: Promise<StoredEvent[]> | undefined = read(after); next; ) {
+    const rows: StoredEvent[] = await next
+    // Postgres reads the next ones while these are compared.
+    next = rows.length === portion ? read(rows.at(-1)) : undefined
     yield rows.filter(({ xid }) => sees(upto, xid))
-  } while (rows.length === portion)
+  }
 }
