@@ -7,7 +7,9 @@ import { sampleMails } from '../../packages/server/src/mail/samples.ts'
 import { pictured, sheets } from '../support/contact-sheet.ts'
 
 const docs = fileURLToPath(new URL('../../docs', import.meta.url))
-const pages = ['account-mail.md', 'sign-users-in.md'].map((name) => readFileSync(join(docs, name), 'utf8')).join('')
+const pages = ['account-mail.md', 'account-page.md', 'sign-users-in.md']
+  .map((name) => readFileSync(join(docs, name), 'utf8'))
+  .join('')
 
 // The tests in a browser ask the same of each state of a page.
 test('every mail is in a picture', () => {

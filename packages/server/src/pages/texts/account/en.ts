@@ -13,7 +13,7 @@ export const en: AccountTexts = {
     sessions: 'Where you are signed in',
     identities: 'Connected accounts',
     organizations: 'Organizations',
-    apps: 'Apps',
+    apps: 'Your apps',
     data: 'Download your data',
     delete: 'Delete your account',
   },
