@@ -35,6 +35,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   expect(findingsOf(piped).map(({ check }) => check)).toEqual([
     ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts', 'servers', 'passkeys'],
     ...[
+      'second-factor',
       'search',
       'status',
       'linked-apps',
@@ -234,6 +235,7 @@ test('in production, open overrides and an app without redirect URLs fail, and o
     expect(failed.exit).toBe(8)
     expect(wrong(failed)).toEqual([
       ['warn', 'secrets', null, 'authctl secret status'],
+      ['warn', 'second-factor', 'authctl', 'authctl app update authctl --require-two-factor everyone'],
       ['fail', 'overrides', 'open', 'set AUTH_CLIENT_OVERRIDES=declared on the servers'],
       ['warn', 'redirects', 'open', 'authctl app update open --redirect URL'],
       ['warn', 'redirects', 'open', 'authctl app update open --redirect https://…'],

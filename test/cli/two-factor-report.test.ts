@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { addUser, admin, gatehouseFixture, parsed } from './sandbox.ts'
 
-const { signedIn } = gatehouseFixture()
+const { signedIn } = gatehouseFixture({ AUTH_ADMIN_APP_CODES: 'authctl' })
 
 test('two-factor report lists those without one, and the doctor warns of an admin app that asks for none', async () => {
   const here = await signedIn()
@@ -15,10 +15,10 @@ test('two-factor report lists those without one, and the doctor warns of an admi
   expect(parsed(await authctl('two-factor report --app shop --of admins --json'))).toEqual([])
   expect((await authctl('two-factor report --app authctl -o table')).stdout).toMatch(/^EMAIL +POOL +ROLES/)
   expect(await authctl('two-factor report --app nothing')).toMatchObject({ exit: 3 })
-  const { stdout } = await authctl('doctor --app authctl')
+  const { stdout } = await authctl('doctor')
   expect(stdout).toContain('authctl app update authctl --require-two-factor everyone')
   await authctl('app update authctl --require-two-factor everyone')
-  expect((await authctl('doctor --app authctl')).stdout).not.toContain('a password alone is enough')
+  expect((await authctl('doctor')).stdout).not.toContain('a password alone is enough')
   const refused = await authctl(`login --email ${admin.email} --password-stdin`, { input: `${admin.password}\n` })
   expect(refused.exit).toBe(4)
   expect(refused.stderr).toMatch(/set one up at http\S+\/account\/two-factor\?app=authctl, then sign in again: authctl login/)

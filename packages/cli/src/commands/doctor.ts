@@ -2,7 +2,7 @@ import { bodyOf, pages } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
 import { text } from '../command-line/options.ts'
 import { checkSecrets, checkServiceAccounts } from '../doctor/check-accounts.ts'
-import { type App, checkApps } from '../doctor/check-apps.ts'
+import { type App, checkApps, checkSecondFactors } from '../doctor/check-apps.ts'
 import { checkPasskeys, checkRights, checkSearch, type ServiceSettings } from '../doctor/check-rights.ts'
 import { checkServers } from '../doctor/check-servers.ts'
 import { checkService } from '../doctor/check-service.ts'
@@ -51,6 +51,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
     ...(await checkServiceAccounts(api, now())),
     ...(await checkServers(api)),
     ...checkPasskeys(settings),
+    ...checkSecondFactors(settings, apps),
     ...checkSearch(settings),
     ...(await checkApps(chosen, { api, settings, apps })),
     ...(await checkWebhooks(api, chosen, now())),
