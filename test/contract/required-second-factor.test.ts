@@ -1,6 +1,11 @@
 // What a demand of a second factor means for accounts that are just made, for invitations, browsers that are trusted, apps that link
 // one another, and codes on their way. `required-second-factor-doors.test.ts` walks through the doors.
-import { beforeAll, describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { migrateDatabase } from '../../packages/server/src/db/migrate.ts'
 import { Authenticator, askedIn } from '../support/authenticator.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { assignRole, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
@@ -418,3 +423,24 @@ describe('the report of those without a second factor', () => {
     expectError(await report({ code: 'authctl' }, '?of=some'), 'validation_failed')
   })
 })
+
+test.each([
+  [true, 'https://login.example.com', 'everyone'],
+  [true, 'https://example.com/login', 'off'],
+  [false, 'https://login.example.com', 'off'],
+])(
+  'in a new database, with production %s at %s, authctl begins with %s; a database in use keeps what it has',
+  async (production, publicUrl, begins) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-new-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const config = { ...service.deps.config, databaseUrl: `sqlite:${join(folder, 'new.db')}`, production, publicUrl }
+    const db = createKnex(config)
+    onTestFinished(() => db.destroy())
+    const settingOfAuthctl = async () => (await db('apps').where({ code: 'authctl' }).first()).require_two_factor
+    await migrateDatabase({ config, db, clock: Date.now })
+    expect(await settingOfAuthctl()).toBe(begins)
+    await db('apps').update({ require_two_factor: 'off' })
+    await migrateDatabase({ config: { ...config, production: true }, db, clock: Date.now })
+    expect(await settingOfAuthctl()).toBe('off')
+  },
+)

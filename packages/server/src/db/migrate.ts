@@ -112,17 +112,28 @@ export async function isMigrated(db: Knex): Promise<boolean> {
  * started again by the next run, so that requests never wait for more than one. That takes two connections. Throws
  * SchemaTooNewError or SchemaDiffersError.
  */
-export async function migrate(db: Knex, now: number = Date.now(), list: Migrations = migrations): Promise<string[]> {
+export async function migrate(
+  db: Knex,
+  now: number = Date.now(),
+  list: Migrations = migrations,
+  ofAuthctl: object = {},
+): Promise<string[]> {
   const pending = await pendingMigrations(db, list)
   if (pending.length > 0 && isPostgres(db) && (await isMigrated(db))) return inTurn(db, () => applyOneByOne(db, now, list))
-  return db.transaction((trx) => applyPending(asTx(trx), now, list))
+  return db.transaction((trx) => applyPending(asTx(trx), now, list, { ofAuthctl }))
 }
 
 /** Applies all pending migrations, or only one, whose indexes exist already. */
-async function applyPending(db: Tx, now: number, list: Migrations, only?: string): Promise<string[]> {
+async function applyPending(
+  db: Tx,
+  now: number,
+  list: Migrations,
+  { only, ofAuthctl }: { only?: string; ofAuthctl?: object } = {},
+): Promise<string[]> {
   if (isPostgres(db)) await db.raw('select pg_advisory_xact_lock(?)', [stepLock])
   const pending = (await pendingMigrations(db, list)).filter((name) => only === undefined || name === only)
-  if (pending.length > 0 && !(await db.schema.hasTable(table))) {
+  const isNew = pending.length > 0 && !(await db.schema.hasTable(table))
+  if (isNew) {
     await db.schema.createTable(table, (t) => {
       t.text('name').primary()
       t.text('checksum').notNullable()
@@ -135,7 +146,7 @@ async function applyPending(db: Tx, now: number, list: Migrations, only?: string
     await step.up?.(db)
     await db<Applied>(table).insert({ name, checksum: list.checksums[name]!, applied_at: now })
   }
-  if (pending.length > 0) await seed(db, now)
+  if (pending.length > 0) await seed(db, now, isNew ? ofAuthctl : {})
   return pending
 }
 
@@ -145,7 +156,7 @@ async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<s
   for (const name of await pendingMigrations(db, list)) {
     const step = list.steps[name]!
     if (step.indexes) await makeIndexes(db, step.indexes)
-    applied.push(...(await amongRequests(db, (trx) => applyPending(trx, now, list, name))))
+    applied.push(...(await amongRequests(db, (trx) => applyPending(trx, now, list, { only: name }))))
   }
   return applied
 }
@@ -194,7 +205,7 @@ async function inTurn<T>(db: Knex, run: () => Promise<T>): Promise<T> {
 }
 
 interface Migrating {
-  config: DatabaseSettings
+  config: DatabaseSettings & { production: boolean; publicUrl: string }
   db: Knex
   clock(): number
 }
@@ -204,10 +215,12 @@ interface Migrating {
  * limit, since it may wait for other servers. Throws SchemaTooNewError or SchemaDiffersError.
  */
 export async function migrateDatabase({ config, db, clock }: Migrating): Promise<string[]> {
-  if (!isPostgres(db)) return migrate(db, clock())
+  // A password alone should not open the administration of a new service. Where it has no pages, nobody could set a second factor up.
+  const ofAuthctl = config.production && new URL(config.publicUrl).pathname === '/' ? { require_two_factor: 'everyone' } : {}
+  if (!isPostgres(db)) return migrate(db, clock(), migrations, ofAuthctl)
   const patient = createKnex({ ...config, dbPoolMax: 2, dbStatementTimeoutMs: undefined }, undefined, primaryOf(db))
   try {
-    return await migrate(patient, clock())
+    return await migrate(patient, clock(), migrations, ofAuthctl)
   } finally {
     await patient.destroy()
   }

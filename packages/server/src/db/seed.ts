@@ -22,8 +22,9 @@ const corePermissions = [
 
 /**
  * Inserts the rows that exist from the start: built-in roles, core permissions, the service's id, the app `authctl`. Repeatable.
+ * `ofAuthctl` are settings with which that app begins in a new database.
  */
-export async function seed(db: Tx, now: number): Promise<void> {
+export async function seed(db: Tx, now: number, ofAuthctl: object = {}): Promise<void> {
   const stamps = { created_at: now, updated_at: now }
   await db('roles')
     .insert(
@@ -65,6 +66,7 @@ export async function seed(db: Tx, now: number): Promise<void> {
       allowed_redirect_urls: '["http://127.0.0.1/callback"]',
       registration_namespace: 'default',
       sign_up: 'closed',
+      ...ofAuthctl,
       ...stamps,
     })
     .onConflict('code')
