@@ -312,9 +312,12 @@ export class AuditEvent extends BaseModel {
     return after === undefined ? query : query.where('id', '>', after)
   }
 
-  /** The rows of the former chain from a position onwards. */
+  /**
+   * The rows with a position in the former chain from one onwards. Rows of batches, in which somebody has written a position, are
+   * among them: while Postgres has no statistics of `xid`, a condition on it would make it sort the table for each page.
+   */
   static async listChained(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from).whereRaw(isFormer)
+    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from)
     return query
       .orderBy('seal_position')
       .limit(limit)
@@ -359,20 +362,19 @@ export class AuditEvent extends BaseModel {
   static async hasUnproven(db: Db): Promise<boolean> {
     const unproven = () => rowsOf(AuditEvent, db).whereNull('mac')
     const former = await unproven().whereRaw(isFormer).whereNull('seal_position').first('id')
-    return (former ?? (await unproven().whereRaw(isPlaced).first('id'))) !== undefined
+    return (former ?? (await unproven().whereRaw(isPlaced).orderBy(['xid', 'id']).first('id'))) !== undefined
   }
 
-  /** When the oldest of the rows was written that `seen` does not see, that count, or that wait for their place in the former chain. */
+  /**
+   * When the first of the rows was written that `seen` does not see, that count, or that wait for their place in the former chain.
+   * Reads one row of each, since after an upgrade millions may wait.
+   */
   static async oldestUnsealedAt(db: Db, seen: Snapshot): Promise<number | undefined> {
-    const rows = () => rowsOf(AuditEvent, db).min({ at: 'at' })
-    const found = await Promise.all([
-      rows().where('xid', '>=', seen.xmax).whereRaw(isPlaced),
-      rows()
-        .whereIn('xid', [Position.counting, ...seen.running])
-        .whereRaw(isPlaced),
-      rows().whereRaw(isFormer).whereNull('seal_position'),
-    ])
-    const times = found.flat().flatMap(({ at }) => (at === null || at === undefined ? [] : [Number(at)]))
+    const placed = () => rowsOf(AuditEvent, db).whereRaw(isPlaced).orderBy(['xid', 'id']).select('at').limit(1)
+    const former = rowsOf(AuditEvent, db).whereRaw(isFormer).whereNull('seal_position').orderBy('id').select('at').limit(1)
+    const others = [Position.counting, ...seen.running].map((xid) => placed().where({ xid }))
+    const found = await Promise.all([placed().where('xid', '>=', seen.xmax), former, ...others])
+    const times = found.flat().map(({ at }) => at)
     return times.length === 0 ? undefined : Math.min(...times)
   }
 

@@ -1,6 +1,6 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import type { StoredEvent } from '../../lib/audit-proof.ts'
+import { Position, type StoredEvent } from '../../lib/audit-proof.ts'
 import { firstSnapshot, parseSnapshot } from '../../lib/feed-cursors.ts'
 import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
@@ -27,7 +27,8 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
     throw new Error('the beginning of the audit chain is not what was written; run audit verify for details')
   const limit = expired.limit - unsealed
   if (beginning.batch === null) {
-    const rows = await AuditEvent.listChained(db, { from: beginning.position + 1, limit })
+    const chained = await AuditEvent.listChained(db, { from: beginning.position + 1, limit })
+    const rows = chained.filter(({ xid }) => xid === Position.former)
     const last = lastExpired(deps, rows, beginning.seal, expired.until)
     if (last?.seal_position != null && last.seal !== null) {
       await recordBeginning(deps, { position: last.seal_position, seal: last.seal, batch: null, upto: null })

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { Position } from '../../lib/audit-proof.ts'
 import { AuditBatch } from '../../models/audit-batch.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { type Place, readBeginning } from './read-beginning.ts'
@@ -27,5 +28,5 @@ export async function isInChain(
 async function hasSeal({ db }: Deps, { position, seal, batch }: End): Promise<boolean> {
   if (batch > 0) return (await AuditBatch.find(db, batch))?.seal === seal
   const [row] = await AuditEvent.listChained(db, { from: position, limit: 1 })
-  return row?.seal_position === position && row.seal === seal
+  return row?.seal_position === position && row.seal === seal && row.xid === Position.former
 }

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { isAdopted, type StoredEvent } from '../../lib/audit-proof.ts'
+import { isAdopted, Position, type StoredEvent } from '../../lib/audit-proof.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { changedHead, faultOf, faultOfErasure, listErased, removedAt } from './faults.ts'
@@ -27,7 +27,8 @@ export async function verifyChain(
   if (!isExpected()) return { ...page, fault: changedHead(position) }
   const listed = await listErased(deps, rows)
   for (const row of rows) {
-    if (row.seal_position === null || row.seal_position <= begin) continue
+    // A row of a batch that has a position is found with its batch.
+    if (row.seal_position === null || row.seal_position <= begin || row.xid !== Position.former) continue
     page.fault =
       row.seal_position === position + 1 ? faultOf(row, deps.auditProofs.checkFormer(row, seal)) : removedAt(position + 1)
     page.fault ??= await faultOfErasure(deps, row, listed)
@@ -38,7 +39,7 @@ export async function verifyChain(
     seal = row.seal ?? ''
     if (!isExpected()) return { ...page, fault: { ...changedHead(position), event: row } }
   }
-  if (rows.length > pageSize) return { ...page, next_cursor: `sealed.${position}` }
+  if (rows.length > pageSize && position > begin) return { ...page, next_cursor: `sealed.${position}` }
   if (position < chain.position) return { ...page, fault: removedAt(position + 1) }
   // Rows that were sealed meanwhile have moved the stored end too.
   if (position > chain.position && chain.former_closed === 1) return { ...page, fault: changedHead(position) }
@@ -46,5 +47,5 @@ export async function verifyChain(
 }
 
 function sealAt(rows: readonly StoredEvent[], position: number): string | undefined {
-  return rows.find((row) => row.seal_position === position)?.seal ?? undefined
+  return rows.find((row) => row.seal_position === position && row.xid === Position.former)?.seal ?? undefined
 }
