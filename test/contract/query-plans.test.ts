@@ -21,6 +21,7 @@ const smallTables = new Set(
     'feeds',
     'schema_migrations',
     'pool_sizes',
+    'audit_chain',
     'pool_changes',
   ]),
 )

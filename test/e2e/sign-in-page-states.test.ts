@@ -1,6 +1,8 @@
 // Every state of the sign-in page in a real Chromium: axe finds nothing, nothing is cut off, and a picture of each is taken. The full
 // lane shows each in every language too.
 import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
@@ -43,6 +45,12 @@ const urlOfService = () => service.deps.config.publicUrl
 
 const back = 'http://shop.example/callback'
 const open = { auto_grant_on_signup: true, allowed_redirect_urls: [back] }
+/** Answers for every other host, as a proxy: `page.route` does not see where a form is redirected to. */
+const appServer = await new Promise<string>((resolve) => {
+  const server = createServer((_, reply) => reply.end('This is the app.'))
+  server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+  onFileEnd(async () => void server.close())
+})
 const brand = { accent_color: '#c2410c', support_email: 'help@shop.example', terms_url: 'https://shop.example/terms' }
 const shop = fixture(async () => {
   const app = await buildApp(service, { ...open, name: 'The Shop', brand, trust_device_days: 7 })
@@ -86,9 +94,8 @@ async function fillIn(page: Page, email: string, password = PASSWORD): Promise<v
 
 /** A tab in a new profile, which shows a page of the app when it is led there. */
 async function newPage(): Promise<Page> {
-  const page = await browser.newPage()
+  const page = await browser.newPage({ proxy: { server: appServer, bypass: 'localhost, 127.0.0.1' } })
   await page.addInitScript(axe.source)
-  await page.route('http://shop.example/**', (route) => route.fulfill({ body: 'This is the app.' }))
   return page
 }
 

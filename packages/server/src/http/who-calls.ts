@@ -33,7 +33,7 @@ export async function whoCalls(deps: Deps<Pool>, route: Route, ctx: Context, opt
   const isOAuth = route.speaks === 'oauth'
   const basic = isOAuth ? basicOf(ctx) : undefined
   const inHeader = bearerOf(route, ctx) ?? serviceTokenIn(basic?.password)
-  const readsBodyFirst = isOAuth && (route.takesClient || inHeader === undefined)
+  const readsBodyFirst = isOAuth && inHeader === undefined
   // Strangers can send such bodies too.
   if (readsBodyFirst && limit !== undefined) await options.assertRoomForAddress(deps, 'ip', ip)
   // A body is read once. An unreadable one holds no secret, so a route that needs a caller refuses with `token_missing`.
@@ -42,15 +42,16 @@ export async function whoCalls(deps: Deps<Pool>, route: Route, ctx: Context, opt
     fault = error
     return undefined
   }
-  const sent = readsBodyFirst ? await readBody(ctx, route).catch(keepFault) : undefined
-  const inBody = textIn(sent?.value.client_secret)
-  if (inBody !== undefined && (inHeader !== undefined || basic))
-    throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
-  const bearer = inHeader ?? serviceTokenIn(inBody)
+  const first = readsBodyFirst ? await readBody(ctx, route).catch(keepFault) : undefined
+  const bearer = inHeader ?? serviceTokenIn(first?.value.client_secret)
   const isLimited = limit === 'calls' || limit === 'failures'
   const limitByBody = isLimited ? await limitCall(deps, route, { ip, bearer }, options) : undefined
   const caller = await authorize(deps, route, bearer, options)
   if (fault !== undefined) throw fault
+  const sent = first ?? (route.takesClient ? await readBody(ctx, route) : undefined)
+  const inBody = textIn(sent?.value.client_secret)
+  if (inBody !== undefined && (inHeader !== undefined || basic))
+    throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
   const code = textIn(sent?.value.client_id)
   const isServiceAccount = bearer !== undefined && looksLikeServiceToken(bearer)
   const given = isServiceAccount ? { code } : { basic, code, secret: inBody }
