@@ -77,6 +77,7 @@ const app = (slugs: string[], orgRoles: string[]) =>
       single_sign_on: fc.boolean(),
       max_sign_in_age_seconds: orNull(fc.integer({ min: 60, max: 86_400 })),
       trust_device_days: fc.integer({ min: 0, max: 30 }),
+      device_grant: fc.boolean(),
       client: fc.constantFrom('public' as const, 'confidential' as const),
       require_two_factor: fc.constantFrom('off' as const, 'admins' as const, 'everyone' as const),
       require_two_factor_from: orNull(fc.constant('2027-01-31T00:00:00.000Z')),

@@ -112,6 +112,13 @@ test('whose sign-in must have shown a second factor, and from when on, is set wh
   })
 })
 
+test('a person signs in with a code that they type in a browser elsewhere', async () => {
+  const { authctl } = await signedIn()
+  await authctl('app create tv --name TV --device-grant --auto-grant')
+  expect(parsed(await authctl('app update tv --no-device-grant --json')).device_grant).toBe(false)
+  expect(await authctl('login --device --password-stdin')).toMatchObject({ exit: 2 })
+})
+
 test('role create --assignable-by lets org_admins give the role', async () => {
   const { authctl } = await signedIn()
   const role = parsed(await authctl('role create billing --name B --scope org --assignable-by org_admin --json'))

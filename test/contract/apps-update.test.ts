@@ -58,6 +58,7 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   max_sign_in_age_seconds: { value: 3_600, cleared: null },
   trust_device_days: { value: 30, cleared: 0 },
   client: { value: 'confidential', cleared: 'public' },
+  device_grant: { value: true, cleared: false },
   require_two_factor: { value: 'everyone', cleared: 'off' },
   require_two_factor_from: { value: '2027-01-31T00:00:00.000Z', cleared: null },
   brand: { value: brand, cleared: noBrand },

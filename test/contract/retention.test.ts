@@ -139,6 +139,14 @@ describe('each rule', () => {
       }),
     ],
     [
+      'device_codes',
+      days,
+      (over) => ({
+        ...{ hash: randomUUID(), user_code_hash: randomUUID(), app_id: app.id, scope: '', state: 'pending' },
+        ...{ created_at: 1, expires_at: over },
+      }),
+    ],
+    [
       'signing_keys',
       90 * days,
       (over) => ({ id: randomUUID(), stage: 'retired', public_jwk: '{}', created_at: 1, stage_since: over }),

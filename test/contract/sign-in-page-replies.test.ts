@@ -100,6 +100,7 @@ test('without its database every route says that it cannot answer now, in its ow
     'GET /oauth/mail': '/oauth/mail?token=x',
     'POST /oauth/token': body({ ...codeGrant, client_id: app.code }),
     'POST /oauth/revoke': body({ token: 'x' }),
+    'POST /oauth/device_authorization': body({ client_id: app.code }),
     'GET /oauth/userinfo': '/oauth/userinfo',
     'POST /oauth/userinfo': body({ access_token }),
     'GET /oauth/jwks': '/oauth/jwks',

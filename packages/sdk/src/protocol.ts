@@ -37,6 +37,7 @@ export const TOKEN_PREFIXES = {
   browser: 'gbr_',
   browserSession: 'gbs_',
   clientSecret: 'gcs_',
+  deviceCode: 'gdc_',
   invitation: 'gin_',
   mail: 'gmt_',
   refresh: 'grt_',

@@ -2,7 +2,7 @@ import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, twoFactorRequired } from '../api/api-client.ts'
 import { ownAppCode, storedTokens } from '../api/session.ts'
 import { assertContextName, findContext } from '../command-line/contexts.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { flag, type Input, off, text } from '../command-line/options.ts'
 import { isReadableOnTheWay, normalizeBaseUrl } from '../command-line/settings.ts'
 import { type Result, record } from '../output/output.ts'
@@ -16,6 +16,7 @@ type Tokens = components['schemas']['Tokens']
 const options = {
   email: text('EMAIL', 'E-mail of your account. Default: the one in the context'),
   browser: off('Ask for the password here instead of opening the sign-in page in your browser'),
+  device: flag('Show a code to type at the sign-in page in a browser elsewhere, such as on your phone'),
   passwordStdin: flag('Read the password from the first line of standard input, and a two-factor code from the second'),
 }
 
@@ -25,12 +26,12 @@ export const login = command({
   description:
     'Opens the sign-in page of the service in your browser, prints its address, and waits until you have signed in there. Asks ' +
     'whether to go on, unless it is the account that you named. Without a browser (no display, over SSH), with --no-browser, and at a ' +
-    'service that has no such page, asks for e-mail and password without showing it, and for a two-factor code if the account needs one. Without a terminal, --password-stdin is required. Stores the ' +
+    'service that has no such page, asks for e-mail and password without showing it, and for a two-factor code if the account needs one. With --device, shows a code to type in a browser elsewhere; that needs a second factor. Without a terminal, --password-stdin or --device is required. Stores the ' +
     'session in the context in use, or in the one that --context names ("default" if there is none), in a file that only you can read. ' +
     'A token that identifies this machine stays there after a logout, so that wrong passwords from elsewhere cannot lock you out here.',
   examples: [
     'login --base-url https://auth.example.com',
-    'login --base-url https://auth.example.com --context production --no-browser',
+    'login --base-url https://auth.example.com --context production --device',
     'login --email ada@example.com --password-stdin < password.txt',
   ],
   options,
@@ -50,7 +51,9 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   // Never send the tokens of one service to another.
   const device = context && normalizeBaseUrl(context.base_url) === baseUrl ? context.device_token : undefined
   const isByBrowser = input.browser && !input.passwordStdin && io.canAsk && !settings.dryRun
+  if (input.device && input.passwordStdin) throw usageFailure('--device and --password-stdin cannot be used together')
   const answer =
+    (input.device && (await byDevice(tools, baseUrl, email))) ||
     (isByBrowser && (await tryBrowser(tools, baseUrl, email))) || (await askAndSignIn(tools, input, { baseUrl, email, device }))
   // The sign-in page keeps what identifies the browser there.
   const device_token = answer.device_token ?? device
@@ -71,6 +74,15 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   })
   if (!isCurrent) io.note(`"${contextName}" is not the context in use: authctl context use ${contextName}`)
   return record({ context: contextName, base_url: baseUrl, email: answer.user.email, user_id: answer.user.id }, 'signed_in')
+}
+
+/** Signs in by a code that the person types elsewhere. Asks whether to go on, as after the page. */
+async function byDevice(tools: Tools, baseUrl: string, email: string | undefined): Promise<Tokens> {
+  const { isAccount } = await import('../tools/sign-in-by-browser.ts')
+  const { signInByDevice } = await import('../tools/sign-in-by-device.ts')
+  const answer = await signInByDevice(tools, baseUrl)
+  if (tools.io.canAsk && !isAccount(answer, email)) await confirmAccount(tools, answer, baseUrl)
+  return answer
 }
 
 /** Undefined if there is no browser here, or no page to sign in on. */

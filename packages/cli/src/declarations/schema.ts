@@ -89,6 +89,7 @@ const app = entry({
   max_sign_in_age_seconds: z.number().nullable().default(null),
   trust_device_days: z.number().default(0),
   client: text.default('public'),
+  device_grant: flag.default(false),
   require_two_factor: text.default('off'),
   require_two_factor_from: moment.nullable().default(null),
   brand: brand.default(() => brand.parse({})),

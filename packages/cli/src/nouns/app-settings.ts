@@ -48,6 +48,7 @@ export const appSettings = {
     'Whose sign-in must have shown a second factor; admins are users with a global role besides base_user',
   ),
   requireTwoFactorFrom: text('TIME', 'From when on: 2027-01-31, 2027-01-31T18:00:00Z or 14d from now; empty for at once'),
+  deviceGrant: toggle('Let devices without a browser sign people in who allow it at /device'),
   accent: text('COLOR', 'Color of buttons on pages and in mails, such as #2f6fde'),
   supportEmail: text('EMAIL', 'Where people get help; mails have it as the address for replies'),
   supportUrl: text('URL', 'Page where people get help'),
@@ -87,6 +88,7 @@ const members = {
   maxSignInAge: 'max_sign_in_age_seconds',
   trustDays: 'trust_device_days',
   client: 'client',
+  deviceGrant: 'device_grant',
   requireTwoFactor: 'require_two_factor',
   requireTwoFactorFrom: 'require_two_factor_from',
 } as const satisfies Partial<Record<keyof typeof appSettings | 'name', keyof AppSettings>>

@@ -15,6 +15,8 @@ export const auditEventNames = [
   'client_secret.revoked',
   'code.reused',
   'credentials.removed',
+  'device_grant.approved',
+  'device_grant.denied',
   'email.change_allowed',
   'email.change_requested',
   'email.change_undone',

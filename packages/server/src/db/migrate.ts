@@ -28,6 +28,7 @@ import * as requiredSecondFactor from './migrations/0020-required-second-factor.
 import * as servers from './migrations/0021-servers.ts'
 import * as auditBatches from './migrations/0022-audit-batches.ts'
 import * as auditPositions from './migrations/0023-audit-positions.ts'
+import * as deviceGrant from './migrations/0024-device-grant.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -66,6 +67,7 @@ export const migrations: Migrations = {
     '0021-servers': servers,
     '0022-audit-batches': auditBatches,
     '0023-audit-positions': auditPositions,
+    '0024-device-grant': deviceGrant,
   },
   checksums,
 }

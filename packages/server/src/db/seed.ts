@@ -67,6 +67,7 @@ export async function seed(db: Tx, now: number, ofAuthctl: object = {}): Promise
       registration_namespace: 'default',
       sign_up: 'closed',
       ...ofAuthctl,
+      device_grant: 1,
       ...stamps,
     })
     .onConflict('code')

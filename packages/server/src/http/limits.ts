@@ -102,8 +102,8 @@ function fieldOf<F extends string>(route: Route, fields: readonly F[]): F | unde
 /** Counts a refused call by address. Returns the error to answer with: `rate_limited` once the address has no attempt left. */
 export async function countRefusal(deps: Deps<Pool>, error: unknown, ip: string, options: LimitOptions): Promise<unknown> {
   const { status, code } = toApiError(error)
-  // A service account that lacks the scope has shown who it is.
-  if (status >= 500 || code === 'rate_limited' || code === 'scope_required') return error
+  // A service account that lacks the scope has shown who it is, and a device that waits holds a code.
+  if (status >= 500 || code === 'rate_limited' || code === 'scope_required' || code === 'authorization_pending') return error
   return options.takeByAddress(deps, 'ip', ip).then(
     () => error,
     (limited: unknown) => limited,

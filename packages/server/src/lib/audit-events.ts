@@ -20,6 +20,8 @@ export const auditEvents = {
   'credentials.removed':
     'An unproven account was claimed: everything that a stranger may have put there was removed. Or a change of the e-mail ' +
     'address was undone: the ways to sign in that are newer than the change were removed',
+  'device_grant.approved': 'A person allowed the sign-in of a device',
+  'device_grant.denied': 'A person denied the sign-in of a device',
   'email.change_allowed': 'The present address of an account without a password allowed a change of the e-mail address',
   'email.change_requested': 'A user asked to change the e-mail address; the new one is not confirmed yet',
   'email.change_undone': 'A change of the e-mail address was undone through the old address',

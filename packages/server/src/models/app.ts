@@ -61,6 +61,7 @@ export class App extends BaseModel {
     'organization_sign_up',
     'require_verified_email',
     'machine_tokens',
+    'device_grant',
     'single_sign_on',
     'built_in',
   ]
@@ -100,6 +101,8 @@ export class App extends BaseModel {
   declare single_sign_on: boolean
   /** How long ago a person who enters through a browser may have signed in. Null if any time will do. */
   declare max_sign_in_age_seconds: number | null
+  /** Whether people may allow it on devices without a browser. */
+  declare device_grant: boolean
   /** Whether it authenticates with a client secret where it gets tokens. */
   declare client: 'public' | 'confidential'
   /** For how many days an app accepts that the second factor was shown in the same browser. */

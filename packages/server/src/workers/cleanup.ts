@@ -11,6 +11,7 @@ import type { Expired } from '../models/base-model.ts'
 import { BrowserSession } from '../models/browser-session.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
+import { DeviceCode } from '../models/device-code.ts'
 import { forgetUntil } from '../models/feed.ts'
 import { Lockout } from '../models/lockout.ts'
 import { MailToken } from '../models/mail-token.ts'
@@ -69,6 +70,7 @@ function rulesOf(deps: Deps): Rule[] {
     expired(MailToken, kept),
     expired(SsoLogin, 0),
     expired(AuthorizationCode, dayMs),
+    expired(DeviceCode, dayMs),
     expired(SpentField, dayMs),
     expired(BrowserSession, kept),
     expired(TrustedBrowser, 0),

@@ -23,4 +23,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0021-servers': '9dabc7a7d4716ac9969f99532a786351640d3902692e02516edf59b483620fa0',
   '0022-audit-batches': '100391a541afc0c2cea043edba2301f91f29ac162b08523dbef498c2cc6aceeb',
   '0023-audit-positions': 'f906e3e09b47e2ed033264b232cea44f77c7fb1e9ebd758fed7af5a6e179078d',
+  '0024-device-grant': '9076f0a40f077256585be4c4a70a54b5b259e103bced024c5143311ddf8ada3e',
 }

@@ -6,6 +6,7 @@ import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redir
 import { hasScope, scopes } from '../../lib/standard-claims.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
+import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
 
 /** The parameters that are read. All others are ignored, as RFC 6749 demands, but for those that would change the meaning. */
@@ -31,6 +32,7 @@ export const parameterNames = [
   'request',
   'request_uri',
   'account',
+  'device',
   'return_to',
 ] as const
 type ParameterName = (typeof parameterNames)[number]
@@ -64,6 +66,10 @@ export interface AuthorizationRequest {
   invite: string | undefined
   /** Whether it is for the account page, which stands in for an app: nobody gets a code. `app` is whose pools and look count. */
   isForAccount: boolean
+  /** The sealed field that names the device that it is for. */
+  deviceField?: string
+  /** The device, once the field was opened in its browser. */
+  device?: DeviceCodeRow
   /** The same request as a query, in one order, for carrying it. */
   query: string
   /** When it began, in milliseconds. A proof that it demands must be newer. */
@@ -107,6 +113,7 @@ export async function readAuthorizationRequest(
   if (!app) return { fault: 'unknown_app', app: undefined }
   if (app.status !== 'active') return { fault: 'inactive_app', app }
   if (sent.account !== undefined) return readAccountRequest(deps, app, sent, begunAt)
+  if (sent.device !== undefined) return readDeviceRequest(deps, app, sent, begunAt)
   if (typeof redirectUri !== 'string' || redirectUri === '') return { fault: 'redirect_missing', app }
   if (app.allowed_redirect_urls.length > 0 && app.allowed_redirect_urls.every((rule) => rule.endsWith('*')))
     return { fault: 'redirect_prefixes_only', app }
@@ -174,19 +181,19 @@ export async function readAuthorizationRequest(
 /** A request of our own pages: to sign in, or again, and to come back to the account page. */
 function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, begunAt: number): ReadRequest {
   const section = accountSections.find((name) => name === sent.account)
-  if (section === undefined) return { fault: 'redirect_unknown', app }
+  if (section === undefined && sent.account !== 'device') return { fault: 'redirect_unknown', app }
   const returnTo = typeof sent.return_to === 'string' ? sent.return_to : ''
   const prompt = sent.prompt === 'login' ? sent.prompt : undefined
   const uiLocales = typeof sent.ui_locales === 'string' ? sent.ui_locales : undefined
   const none = { state: undefined, nonce: undefined, maxAgeSeconds: undefined, loginHint: undefined, organizationId: undefined }
   const demandsMfa = false
   const query = queryOf({
-    ...{ client_id: app.code, account: section },
+    ...{ client_id: app.code, account: section ?? 'device' },
     ...(returnTo && { return_to: returnTo }),
     ...(prompt && { prompt }),
     ...(uiLocales && { ui_locales: uiLocales }),
   })
-  const path = accountPath(section, { app: app.code, returnTo })
+  const path = section ? accountPath(section, { app: app.code, returnTo }) : `/device?${new URLSearchParams({ app: app.code })}`
   return {
     request: {
       ...{
@@ -201,6 +208,23 @@ function readAccountRequest({ config }: Deps, app: App, sent: SentParameters, be
         redirectUri: `${config.publicUrl}${path}`,
       },
       ...{ codeChallenge: undefined, scope: '', provider: undefined, method: undefined, invite: undefined },
+    },
+  }
+}
+
+/** A request of our own page for a device: to sign in for its app, and to allow its sign-in. */
+function readDeviceRequest({ config }: Deps, app: App, sent: SentParameters, begunAt: number): ReadRequest {
+  const { device, ui_locales: languages } = sent
+  if (!app.device_grant || typeof device !== 'string') return { fault: 'redirect_unknown', app }
+  const uiLocales = typeof languages === 'string' ? languages : undefined
+  const none = { state: undefined, nonce: undefined, prompt: undefined, maxAgeSeconds: undefined, loginHint: undefined }
+  const nothing = { organizationId: undefined, provider: undefined, method: undefined, invite: undefined }
+  const query = queryOf({ client_id: app.code, device, ...(uiLocales && { ui_locales: uiLocales }) })
+  const redirectUri = `${config.publicUrl}/device`
+  return {
+    request: {
+      ...{ app, redirectUri, query, uiLocales, begunAt, deviceField: device, scope: '', codeChallenge: undefined },
+      ...{ ...none, ...nothing, demandsMfa: false, isForAccount: false },
     },
   }
 }
@@ -226,7 +250,7 @@ function faultOfChallenge(
 }
 
 /** Unknown scopes are left out, as RFC 6749 section 3.3 allows. The answer of the exchange names those that were granted. */
-function scopeOf(asked = ''): string {
+export function scopeOf(asked = ''): string {
   return [...new Set(asked.split(' '))].filter((scope) => knownScopes.includes(scope)).join(' ')
 }
 

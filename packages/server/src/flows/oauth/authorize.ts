@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import type { ShownFactors } from '../../lib/proof.ts'
@@ -11,6 +13,8 @@ import { withAnswer } from '../../lib/redirect-url.ts'
 import { hasScope } from '../../lib/standard-claims.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { DeviceCode } from '../../models/device-code.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
 import { isAdminApp } from '../../resources/apps/admin-apps.ts'
 import { findAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
@@ -25,6 +29,8 @@ import { type AuthorizationRequest, errorLocation } from './authorization-reques
 import { isOwnedRedirect, type NextStep, nextStep, type SignedIn, type Situation } from './next-step.ts'
 
 const codeLifeMs = 60_000
+/** How new the proofs are with which a person lets a device administer the service. */
+const freshSeconds = 600
 
 /** Who is signed in in the browser, as an app would see them. */
 export interface Person {
@@ -54,7 +60,7 @@ export async function authorize(
   if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
   if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
   if (request.isForAccount) return { location: request.redirectUri.slice(deps.config.publicUrl.length) }
-  return { location: await giveCode(deps, request, person, request.organizationId) }
+  return { location: await giveCode(deps, request, person, request.organizationId, actor) }
 }
 
 function isOfAnother({ ticket, named }: Pick<Resume, 'ticket' | 'named'>, user: PooledUser): boolean {
@@ -98,7 +104,7 @@ export async function continueAs(
   }
   const step = nextStep({ ...situation, request: hasChosen })
   const isDue = 'enter' in step || ('ask' in step && step.ask === 'continue')
-  return isDue ? giveCode(deps, chosen, person, chosen.organizationId) : undefined
+  return isDue ? giveCode(deps, chosen, person, chosen.organizationId, actor) : undefined
 }
 
 /** Reads everything that decides. */
@@ -108,7 +114,11 @@ async function look(
   live: LiveBrowserSession | undefined,
   actor: Actor,
 ): Promise<{ person: Person | undefined; situation: Situation }> {
-  const { app, prompt, maxAgeSeconds, demandsMfa, begunAt, redirectUri } = request
+  const { app, prompt, begunAt, redirectUri, device } = request
+  // Whoever talks a person into typing a code would administer the service.
+  const isStrict = device !== undefined && isAdminApp(deps.config, app)
+  const demandsMfa = request.demandsMfa || isStrict
+  const maxAgeSeconds = isStrict ? freshSeconds : request.maxAgeSeconds
   const situation: Situation = {
     now: deps.clock(),
     request: {
@@ -118,8 +128,10 @@ async function look(
       begunAt,
       hasInvite: request.invite !== undefined,
       canJoin: false,
-      hasOrganization: request.organizationId !== undefined,
-      isRedirectOwned: isOwnedRedirect(redirectUri, deps.config),
+      // The page for a device says what it is about, so no other page stands in its place.
+      hasOrganization: device !== undefined || request.organizationId !== undefined,
+      // A person allows every sign-in of a device.
+      isRedirectOwned: device === undefined && isOwnedRedirect(redirectUri, deps.config),
     },
     app: {
       singleSignOn: app.single_sign_on,
@@ -207,18 +219,47 @@ async function giveCode(
   request: AuthorizationRequest,
   { live, user }: Person,
   organizationId: string | undefined,
+  actor: Actor,
 ): Promise<string> {
   // Made before the code is, so that its exchange does not wait for the first keys.
   if (hasScope(request.scope, 'openid')) await getSigningKeys(deps, live.catalog_generation)
-  const code = newOpaqueToken(TOKEN_PREFIXES.authorizationCode)
   const now = deps.clock()
-  await AuthorizationCode.insert(deps.db, {
-    hash: hashOpaqueToken(code),
+  const { device } = request
+  const proven = provenBy(request, { live, user }, organizationId)
+  if (device) {
+    // The device exchanges its own code, which it has had from the start.
+    const given = { hash: device.hash, redirect_uri: deviceGrantType, created_at: now, expires_at: device.expires_at }
+    const isAllowed = await allowDevice(deps, { ...proven, ...given }, actor)
+    return `/device?${new URLSearchParams({ app: request.app.code, said: isAllowed ? 'approved' : 'over' })}`
+  }
+  const code = newOpaqueToken(TOKEN_PREFIXES.authorizationCode)
+  const given = { hash: hashOpaqueToken(code), redirect_uri: request.redirectUri, created_at: now, expires_at: now + codeLifeMs }
+  await AuthorizationCode.insert(deps.db, { ...proven, ...given })
+  await noteBrowserUse(deps, live)
+  return withAnswer(request.redirectUri, { code, state: request.state, iss: deps.config.publicUrl })
+}
+
+async function allowDevice(
+  deps: Deps<Pool>,
+  code: Parameters<typeof AuthorizationCode.insert>[1],
+  actor: Actor,
+): Promise<boolean> {
+  return transaction(deps, async (deps) => {
+    const now = deps.clock()
+    if (!(await DeviceCode.decide(deps.db, code.hash, { state: 'approved', now }))) return false
+    await AuthorizationCode.insert(deps.db, code)
+    await recordEvent(deps, { event: 'device_grant.approved', actor, userId: code.user_id, appId: code.app_id })
+    return true
+  })
+}
+
+/** What a code stands for. */
+function provenBy(request: AuthorizationRequest, { live, user }: Pick<Person, 'live' | 'user'>, organizationId: string | undefined) {
+  return {
     app_id: request.app.id,
     user_id: user.id,
     browser_session_id: live.browser_session_id,
     organization_id: organizationId ?? null,
-    redirect_uri: request.redirectUri,
     code_challenge: request.codeChallenge ?? null,
     nonce: request.nonce ?? null,
     scope: request.scope,
@@ -228,11 +269,7 @@ async function giveCode(
     second_factor: live.second_factor,
     second_proven_at: live.second_proven_at,
     second_activated_at: live.second_activated_at,
-    created_at: now,
-    expires_at: now + codeLifeMs,
-  })
-  await noteBrowserUse(deps, live)
-  return withAnswer(request.redirectUri, { code, state: request.state, iss: deps.config.publicUrl })
+  }
 }
 
 /** Whether a verifier belongs to a challenge (RFC 7636). Without a challenge there must be none. */

@@ -3,6 +3,7 @@ import { savepoint, transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
+import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import { factsOf } from '../../lib/proof.ts'
@@ -93,7 +94,7 @@ async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, 
   if (app.client === 'confidential' && !client.hasShownSecret) throw new ApiError('invalid_client')
   if (!matchesChallenge(codeVerifier, spent.code_challenge)) throw invalidGrant('code_verifier does not match')
   // Of two programs that both have the code, only the app has its secret.
-  if (spent.code_challenge === null && !client.hasShownSecret) throw new ApiError('invalid_client')
+  if (spent.code_challenge === null && !client.hasShownSecret && spent.redirect_uri !== deviceGrantType) throw new ApiError('invalid_client')
   return app
 }
 

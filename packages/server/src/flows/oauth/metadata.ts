@@ -1,6 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { mfa } from '../../lib/acr.ts'
+import { deviceGrantType } from '../../lib/grant-types.ts'
 import { languages } from '../../lib/locale.ts'
 import { scopes, standardClaimNames } from '../../lib/standard-claims.ts'
 import { keysCachedSeconds, listPublishedKeys } from '../../resources/signing-keys/signing-keys.ts'
@@ -18,11 +19,12 @@ export function metadataOf({ publicUrl }: Pick<Deps['config'], 'publicUrl'>) {
     token_endpoint: at('/oauth/token'),
     revocation_endpoint: at('/oauth/revoke'),
     end_session_endpoint: at('/oauth/logout'),
+    device_authorization_endpoint: at('/oauth/device_authorization'),
     userinfo_endpoint: at('/oauth/userinfo'),
     jwks_uri: at('/oauth/jwks'),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', deviceGrantType],
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: clientAuthentication,
     revocation_endpoint_auth_methods_supported: clientAuthentication,

@@ -40,6 +40,7 @@ import {
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, takesTrust } from './authorize.ts'
 import { findSeedOf } from './enrol-steps.ts'
+import { devicePath, withDevice } from './device-grant.ts'
 import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
@@ -77,7 +78,8 @@ export async function answerAuthorize(
   if ('location' in read) return read
   // What another request has carried does not count for this one.
   const carriedOn = isAlive && resume.queryHash === hashOfQuery(read.request.query) ? resume : undefined
-  const request = { ...read.request, begunAt: carriedOn?.begunAt ?? now }
+  const request = await withDevice(deps, { ...read.request, begunAt: carriedOn?.begunAt ?? now }, cookies.browser)
+  if (!request) return { location: devicePath(read.request.app.code, 'over') }
   if (request.query.length > mostQueryCharacters) throw fieldError('query', 'too_long', 'is too long for this page')
 
   if (live && carriedOn?.codes?.userId === live.user_id && now - carriedOn.sealedAt <= ticketLifeMs)
@@ -213,7 +215,8 @@ export async function answerStep(deps: Deps<Pool>, form: StepForm, cookies: Cook
   const read = await readAuthorizationRequest(deps, sent, carried.begunAt)
   if ('fault' in read) return { view: viewOfFault(deps, read, sent, actor) }
   if ('location' in read) return read
-  const { request } = read
+  const request = await withDevice(deps, read.request, browser)
+  if (!request) return { location: devicePath(read.request.app.code, 'over') }
   const journey = await journeyOf(deps, request, { ...cookies, browser }, form.trust)
   const resume = openField(deps, 'resume', browser, form.resume)
   // What another request has carried does not count for this one.

@@ -1,12 +1,19 @@
 import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
+import { scopeOf } from './authorization-request.ts'
 import { assertPagesOn } from './authorize.ts'
 import { answerLogout, askLogout } from './logout.ts'
+import { beginDeviceGrant } from './device-grant.ts'
+import { showDevicePage, takeUserCode } from './device-page.ts'
 import { metadataOf, publishKeys } from './metadata.ts'
 import { answerAuthorize, answerMailLink, answerReturn, answerStep, findPlaceOfForm, type PageAnswer } from './pages.ts'
 import {
   authorizeQuery,
+  deviceAuthorization,
+  deviceAuthorizationBody,
+  deviceForm,
+  devicePageQuery,
   jwksRecord,
   logoutForm,
   logoutQuery,
@@ -20,7 +27,7 @@ import {
   userinfoForm,
   userinfoRecord,
 } from './schema.ts'
-import { grantTokens, revokeToken } from './tokens.ts'
+import { grantTokens, needed, revokeToken } from './tokens.ts'
 import { describeToApp, tokenOfUserinfo } from './userinfo.ts'
 
 const tag = 'Sign-in page'
@@ -126,6 +133,10 @@ export const oauthRoutes: Route[] = [
       'app_access_denied',
       'app_inactive',
       'app_not_found',
+      'authorization_pending',
+      'device_code_expired',
+      'device_grant_denied',
+      'device_grant_disabled',
       'email_unverified',
       'invalid_client',
       'invalid_grant',
@@ -135,6 +146,7 @@ export const oauthRoutes: Route[] = [
       'second_factor_not_shown',
       'refresh_token_reused',
       'scope_required',
+      'slow_down',
       'token_expired',
       'token_invalid',
       'token_missing',
@@ -143,6 +155,60 @@ export const oauthRoutes: Route[] = [
     ],
     handle: async (deps, { body, bearer, client, origin }) =>
       ok(await grantTokens(deps, body, { bearer, client }, { caller: undefined, origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/oauth/device_authorization',
+    tag,
+    summary: 'Begin to sign a person in on a device without a browser',
+    description:
+      'RFC 8628, for apps with `device_grant`. The device shows the code and the address, and asks the token endpoint until the person ' +
+      'has allowed it in a browser.',
+    auth: 'public',
+    takesClient: true,
+    speaks: 'oauth',
+    oauthErrors: 'alone',
+    cors: false,
+    limit: 'calls',
+    noStore: true,
+    body: deviceAuthorizationBody,
+    responses: { 200: deviceAuthorization },
+    errors: ['app_inactive', 'app_not_found', 'device_grant_disabled', 'invalid_client', 'not_found'],
+    handle: async (deps, { body, client, origin }) => {
+      const asked = { client: needed(client), scope: scopeOf(body.scope) }
+      return ok(await beginDeviceGrant(deps, asked, { caller: undefined, origin }))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/device',
+    tag,
+    summary: 'Ask a person for the code that a device shows',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies: { reads: ['browser', 'session'], sets: ['browser'] },
+    query: devicePageQuery,
+    responses: { 200: z.string(), 303: null },
+    errors: ['not_found'],
+    handle: async (deps, { query, cookies, origin }) => reply(await showDevicePage(deps, query, cookies, { origin })),
+  }),
+  route({
+    method: 'POST',
+    path: '/device',
+    tag,
+    summary: 'Take the code that a device shows',
+    description: 'Leads to a page on which the person allows the sign-in, after they have signed in for the app.',
+    auth: 'public',
+    speaks: 'page',
+    noStore: true,
+    cookies: { reads: ['browser', 'session'], sets: [] },
+    body: deviceForm,
+    placeOf: async (deps, sent) => findPlaceOfForm(deps, deviceForm.parse(sent)),
+    responses: { 303: null, 400: z.string() },
+    errors: ['foreign_form'],
+    handle: async (deps, { body, cookies, origin }) =>
+      reply(await takeUserCode(deps, body, cookies, { caller: undefined, origin })),
   }),
   route({
     method: 'POST',

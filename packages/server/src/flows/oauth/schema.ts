@@ -35,6 +35,7 @@ export const authorizeQuery = z.object({
   request_uri: parameter,
   account: parameter.meta({ description: 'Set by our own pages: the account page to go to, in place of an app' }),
   return_to: parameter.meta({ description: 'Set by our own pages: where the account page leads back to' }),
+  device: parameter.meta({ description: 'Set by our own pages: the device whose sign-in is to be allowed' }),
   resume: parameter.meta({ description: 'Set by our own pages' }),
 })
 
@@ -48,7 +49,7 @@ export const stepForm = z.object({
   resume: sent,
   step: z
     .enum([
-      ...(['sign_in', 'two_factor', 'agree', 'continue', 'ask_for_access', 'another_account', 'restart'] as const),
+      ...(['sign_in', 'two_factor', 'agree', 'continue', 'deny', 'ask_for_access', 'another_account', 'restart'] as const),
       ...([
         'forgot',
         'magic_link',
@@ -95,12 +96,15 @@ export type ReturnQuery = z.output<typeof returnQuery>
 /** Standard clients send a form, and may add parameters of their own. */
 export const tokenBody = z
   .object({
-    grant_type: text.meta({ description: '`authorization_code`, `refresh_token` or `client_credentials`' }),
+    grant_type: text.meta({
+      description: '`authorization_code`, `refresh_token`, `client_credentials` or `urn:ietf:params:oauth:grant-type:device_code`',
+    }),
     client_id: text.optional().meta({ description: 'Code of the app' }),
     code: text.optional(),
     redirect_uri: text.optional().meta({ description: 'The one that the code was sent to' }),
     code_verifier: text.optional(),
     refresh_token: text.optional(),
+    device_code: text.optional().meta({ description: 'Of a device that waits' }),
     organization_id: id.optional().meta({ description: 'With `refresh_token`: goes on for this organization' }),
     app_code: text.optional().meta({ description: 'With `client_credentials`: the app that the token is for' }),
     client_secret: text.optional().meta({
@@ -135,6 +139,36 @@ export const revokeBody = z
     client_secret: text.optional().meta({ format: 'password', description: 'The client secret of a confidential app' }),
   })
   .meta({ id: 'OAuthRevocation' })
+
+export const deviceAuthorizationBody = z
+  .object({
+    client_id: text.optional().meta({ description: 'Code of the app' }),
+    client_secret: text.optional().meta({ format: 'password', description: 'The client secret of a confidential app' }),
+    scope: text.optional().meta({ description: 'As in an authorization request' }),
+  })
+  .meta({ id: 'DeviceAuthorizationRequest' })
+
+export const deviceAuthorization = z
+  .object({
+    device_code: z.string(),
+    user_code: z.string().meta({ description: 'Eight letters and a hyphen, for the person to type' }),
+    verification_uri: z.string().meta({ description: 'Where they type it' }),
+    expires_in: z.int(),
+    interval: z.int().meta({ description: 'How many seconds the device waits between two calls of the token endpoint' }),
+  })
+  .meta({ id: 'DeviceAuthorization' })
+
+export const devicePageQuery = z.object({
+  app: sent.meta({ description: 'Code of the app. Default: that of AUTH_DEFAULT_APP_CODE, or else authctl' }),
+  said: sent.meta({ description: 'Set by our own pages' }),
+})
+
+export const deviceForm = z.object({
+  request: sent,
+  /** As in a step of the sign-in page. */
+  query: sent,
+  user_code: sent,
+})
 
 export const logoutQuery = z.object({
   client_id: text.optional(),

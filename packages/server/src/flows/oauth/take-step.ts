@@ -9,6 +9,7 @@ import { isUuid } from '../../lib/uuid.ts'
 import type { AskedMail, Resume } from '../sign-in/sealed-fields.ts'
 import { continueAs } from './authorize.ts'
 import { beginEnrolment, enrol } from './enrol-steps.ts'
+import { denyDevice, devicePath } from './device-grant.ts'
 import { createAccountOnPage, joinByInvitation, type NewAccountFields } from './join-steps.ts'
 import { askForMail, emailOfPerson, resetByMail, signInByMail, verifyByMail } from './mail-steps.ts'
 import { goToProvider, signInByProvider } from './provider-steps.ts'
@@ -95,6 +96,9 @@ export async function takeStep(
       return beginEnrolment(deps, journey, userId, actor)
     case 'enrol':
       return enrol(deps, journey, { userId, code: form.code }, actor)
+    case 'deny':
+      await denyDevice(deps, journey.request, userId, actor)
+      return { location: devicePath(journey.request.app.code, 'denied') }
     case 'continue':
       return continueOn(deps, journey, { userId, form }, actor)
     case 'ask_for_access':

@@ -2,12 +2,14 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
+import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { authenticateServiceAccount } from '../../resources/service-accounts/authenticate-service-account.ts'
 import { issueMachineToken } from '../machine-tokens/issue-machine-token.ts'
 import { logout, refresh } from '../refresh/refresh.ts'
+import { pollDeviceGrant } from './device-grant.ts'
 import { exchangeCode } from './exchange-code.ts'
 import type { TokenInput } from './schema.ts'
 
@@ -36,6 +38,8 @@ export async function grantTokens(
         actor,
       )
     }
+    case deviceGrantType:
+      return pollDeviceGrant(deps, { deviceCode: required(input, 'device_code'), client: needed(client) }, actor)
     case 'refresh_token': {
       const refresh_token = required(input, 'refresh_token')
       return refresh(deps, { refresh_token, client: needed(client), organization_id: input.organization_id }, actor)
@@ -55,7 +59,8 @@ export async function grantTokens(
   }
 }
 
-function needed(client: ClientCaller | undefined): ClientCaller {
+/** The app that calls. Throws `validation_failed` if the call names none. */
+export function needed(client: ClientCaller | undefined): ClientCaller {
   if (!client) throw fieldError('client_id', 'required', 'is required')
   return client
 }

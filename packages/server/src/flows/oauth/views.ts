@@ -17,8 +17,10 @@ import {
   toDeveloper,
   twoFactorCode,
 } from '../../pages/fields.ts'
+import { describeProgram } from '../../mail/describe-program.ts'
 import { passkeyFields, scriptUrl } from '../../pages/passkeys.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
+import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { takesSignUps } from '../../resources/apps/check-policy.ts'
 import type { PasskeyRequest } from '../sign-in/passkey.ts'
 import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from '../sign-in/sealed-fields.ts'
@@ -359,7 +361,32 @@ function organizationView(person: Person | undefined, view: Shown): Part {
   }
 }
 
+/** Says what asks, and from where: somebody else may have begun it, and sent the code. */
+function deviceView(person: Person | undefined, view: Shown, device: DeviceCodeRow): Part {
+  const { texts, request, carried } = view
+  const { ask } = texts.device
+  const app = nameOf(request.app)
+  const { program, system } = describeProgram(device.user_agent ?? '')
+  const name = [program, system].filter((part) => part !== undefined).join(' · ')
+  const at = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'long', timeZone: 'UTC' })
+  const facts: [string, string][] = [
+    ...(name ? [[ask.from.program, name] as [string, string]] : []),
+    ...(device.ip ? [[ask.from.address, device.ip] as [string, string]] : []),
+    [ask.from.time, at.format(device.created_at)],
+  ]
+  const rows = facts.map(([label, value]) => html`<li>${label}: <bdi>${value}</bdi></li>\n`)
+  return {
+    title: ask.title(app),
+    body: html`${signedInAs(person, view)}<p>${ask.text(shown(app))}</p>
+<ul>
+${rows}</ul>
+<p>${ask.warning}</p>
+${stepForm({ action, hidden: { ...carried, step: 'continue' }, button: ask.allow })}${quietForm(view, 'deny', ask.deny)}${anotherAccount(view)}`,
+  }
+}
+
 function continueView(person: Person | undefined, view: Shown): Part {
+  if (view.request.device) return deviceView(person, view, view.request.device)
   const { continueTo, signIn } = view.texts
   return {
     title: continueTo(nameOf(view.request.app)),

@@ -81,6 +81,10 @@ const kinds = {
     /** Recovery codes, which are shown only once. */
     codes: z.array(z.string()).optional(),
   }),
+  /** The page that asks for the code of a device. */
+  device_form: z.object({ userId: z.string(), sealedAt: z.number() }),
+  /** The device whose code was typed in this browser. */
+  device: z.object({ hash: z.string() }),
   logout: z.object({ query: z.string(), sealedAt: z.number() }),
   /** What the redirect after a form carries, in the URL: which request it goes on with, and what to show. */
   resume: z.object({

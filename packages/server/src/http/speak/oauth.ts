@@ -14,6 +14,10 @@ type OAuthError =
   | 'server_error'
   | 'invalid_token'
   | 'insufficient_scope'
+  | 'authorization_pending'
+  | 'slow_down'
+  | 'expired_token'
+  | 'access_denied'
 
 const words: Partial<Record<ErrorCode, OAuthError>> = {
   unsupported_grant_type: 'unsupported_grant_type',
@@ -23,6 +27,11 @@ const words: Partial<Record<ErrorCode, OAuthError>> = {
   token_revoked: 'invalid_client',
   app_not_found: 'invalid_client',
   invalid_client: 'invalid_client',
+  authorization_pending: 'authorization_pending',
+  slow_down: 'slow_down',
+  device_code_expired: 'expired_token',
+  device_grant_denied: 'access_denied',
+  device_grant_disabled: 'unauthorized_client',
   app_inactive: 'unauthorized_client',
   machine_tokens_disabled: 'unauthorized_client',
   scope_required: 'unauthorized_client',

@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts'
 import { de as account } from './account/de.ts'
+import { deviceTexts } from './device-texts.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -173,6 +174,7 @@ export const de: PageTexts = {
       text: (app) => html`Sie können sich bei ${app} nicht anmelden.`,
     },
   },
+  device: deviceTexts.de,
   signOut: {
     title: 'Abmelden',
     text: 'Möchten Sie sich in diesem Browser abmelden, und bei den Apps, die Sie von hier aus geöffnet haben?',

@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts'
 import { en as account } from './account/en.ts'
+import { deviceTexts } from './device-texts.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -166,6 +167,7 @@ export const en: PageTexts = {
     },
     other: { title: 'You cannot enter this app', text: (app) => html`You cannot enter ${app}.` },
   },
+  device: deviceTexts.en,
   signOut: {
     title: 'Sign out',
     text: 'Sign out in this browser, and in the apps that you entered from it?',

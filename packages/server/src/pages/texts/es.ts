@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts'
 import { es as account } from './account/es.ts'
+import { deviceTexts } from './device-texts.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -175,6 +176,7 @@ export const es: PageTexts = {
     },
     other: { title: 'No puedes entrar en esta aplicación', text: (app) => html`No puedes entrar en ${app}.` },
   },
+  device: deviceTexts.es,
   signOut: {
     title: 'Cerrar sesión',
     text: '¿Quieres cerrar la sesión en este navegador y en las aplicaciones que has abierto desde él?',

@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts'
 import { fr as account } from './account/fr.ts'
+import { deviceTexts } from './device-texts.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -177,6 +178,7 @@ export const fr: PageTexts = {
       text: (app) => html`Vous ne pouvez pas accéder à ${app}.`,
     },
   },
+  device: deviceTexts.fr,
   signOut: {
     title: 'Se déconnecter',
     text: 'Voulez-vous vous déconnecter de ce navigateur et des applications que vous avez ouvertes depuis celui-ci\u00a0?',

@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts'
 import { it as account } from './account/it.ts'
+import { deviceTexts } from './device-texts.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -169,6 +170,7 @@ export const it: PageTexts = {
     },
     other: { title: 'Non puoi entrare in questa app', text: (app) => html`Non puoi entrare in ${app}.` },
   },
+  device: deviceTexts.it,
   signOut: {
     title: 'Esci',
     text: 'Vuoi uscire da questo browser e dalle app che hai aperto da qui?',

@@ -1,6 +1,7 @@
 import type { Html } from '../../lib/html.ts'
 import type { Language } from '../../lib/locale.ts'
 import type { AccountTexts } from './account/account-texts.ts'
+import type { DeviceTexts } from './device-texts.ts'
 import type { FaultWord } from './faults.ts'
 
 /** A title, and what stands below it. */
@@ -149,6 +150,7 @@ export interface PageTexts {
     appInactive: { title: string; text(app: Html): Html }
     other: { title: string; text(app: Html): Html }
   }
+  device: DeviceTexts
   signOut: Asked & { done: Told }
   /** Ends of the way. */
   goTo(app: Html): Html

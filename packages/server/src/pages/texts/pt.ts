@@ -1,5 +1,6 @@
 import { html } from '../../lib/html.ts'
 import { pt as account } from './account/pt.ts'
+import { deviceTexts } from './device-texts.ts'
 import { minutesIn } from './minutes.ts'
 import type { PageTexts } from './page-texts.ts'
 
@@ -169,6 +170,7 @@ export const pt: PageTexts = {
     },
     other: { title: 'Você não pode entrar neste aplicativo', text: (app) => html`Você não pode entrar em ${app}.` },
   },
+  device: deviceTexts.pt,
   signOut: {
     title: 'Sair',
     text: 'Sair deste navegador e dos aplicativos que você abriu a partir dele?',

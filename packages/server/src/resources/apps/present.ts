@@ -49,6 +49,7 @@ export function presentApp(app: App): z.output<typeof appRecord> {
     max_sign_in_age_seconds: app.max_sign_in_age_seconds,
     trust_device_days: app.trust_device_days,
     client: app.client,
+    device_grant: app.device_grant,
     require_two_factor: app.require_two_factor,
     require_two_factor_from: isoOrNull(app.require_two_factor_from),
     brand: { ...blankBrand, ...app.brand },

@@ -46,6 +46,7 @@ export function blankApp(id: string, code: string): AppColumns {
     max_sign_in_age_seconds: null,
     trust_device_days: 0,
     client: 'public',
+    device_grant: false,
     require_two_factor: 'off',
     require_two_factor_from: null,
     brand: {},

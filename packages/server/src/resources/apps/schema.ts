@@ -158,6 +158,9 @@ const settings = {
       'For how many days the second factor is not asked for again in a browser whose user chose so. Default: 0, it is always asked for',
   }),
   client: clearable(client),
+  device_grant: clearable(z.boolean()).meta({
+    description: 'Whether a device without a browser may sign people in who allow it at `/device` (RFC 8628). Default: false',
+  }),
   require_two_factor: clearable(requireTwoFactor).meta({
     description:
       'Whose sign-in must have shown a second factor or a passkey: `admins` are users with a global role besides `base_user`. ' +
@@ -245,6 +248,7 @@ export const appRecord = z
     max_sign_in_age_seconds: z.int().nullable(),
     trust_device_days: z.int(),
     client,
+    device_grant: z.boolean(),
     require_two_factor: requireTwoFactor,
     require_two_factor_from: timestamp.nullable(),
     brand: brandRecord,

@@ -5,6 +5,7 @@ import { CLOCK_TOLERANCE_SECONDS } from '../../lib/access-token.ts'
 import { AppKey } from '../../models/app-key.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import { BrowserSession } from '../../models/browser-session.ts'
+import { DeviceCode } from '../../models/device-code.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { MailToken } from '../../models/mail-token.ts'
 import { Service } from '../../models/service.ts'
@@ -50,6 +51,7 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
     await SsoLogin.deleteAll(deps.db)
     await BrowserSession.endAll(deps.db, { now, reason: 'service.restored' })
     await AuthorizationCode.deleteAll(deps.db)
+    await DeviceCode.deleteAll(deps.db)
     await TrustedBrowser.deleteAll(deps.db)
     await renewCatalog(deps)
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })

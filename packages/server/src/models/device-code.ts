@@ -1,0 +1,69 @@
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+
+/** What a device waits with until a person allows its sign-in. Once it is allowed, an authorization code has the same hash. */
+export class DeviceCode extends BaseModel {
+  static override tableName = 'device_codes'
+  static override idColumn = 'hash'
+
+  declare hash: string
+  /** A keyed digest of the short code that the person types. */
+  declare user_code_hash: string
+  declare app_id: string
+  declare scope: string
+  declare state: 'pending' | 'approved' | 'denied'
+  /** Where the device is, as the person is told. */
+  declare ip: string | null
+  declare user_agent: string | null
+  declare created_at: number
+  declare expires_at: number
+  declare polled_at: number | null
+
+  /** False if the short code belongs to another device. */
+  static async insert(db: Db, row: Omit<DeviceCodeRow, 'state' | 'polled_at'>): Promise<boolean> {
+    const inserted = await rowsOf(DeviceCode, db)
+      .insert({ ...row, state: 'pending' })
+      .onConflict('user_code_hash')
+      .ignore()
+      .returning('hash')
+    return inserted.length > 0
+  }
+
+  static async find(db: Db, hash: string): Promise<DeviceCodeRow | undefined> {
+    return rowsOf(DeviceCode, db).where({ hash }).first()
+  }
+
+  /** A device that still waits. */
+  static async findPending(
+    db: Db,
+    of: { hash: string } | { user_code_hash: string },
+    now: number,
+  ): Promise<DeviceCodeRow | undefined> {
+    return rowsOf(DeviceCode, db).where(of).where({ state: 'pending' }).where('expires_at', '>', now).first()
+  }
+
+  /** Decides about a device that waits. Of several decisions one counts; false for the others. */
+  static async decide(db: Db, hash: string, { state, now }: { state: 'approved' | 'denied'; now: number }): Promise<boolean> {
+    const waiting = rowsOf(DeviceCode, db).where({ hash, state: 'pending' }).where('expires_at', '>', now)
+    return (await waiting.update({ state })) > 0
+  }
+
+  /** Notes that the device has asked. False if it has asked since `latest`. */
+  static async notePoll(db: Db, hash: string, { now, latest }: { now: number; latest: number }): Promise<boolean> {
+    const due = rowsOf(DeviceCode, db)
+      .where({ hash })
+      .where((any) => any.whereNull('polled_at').orWhere('polled_at', '<=', latest))
+    return (await due.update({ polled_at: now })) > 0
+  }
+
+  static async deleteAll(db: Tx): Promise<void> {
+    await rowsOf(DeviceCode, db).delete()
+  }
+
+  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
+    return deleteByKey(DeviceCode, db, db(DeviceCode.tableName).where('expires_at', '<=', until).limit(limit))
+  }
+}
+
+/** A row without what the model adds. */
+export type DeviceCodeRow = Pick<DeviceCode, Exclude<keyof DeviceCode, keyof BaseModel>>
