@@ -45,7 +45,10 @@ describe('a device', () => {
   test('signs a person in who types its code and allows it, once', async () => {
     const begun = await begin(tv, { scope: 'openid profile' })
     expect(begun).toEqual({
-      ...{ device_code: expect.stringMatching(/^gdc_/), user_code: expect.stringMatching(/^[BCDFGHJ-NP-TV-XZ]{4}-[BCDFGHJ-NP-TV-XZ]{4}$/) },
+      ...{
+        device_code: expect.stringMatching(/^gdc_/),
+        user_code: expect.stringMatching(/^[BCDFGHJ-NP-TV-XZ]{4}-[BCDFGHJ-NP-TV-XZ]{4}$/),
+      },
       ...{ verification_uri: `${service.deps.config.publicUrl}/device?app=${tv.code}`, expires_in: 600, interval: 5 },
     })
     expect((await poll(begun)).body).toMatchObject({ error: 'authorization_pending', code: 'authorization_pending' })
@@ -95,7 +98,13 @@ describe('a device', () => {
     await visitor.send(await enter(visitor, begun, { email: user.email }), 'Allow')
     expect((await poll(begun, other)).body.error).toBe('invalid_grant')
     expect((await poll({ device_code: 'gdc_made_up' })).body.error).toBe('invalid_grant')
-    const asCode = { grant_type: 'authorization_code', code: begun.device_code, client_id: tv.code, redirect_uri: 'x', code_verifier: 'x' }
+    const asCode = {
+      grant_type: 'authorization_code',
+      code: begun.device_code,
+      client_id: tv.code,
+      redirect_uri: 'x',
+      code_verifier: 'x',
+    }
     expect((await sendForm(service, '/oauth/token', asCode)).body.error).toBe('invalid_grant')
   })
 

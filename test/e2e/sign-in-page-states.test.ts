@@ -61,6 +61,7 @@ const shop = fixture(async () => {
 const forum = appFixture(service, { ...open, name: 'The Forum', frontend_url: 'https://forum.example' })
 const strict = appFixture(service, { ...open, name: 'The Archive', require_verified_email: true })
 const vault = appFixture(service, { allowed_redirect_urls: [back], name: 'The Vault' })
+const tv = appFixture(service, { ...open, name: 'The Television', device_grant: true })
 const gallery = appFixture(service, { ...open, name: 'The Gallery' })
 const acme = fixture(async () => {
   const callbacks = ['acme', 'stranger'].map((code) => `${urlOfService()}/api/v1/auth/sso/${code}/callback`)
@@ -157,7 +158,7 @@ const english =
 const words = `(() => {
   const copy = document.documentElement.cloneNode(true)
   for (const element of copy.querySelectorAll('bdi, code, style, script, textarea, [lang=en]:not(html)')) element.remove()
-  return copy.textContent.replaceAll(/\\S+@\\S+/g, '').replaceAll(/The (Shop|Forum|Archive|Vault|Gallery|Old App|phone [^\\n]* page)|Acme|Stranger|Gone/g, '')
+  return copy.textContent.replaceAll(/\\S+@\\S+/g, '').replaceAll(/The (Shop|Forum|Archive|Vault|Gallery|Television|Old App|phone [^\\n]* page)|Acme|Stranger|Gone/g, '')
 })()`
 
 /** For each tab, one in another profile that shows its states in other languages. */
@@ -261,6 +262,33 @@ test('asking who it is, a second factor, and an organization', async () => {
   await look(page, 'sign-out', 'Sign out')
   await press(page, 'Sign out')
   await look(page, 'signed-out', 'You are signed out')
+})
+
+test('allowing the sign-in of a device', async () => {
+  const { user } = await build(tv)
+  const begin = async () => {
+    const form = { client_id: tv.code }
+    const reply = await fetch(`${urlOfService()}/oauth/device_authorization`, { method: 'POST', body: new URLSearchParams(form) })
+    return ((await reply.json()) as Json).user_code as string
+  }
+  const page = await newPage()
+  await page.goto(`${urlOfService()}/device?app=${tv.code}`)
+  await fillIn(page, user.email)
+  const type = async (code: string) => {
+    await page.getByLabel('Code').fill(code)
+    await press(page, 'Continue')
+  }
+  await look(page, 'device-code', 'Sign in on a device')
+  await type('BCDF-GHJK')
+  await look(page, 'device-code-wrong', 'Sign in on a device', 'No device waits with this code.')
+  await type(await begin())
+  await look(page, 'device-allow', 'Allow sign-in to The Television?')
+  await press(page, 'Allow')
+  await look(page, 'device-allowed', 'The device is signed in')
+  await page.goto(`${urlOfService()}/device?app=${tv.code}`)
+  await type(await begin())
+  await press(page, 'Deny')
+  await look(page, 'device-denied', 'The device is not signed in')
 })
 
 test('a new account, and an invitation', async () => {

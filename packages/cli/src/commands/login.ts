@@ -54,7 +54,8 @@ export async function runLogin(tools: Tools, input: Input<typeof options>): Prom
   if (input.device && input.passwordStdin) throw usageFailure('--device and --password-stdin cannot be used together')
   const answer =
     (input.device && (await byDevice(tools, baseUrl, email))) ||
-    (isByBrowser && (await tryBrowser(tools, baseUrl, email))) || (await askAndSignIn(tools, input, { baseUrl, email, device }))
+    (isByBrowser && (await tryBrowser(tools, baseUrl, email))) ||
+    (await askAndSignIn(tools, input, { baseUrl, email, device }))
   // The sign-in page keeps what identifies the browser there.
   const device_token = answer.device_token ?? device
 

@@ -14,8 +14,8 @@ import { hasScope } from '../../lib/standard-claims.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { DeviceCode } from '../../models/device-code.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
 import { isAdminApp } from '../../resources/apps/admin-apps.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
 import { findAcceptableInvitation } from '../../resources/invitations/accept-invitation.ts'
 import { findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
 import { getSigningKeys } from '../../resources/signing-keys/signing-keys.ts'
@@ -254,7 +254,11 @@ async function allowDevice(
 }
 
 /** What a code stands for. */
-function provenBy(request: AuthorizationRequest, { live, user }: Pick<Person, 'live' | 'user'>, organizationId: string | undefined) {
+function provenBy(
+  request: AuthorizationRequest,
+  { live, user }: Pick<Person, 'live' | 'user'>,
+  organizationId: string | undefined,
+) {
   return {
     app_id: request.app.id,
     user_id: user.id,

@@ -61,9 +61,9 @@ function enterView(
     ...{ status: 200, language: texts.language, title, place },
     body: html`<p>${text}</p>
 ${fault && html`<p class="fault alert" role="alert">${fault}</p>\n`}${stepForm(
-      { action: '/device', hidden, button },
-      field(texts, { name: 'user_code', label, hint, type: 'text', autocomplete: 'off' }),
-    )}`,
+  { action: '/device', hidden, button },
+  field(texts, { name: 'user_code', label, hint, type: 'text', autocomplete: 'off' }),
+)}`,
   }
 }
 

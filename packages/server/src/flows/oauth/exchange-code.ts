@@ -94,7 +94,8 @@ async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, 
   if (app.client === 'confidential' && !client.hasShownSecret) throw new ApiError('invalid_client')
   if (!matchesChallenge(codeVerifier, spent.code_challenge)) throw invalidGrant('code_verifier does not match')
   // Of two programs that both have the code, only the app has its secret.
-  if (spent.code_challenge === null && !client.hasShownSecret && spent.redirect_uri !== deviceGrantType) throw new ApiError('invalid_client')
+  if (spent.code_challenge === null && !client.hasShownSecret && spent.redirect_uri !== deviceGrantType)
+    throw new ApiError('invalid_client')
   return app
 }
 

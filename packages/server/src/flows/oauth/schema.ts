@@ -97,7 +97,8 @@ export type ReturnQuery = z.output<typeof returnQuery>
 export const tokenBody = z
   .object({
     grant_type: text.meta({
-      description: '`authorization_code`, `refresh_token`, `client_credentials` or `urn:ietf:params:oauth:grant-type:device_code`',
+      description:
+        '`authorization_code`, `refresh_token`, `client_credentials` or `urn:ietf:params:oauth:grant-type:device_code`',
     }),
     client_id: text.optional().meta({ description: 'Code of the app' }),
     code: text.optional(),

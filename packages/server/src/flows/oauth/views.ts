@@ -3,6 +3,8 @@ import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
 import { enrolmentView, recoveryCodesView } from '../../pages/enrolment.ts'
+import { describeProgram } from '../../mail/describe-program.ts'
+import type { DeviceCodeRow } from '../../models/device-code.ts'
 import {
   alert,
   checkbox,
@@ -17,10 +19,8 @@ import {
   toDeveloper,
   twoFactorCode,
 } from '../../pages/fields.ts'
-import { describeProgram } from '../../mail/describe-program.ts'
 import { passkeyFields, scriptUrl } from '../../pages/passkeys.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
-import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { takesSignUps } from '../../resources/apps/check-policy.ts'
 import type { PasskeyRequest } from '../sign-in/passkey.ts'
 import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from '../sign-in/sealed-fields.ts'

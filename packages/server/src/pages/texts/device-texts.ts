@@ -60,7 +60,10 @@ export const deviceTexts: Readonly<Record<Language, DeviceTexts>> = {
       allow: 'Erlauben',
       deny: 'Ablehnen',
     },
-    approved: { title: 'Das Gerät ist angemeldet', text: 'Gehen Sie zurück zu Ihrem Gerät. Sie können dieses Fenster schließen.' },
+    approved: {
+      title: 'Das Gerät ist angemeldet',
+      text: 'Gehen Sie zurück zu Ihrem Gerät. Sie können dieses Fenster schließen.',
+    },
     denied: {
       title: 'Das Gerät ist nicht angemeldet',
       text: 'Sie haben die Anmeldung abgelehnt. Sie können dieses Fenster schließen.',
@@ -81,8 +84,7 @@ export const deviceTexts: Readonly<Record<Language, DeviceTexts>> = {
       title: (app) => `Autoriser la connexion à ${app} ?`,
       text: (app) => html`Un appareil demande à se connecter à ${app} avec votre compte.`,
       from: { program: 'Appareil', address: 'Adresse', time: 'Demandé à' },
-      warning:
-        'N’autorisez que si vous venez de commencer vous-même. Si quelqu’un vous a envoyé le code, refusez.',
+      warning: 'N’autorisez que si vous venez de commencer vous-même. Si quelqu’un vous a envoyé le code, refusez.',
       allow: 'Autoriser',
       deny: 'Refuser',
     },
@@ -136,7 +138,10 @@ export const deviceTexts: Readonly<Record<Language, DeviceTexts>> = {
       allow: 'Consenti',
       deny: 'Rifiuta',
     },
-    approved: { title: 'Il dispositivo ha effettuato l’accesso', text: 'Torna al tuo dispositivo. Puoi chiudere questa finestra.' },
+    approved: {
+      title: 'Il dispositivo ha effettuato l’accesso',
+      text: 'Torna al tuo dispositivo. Puoi chiudere questa finestra.',
+    },
     denied: {
       title: 'Il dispositivo non ha effettuato l’accesso',
       text: 'Hai rifiutato l’accesso. Puoi chiudere questa finestra.',
