@@ -39,8 +39,8 @@ import {
   type SentParameters,
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, takesTrust } from './authorize.ts'
-import { findSeedOf } from './enrol-steps.ts'
 import { devicePath, withDevice } from './device-grant.ts'
+import { findSeedOf } from './enrol-steps.ts'
 import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'

@@ -2,9 +2,9 @@ import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
-import { enrolmentView, recoveryCodesView } from '../../pages/enrolment.ts'
 import { describeProgram } from '../../mail/describe-program.ts'
 import type { DeviceCodeRow } from '../../models/device-code.ts'
+import { enrolmentView, recoveryCodesView } from '../../pages/enrolment.ts'
 import {
   alert,
   checkbox,
