@@ -115,7 +115,7 @@ async function look(
   actor: Actor,
 ): Promise<{ person: Person | undefined; situation: Situation }> {
   const { app, prompt, begunAt, redirectUri, device } = request
-  // Whoever talks a person into typing a code would administer the service.
+  // With one code that an admin was talked into typing, a stranger would administer the service.
   const isStrict = device !== undefined && isAdminApp(deps.config, app)
   const demandsMfa = request.demandsMfa || isStrict
   const maxAgeSeconds = isStrict ? freshSeconds : request.maxAgeSeconds

@@ -1,10 +1,15 @@
 import { type Html, html } from '../../lib/html.ts'
 import type { Language } from '../../lib/locale.ts'
-import type { Asked, Told } from './page-texts.ts'
+
+/** A title, and what stands below it. */
+interface Told {
+  title: string
+  text: string
+}
 
 /** The texts of the page on which a person allows the sign-in of a device. */
 export interface DeviceTexts {
-  enter: Asked & { label: string; hint: string; wrong: string; limited: string; over: string }
+  enter: Told & { button: string; label: string; hint: string; wrong: string; limited: string; over: string }
   ask: {
     title(app: string): string
     text(app: Html): Html
