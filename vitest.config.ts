@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { longFormVariable } from './test/support/fault.ts'
-import { isFastLane, recordVariable } from './test/support/lane.ts'
+import { clientsVariable, isFastLane, recordVariable } from './test/support/lane.ts'
 import { faultVariable } from './test/support/programs.ts'
 
 const globalSetup = ['test/support/global-setup.ts']
@@ -140,7 +140,12 @@ export default defineConfig({
         test: {
           name: 'programs',
           include: ['test/{cli,e2e,packaging,workspace}/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...inBrowser, ...fullLaneOnly],
+          exclude: [
+            ...configDefaults.exclude,
+            ...inBrowser,
+            ...fullLaneOnly,
+            ...(clientsVariable in process.env ? [] : ['test/cli/openid-go.test.ts']),
+          ],
           globalSetup,
         },
       },

@@ -53,6 +53,7 @@ const tasks = {
   authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
   gatehouse: { run: ['node', 'packages/server/dist/gatehouse.js'], build: ['server'], callerDir: true },
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
+  clients: { run: ['node', 'scripts/clients.ts'], build: ['sdk', 'server', 'cli'] },
   faults: { run: ['node', 'scripts/faults.ts'] },
   mutants: { run: ['node', 'scripts/mutants.ts'] },
   'mutants:unit': { run: ['node', 'scripts/mutants-unit.ts'], stryker: true },

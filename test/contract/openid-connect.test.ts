@@ -1,5 +1,5 @@
 // OpenID Connect: ID tokens, their keys, userinfo and the metadata.
-import { createHash, createPublicKey, verify } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../support/chance.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
@@ -269,6 +269,63 @@ describe('signing out with a hint', () => {
     const page = await visitor.get(logout(tokens.id_token, { ...back, client_id: other.app.code }))
     expect(page.title).toBe('Sign out')
     expect((await visitor.send(page, 'Sign out')).app).toBeUndefined()
+  })
+})
+
+describe('a forged ID token', () => {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signedIn = fixture(() => signInAs(service, wiki))
+
+  /** Ways to make a token that a careless verifier takes for one of ours. */
+  const forgeries: [string, (kid: string, jwk: Json) => string][] = [
+    [
+      'signed with our public key as if it were a secret',
+      (kid, jwk) => {
+        const text = `${encode({ alg: 'HS256', typ: 'JWT', kid })}.${encode(signedIn.claims)}`
+        const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
+        return `${text}.${createHmac('sha256', pem).update(text).digest('base64url')}`
+      },
+    ],
+    [
+      'signed by another key under our kid',
+      (kid) => {
+        const text = `${encode({ alg: 'RS256', typ: 'JWT', kid })}.${encode(signedIn.claims)}`
+        return `${text}.${sign('sha256', Buffer.from(text), generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey).toString('base64url')}`
+      },
+    ],
+    [
+      'that brings its own key',
+      () => {
+        const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+        const jwk = publicKey.export({ format: 'jwk' })
+        const text = `${encode({ alg: 'RS256', typ: 'JWT', kid: 'own', jwk })}.${encode(signedIn.claims)}`
+        return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`
+      },
+    ],
+    ['without a signature', (kid) => `${encode({ alg: 'none', typ: 'JWT', kid })}.${encode(signedIn.claims)}.`],
+  ]
+
+  test.each(forgeries)('%s signs nobody out, and opens neither userinfo nor the API', async (_, forge) => {
+    const { visitor, header } = signedIn
+    const jwk = (await jwks(service)).find(({ kid }) => kid === header.kid)!
+    const token = forge(header.kid, jwk)
+    const page = await visitor.get(`/oauth/logout?${new URLSearchParams({ id_token_hint: token })}`)
+    expect(page.title).toBe('Sign out')
+    expect((await userinfo(service, token)).body.code).toBe('token_invalid')
+    expect((await service.call('GET', '/auth/me', { token })).body.code).toBe('token_invalid')
+  })
+
+  test('and a genuine one too, is no access token', async () => {
+    const { tokens } = signedIn
+    expect((await service.call('GET', '/auth/me', { token: tokens.id_token })).body.code).toBe('token_invalid')
+    expect((await service.call('GET', '/admin/apps', { token: tokens.id_token })).body.code).toBe('token_invalid')
+    const form = {
+      grant_type: 'refresh_token',
+      refresh_token: tokens.id_token,
+      client_id: wiki.app.code,
+      client_secret: wiki.secret,
+    }
+    expect((await sendForm(service, '/oauth/token', form)).body.error).toBe('invalid_grant')
   })
 })
 

@@ -50,7 +50,7 @@ async function serveApp(): Promise<{ origin: string; configure(settings: object)
   return { origin: `http://localhost:${(server.address() as AddressInfo).port}`, configure }
 }
 
-test('signs in with PKCE, reads userinfo, refreshes and signs out', async () => {
+test('oidc-client-ts in Chromium signs in with PKCE, reads userinfo, refreshes and signs out', async () => {
   const app = await serveApp()
   const boss = machine()
   await boss.login(service.url)

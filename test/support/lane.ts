@@ -2,6 +2,8 @@
 export const laneVariable = 'TEST_LANE'
 /** The folder for what each test saw, set by `npm run record`. */
 export const recordVariable = 'TEST_RECORD'
+/** Set by `npm run clients`, for those that take long to fetch. */
+export const clientsVariable = 'TEST_CLIENTS'
 
 export const isFastLane = process.env[laneVariable] === 'fast'
 
