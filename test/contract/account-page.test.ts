@@ -433,6 +433,20 @@ describe('the second factor', () => {
     expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
   })
 
+  test('never shows a seed that this browser has not asked for', async () => {
+    const { user, visitor } = await owner()
+    const stolen = (await service.login(user.email, shop.code)).body.access_token
+    const planted = await service.call('POST', '/auth/2fa/setup', { token: stolen, body: { password: PASSWORD } })
+    expect(planted.status).toBe(200)
+    expect(secretIn(await open(visitor, 'two-factor'))).toBe('')
+    const own = await visitor.send(await open(visitor, 'two-factor'), 'Set up a second factor')
+    expect(secretIn(own)).not.toBe(planted.body.secret)
+    // Planted again while the page is open: the person's code does not fit, and the page asks to start again.
+    await service.call('POST', '/auth/2fa/setup', { token: stolen, body: { password: PASSWORD } })
+    const refused = await visitor.send(own, 'Turn on', { code: totpAt(secretIn(own), service.deps.clock()) })
+    expect([secretIn(refused), refused.html.includes('You have no second factor yet.')]).toEqual(['', true])
+  })
+
   test('has a seed that nobody sees without a fresh proof', async () => {
     const { visitor } = await owner()
     const page = await visitor.send(await open(visitor, 'two-factor'), 'Set up a second factor')

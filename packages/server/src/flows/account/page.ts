@@ -59,7 +59,11 @@ export async function showSection(
   const person: Person = {
     ...{ live, user, caller, app, place, browser, texts, query, origin, said: own?.refusal },
     isFresh: refuseChange(deps, live) === undefined,
-    hidden: { field: sealField(deps, 'account', browser, { userId: user.id, sealedAt: now }), ...hiddenOf(query) },
+    seed: own?.seed,
+    hidden: {
+      field: sealField(deps, 'account', browser, { userId: user.id, sealedAt: now, seed: own?.seed }),
+      ...hiddenOf(query),
+    },
     refusal: formRefusalOf(own?.refusal),
   }
   const view = { person, section, signIn: app && `${signInPath(section, query, app)}&prompt=login` }
@@ -125,24 +129,28 @@ export async function takeStep(
   const live = await findBrowserSession(deps, cookies.session)
   // Somebody else may have signed in meanwhile, in another tab.
   if (!live || live.user_id !== sealed.userId) return { location: accountPath(section.name, query) }
-  const tell = (said: { refusal?: SaidRefusal; done?: string | undefined; codes?: string[] | undefined }) =>
-    accountPath(section.name, query, sealField(deps, 'account', browser, { userId: sealed.userId, sealedAt: now, ...said }))
+  const tell = (said: {
+    refusal?: SaidRefusal
+    done?: string | undefined
+    codes?: string[] | undefined
+    seed?: string | undefined
+  }) => accountPath(section.name, query, sealField(deps, 'account', browser, { userId: sealed.userId, sealedAt: now, ...said }))
   const actor = { caller: callerOfBrowser(deps, live), origin }
   try {
     const outcome = await change(deps, section, form, { live, browser }, actor)
     if (!outcome) return { location: accountPath(section.name, query) }
-    const { done, codes, secrets, deviceToken, isOver } = outcome
+    const { done, codes, seed, secrets, deviceToken, isOver } = outcome
     if (isOver) return { location: tell({ done: 'deleted' }), cookies: { session: null } }
     const cookies = {
       ...(deviceToken !== undefined && { device: deviceCookie(deviceToken) }),
       ...(secrets && cookiesOf(secrets)),
     }
-    return { location: tell({ done, codes }), cookies }
+    return { location: tell({ done, codes, seed }), cookies }
   } catch (error) {
     const refusal = refusalOf(error)
     // The session has ended meanwhile. The page says what is to be done.
     if (refusal.code === 'token_revoked') return { location: accountPath(section.name, query) }
-    return { location: tell({ refusal }), errorCode: refusal.code as ErrorCode }
+    return { location: tell({ refusal, seed: sealed.seed }), errorCode: refusal.code as ErrorCode }
   }
 }
 

@@ -34,6 +34,8 @@ export interface Person {
   said: SaidRefusal | undefined
   /** The same for a form whose fields are shown again. */
   refusal: FormRefusal | undefined
+  /** The digest of the seed of a second factor that this browser has asked for. */
+  seed: string | undefined
   origin: Actor['origin']
 }
 
@@ -50,6 +52,8 @@ export interface Acting {
 export interface Done {
   done?: DoneWord
   codes?: string[]
+  /** The digest of a seed that the person was given. */
+  seed?: string
   /** New cookies, where the browser session has a new secret. */
   secrets?: BrowserSecrets
   /** A new device token alone. */

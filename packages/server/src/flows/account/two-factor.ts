@@ -5,7 +5,7 @@ import { RecoveryCode } from '../../models/recovery-code.ts'
 import { enrolmentView } from '../../pages/enrolment.ts'
 import { dayOf } from '../../pages/fields.ts'
 import { newDeviceTokenFor } from '../../resources/sessions/browser-sessions.ts'
-import { activateTwoFactor, disableTwoFactor, findPendingSeed, setUpTwoFactor } from '../two-factor/two-factor.ts'
+import { activateTwoFactor, digestOfSeed, disableTwoFactor, findPendingSeed, setUpTwoFactor } from '../two-factor/two-factor.ts'
 import { paragraph, type Section, sectionForm } from './section.ts'
 
 const unproven = { password: undefined, two_factor_code: undefined }
@@ -15,7 +15,7 @@ export const twoFactor: Section = {
   name: 'two-factor',
   title: ({ account }) => account.sections['two-factor'],
   async show(deps, person) {
-    const { texts, user, live, isFresh, refusal, hidden } = person
+    const { texts, user, live, isFresh, seed, refusal, hidden } = person
     const { none, setUp, active, codesLeft, remove, moreCodes, startAgain } = texts.account.twoFactor
     if (live.factor_activated_at !== null) {
       const left = await RecoveryCode.countLeft(deps.db, user.id)
@@ -24,7 +24,7 @@ export const twoFactor: Section = {
         body: html`${paragraph(active(dayOf(texts, live.factor_activated_at)))}${paragraph(codesLeft(left), moreCodes)}${isFresh && form()}`,
       }
     }
-    const pending = isFresh ? await findPendingSeed(deps, user) : undefined
+    const pending = isFresh ? await findPendingSeed(deps, user, seed) : undefined
     if (pending) {
       const form = { action: sectionPath('two-factor'), hidden: { ...hidden, step: 'activate' } }
       const after = sectionForm('two-factor', person, { step: 'set_up', button: startAgain, isQuiet: true })
@@ -36,8 +36,8 @@ export const twoFactor: Section = {
   },
   steps: {
     async set_up(deps, _form, _acting, actor) {
-      await setUpTwoFactor(deps, unproven, actor.caller, actor)
-      return undefined
+      const { secret } = await setUpTwoFactor(deps, unproven, actor.caller, actor)
+      return { seed: digestOfSeed(secret) }
     },
     async activate(deps, form, _, actor) {
       const code = form.code.trim()

@@ -1,12 +1,11 @@
-import { hash } from 'node:crypto'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { fieldError } from '../../errors.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { callerOfBrowser, newDeviceTokenFor } from '../../resources/sessions/browser-sessions.ts'
-import { activateTwoFactor, findPendingSeed, setUpTwoFactor } from '../two-factor/two-factor.ts'
-import { foreseeStep, type Person } from './authorize.ts'
+import { activateTwoFactor, digestOfSeed, setUpTwoFactor } from '../two-factor/two-factor.ts'
+import { foreseeStep } from './authorize.ts'
 import type { Journey } from './steps.ts'
 
 const unproven = { password: undefined, two_factor_code: undefined }
@@ -31,19 +30,6 @@ function callerOf(deps: Deps, live: LiveBrowserSession): PersonCaller {
   return callerOfBrowser(deps, { ...live, first_proven_at: live.signed_in_at ?? live.first_proven_at })
 }
 
-/**
- * The seed that waits for its first code, if it is the one that this browser has asked for. Somebody who knows the password can have
- * set up another one through the API, and would share the second factor of a person who scans it.
- */
-export async function findSeedOf(deps: Deps, { user }: Person, asked: string | undefined) {
-  const pending = asked === undefined ? undefined : await findPendingSeed(deps, user)
-  return pending && digestOf(pending.secret) === asked ? pending : undefined
-}
-
-function digestOf(secret: string): string {
-  return hash('sha256', secret, 'base64url')
-}
-
 /** Gives the person a seed, which the page then shows. Throws what `setUpTwoFactor` throws. */
 export async function beginEnrolment(
   deps: Deps<Pool>,
@@ -54,7 +40,7 @@ export async function beginEnrolment(
   const caller = await findAsked(deps, journey, userId, actor)
   if (!caller) return undefined
   const { secret } = await setUpTwoFactor(deps, unproven, caller, { ...actor, caller })
-  return { seed: digestOf(secret) }
+  return { seed: digestOfSeed(secret) }
 }
 
 /**

@@ -30,6 +30,7 @@ import {
   sealField,
   ticketLifeMs,
 } from '../sign-in/sealed-fields.ts'
+import { findPendingSeed } from '../two-factor/two-factor.ts'
 import {
   type AuthorizationRequest,
   hashOfQuery,
@@ -40,7 +41,6 @@ import {
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, takesTrust } from './authorize.ts'
 import { devicePath, withDevice } from './device-grant.ts'
-import { findSeedOf } from './enrol-steps.ts'
 import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
@@ -119,7 +119,8 @@ export async function answerAuthorize(
   const { production, smtpUrl, mailDir } = deps.config
   const mailFolder = production || smtpUrl !== undefined ? undefined : mailDir
   const trustDays = takesTrust(deps, request) ? request.app.trust_device_days : 0
-  const pending = person && 'ask' in step && step.ask === 'enrol' ? await findSeedOf(deps, person, carriedOn?.seed) : undefined
+  const pending =
+    person && 'ask' in step && step.ask === 'enrol' ? await findPendingSeed(deps, person.user, carriedOn?.seed) : undefined
   const seen = { ...carriedOn, pending, texts, request, place, carried, said, providers, inviting, passkey }
   const view = { ...seen, mailFolder, trustDays }
   return { view: stepView(step, person, view), ...known }

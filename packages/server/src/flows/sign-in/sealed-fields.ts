@@ -80,6 +80,8 @@ const kinds = {
     done: z.string().optional(),
     /** Recovery codes, which are shown only once. */
     codes: z.array(z.string()).optional(),
+    /** The digest of the seed that this browser has asked for. */
+    seed: z.string().optional(),
   }),
   /** The page that asks for the code of a device. */
   device_form: z.object({ userId: z.string(), sealedAt: z.number() }),

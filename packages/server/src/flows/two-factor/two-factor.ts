@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -73,12 +74,21 @@ export async function activateTwoFactor(
   }
 }
 
-/** The seed that somebody has set up and not activated yet. Undefined if there is none. Only for its owner. */
-export async function findPendingSeed(deps: Deps, { id, email }: { id: string; email: string }) {
-  const factor = await SecondFactor.findByUser(deps.db, id)
+/**
+ * The seed that waits for its first code, for a page to show, if its digest is the one that this browser was given when it asked for
+ * a seed. Somebody who knows the password can have set up another one through the API, and would share the second factor of a
+ * person who scans it.
+ */
+export async function findPendingSeed(deps: Deps, { id, email }: { id: string; email: string }, digest: string | undefined) {
+  const factor = digest === undefined ? undefined : await SecondFactor.findByUser(deps.db, id)
   if (!factor || factor.activated_at !== null) return undefined
   const secret = deps.secretBox.open(factor.totp_box, seedContext(id))
+  if (digestOfSeed(secret) !== digest) return undefined
   return { secret, url: totpUrl({ secret, issuer: deps.config.issuer, account: email }) }
+}
+
+export function digestOfSeed(secret: string): string {
+  return hash('sha256', secret, 'base64url')
 }
 
 async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> {
