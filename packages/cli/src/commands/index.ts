@@ -259,6 +259,7 @@ export const nouns: Record<string, string> = {
   'service-account': 'Accounts for programs',
   'sso-provider': 'Providers of third-party login',
   secret: 'The secret that signs access tokens',
+  'signing-key': 'The keys that sign ID tokens',
   audit: 'What happened, and who did it',
   webhook: 'Notifications to apps about new users',
   token: 'Access tokens',

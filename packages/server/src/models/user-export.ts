@@ -237,6 +237,7 @@ export const exportedTables = {
 export const tablesLeftOut: Readonly<Record<string, string>> = {
   refresh_tokens: 'the secrets of sessions, whose times are there',
   authorization_codes: 'kept for a day; the session that a code has opened is among sessions',
+  device_codes: 'kept for a day; the session that a device has opened is among sessions',
   revocations: 'kept for an hour, for apps; what has ended is among sessions',
   user_changes: 'kept for 30 days, for apps; the changes are among the audit events',
 }
