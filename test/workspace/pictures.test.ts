@@ -7,7 +7,7 @@ import { sampleMails } from '../../packages/server/src/mail/samples.ts'
 import { pictured, sheets } from '../support/contact-sheet.ts'
 
 const docs = fileURLToPath(new URL('../../docs', import.meta.url))
-const pages = ['account-mail.md', 'account-page.md', 'sign-users-in.md']
+const pages = ['account-mail.md', 'account-page.md', 'require-second-factor.md', 'sign-users-in.md']
   .map((name) => readFileSync(join(docs, name), 'utf8'))
   .join('')
 
