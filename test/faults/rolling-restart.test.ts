@@ -152,7 +152,7 @@ test('two servers of the first release are replaced by those of now, which migra
   measured(context, `${figure}, from 0001 to ${applied.at(-1)}`)
 })
 
-test('a server of the first release and one of now hear every revocation of each other, whichever commits first', {
+test('a server of the first release and two of now hear every revocation of each other, whichever commits first', {
   timeout: 300_000,
 }, async () => {
   const database = await createDatabase('postgres')
@@ -175,13 +175,14 @@ test('a server of the first release and one of now hear every revocation of each
   // This one is from before the migration.
   const ended = [await logOut(old)]
   const recent = await startServer(settings)
+  const another = await startServer(settings)
   const open = (server: ServerProcess) =>
     openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf({ code: 'shop' }))
-  const streams = [await open(old), await open(recent)]
+  const streams = [await open(old), await open(recent), await open(another)]
   const rounds = await Promise.all(
     Array.from({ length: 16 }, async (_, index) => {
       const sids: string[] = []
-      for (let round = 0; round < 12; round += 1) sids.push(await logOut(index % 4 === 0 ? old : recent))
+      for (let round = 0; round < 12; round += 1) sids.push(await logOut([old, recent, recent, another][index % 4]!))
       return sids
     }),
   )
@@ -201,7 +202,7 @@ test('a server of the first release and one of now hear every revocation of each
       const heard = new Set(events.map(({ data }) => data.session_id))
       return ended.filter((sid) => !heard.has(sid)).length
     })
-  await expect.poll(missed, { timeout: 30_000, interval: 100 }).toEqual([0, 0])
+  await expect.poll(missed, { timeout: 30_000, interval: 100 }).toEqual([0, 0, 0])
   // So does a backend that comes later, and one that changes from one server to the other.
   for (const server of [old, recent]) {
     const { cursor } = (await callHttp(`${server.url}/api/v1/revocations`, 'GET', { token: assertionOf({ code: 'shop' }) })).body

@@ -133,7 +133,8 @@ async function applyPending(
   { only, ofAuthctl }: { only?: string; ofAuthctl?: object } = {},
 ): Promise<string[]> {
   if (isPostgres(db)) await db.raw('select pg_advisory_xact_lock(?)', [stepLock])
-  const pending = (await pendingMigrations(db, list)).filter((name) => only === undefined || name === only)
+  const missing = await pendingMigrations(db, list)
+  const pending = missing.filter((name) => only === undefined || name === only)
   const isNew = pending.length > 0 && !(await db.schema.hasTable(table))
   if (isNew) {
     await db.schema.createTable(table, (t) => {
@@ -148,7 +149,8 @@ async function applyPending(
     await step.up?.(db)
     await db<Applied>(table).insert({ name, checksum: list.checksums[name]!, applied_at: now })
   }
-  if (pending.length > 0) await seed(db, now, isNew ? ofAuthctl : {})
+  // The built-in rows have columns of the last migration.
+  if (pending.length > 0 && pending.length === missing.length) await seed(db, now, isNew ? ofAuthctl : {})
   return pending
 }
 
