@@ -572,7 +572,7 @@ describe('the stream', () => {
     const open = await Promise.all(
       [1, 2, 3].map(() => openEventStream(`${counted.url}/api/v1/revocations/stream`, assertionOf(home))),
     )
-    expect(revocationHub.streamCount).toBe(3)
+    await expect.poll(() => revocationHub.streamCount).toBe(3)
     open[0]!.close()
     await expect.poll(() => revocationHub.streamCount).toBe(2)
     revocationHub.close()
