@@ -224,6 +224,10 @@ describe('a change', () => {
     const trusting = visit(service)
     const code = await signInOnPage(trusting, askFor(shop), user.email)
     await trusting.send(code, 'Continue', { two_factor_code: authenticator.code(), trust: 'yes' })
+    // Not even right after it was shown.
+    trusting.cookies.delete('__Host-gatehouse_session')
+    expect((await signInOnPage(trusting, askFor(shop), user.email)).app).toBeDefined()
+    expect(isFresh(await open(trusting, 'profile'))).toBe(false)
     service.advance(tenMinutes)
     trusting.cookies.delete('__Host-gatehouse_session')
     expect((await signInOnPage(trusting, askFor(shop), user.email)).app).toBeDefined()

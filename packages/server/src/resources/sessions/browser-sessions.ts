@@ -33,7 +33,9 @@ export async function findBrowserSession(deps: Deps, secret: string | undefined)
  * factors count for changes of credentials, and the older one decides.
  */
 export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCaller {
-  const isWhole = live.factor_activated_at === null || live.second_activated_at === live.factor_activated_at
+  // A trusted browser spares the code at a sign-in, and shows nothing.
+  const hasShown = live.second_activated_at === live.factor_activated_at && live.second_factor !== 'trusted'
+  const isWhole = live.factor_activated_at === null || hasShown
   const provenAt = isWhole ? Math.min(live.first_proven_at, live.second_proven_at ?? live.first_proven_at) : null
   const provenFactor = isWhole ? live.factor_activated_at : null
   const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt, provenFactor }, deps.config)
