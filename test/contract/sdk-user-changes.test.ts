@@ -60,8 +60,9 @@ test('a backend that was away reads on from its cursor, and misses nothing', asy
   first.stop()
   await service.admin('DELETE', `/admin/users/${user.id}`)
   const second = follow(app, secret, { since: first.cursors[0] })
-  await until(() => second.changes.length > 1 && second.cursors.length > 0)
-  expect(second.changes.map(({ type }) => type)).toEqual(expect.arrayContaining(['user_deleted', 'grant_ended']))
+  // The cursor moves only once no transaction of this Postgres, also of another test, is older than these changes.
+  const types = () => second.changes.map(({ type }) => type)
+  await until(() => types().includes('user_deleted') && types().includes('grant_ended'))
   expect([first.lines, second.lines]).toEqual([[], []])
 })
 
