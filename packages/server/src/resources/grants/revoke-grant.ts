@@ -7,7 +7,7 @@ import type { Actor } from '../../lib/caller.ts'
 import type { App } from '../../models/app.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
-import { getApp } from '../apps/get-app.ts'
+import { getKeptApp } from '../apps/get-app.ts'
 import { recordEvents } from '../audit/record-event.ts'
 import { raiseTokenVersions } from '../revocations/end-tokens.ts'
 import { lockUser } from '../users/get-user.ts'
@@ -28,7 +28,7 @@ export async function revokeGrant(
   return transaction(deps, async (deps) => {
     const user = await lockUser(deps, input.userId)
     await lockAdministrationOf(deps, user.id)
-    const app = await getApp(deps, input.appRef)
+    const app = await getKeptApp(deps, input.appRef)
     const [revoked] = await revokeAll(deps, { app, userIds: [user.id] }, actor)
     if (!revoked) throw new ApiError('not_found', { detail: 'The user has no active grant for this app' })
     return presentGrant(revoked, app.code, deps.clock())
@@ -46,7 +46,7 @@ export async function revokeGrants(
 ): Promise<z.output<typeof bulkRevokeAnswer>['items']> {
   return forNamedUsers(deps, names, async (deps, userIds) => {
     await lockAdministrationOf(deps, ...userIds)
-    const app = await getApp(deps, appRef)
+    const app = await getKeptApp(deps, appRef)
     const users = await User.listByIds(deps.db, userIds)
     const revoked = new Map((await revokeAll(deps, { app, userIds }, actor)).map((grant) => [grant.user_id, grant]))
     return new Map(
@@ -58,7 +58,10 @@ export async function revokeGrants(
   })
 }
 
-/** Revokes the active grants of these users, whose rows are locked, and returns them. */
+/**
+ * Revokes the active grants of these users, whose rows are locked, and returns them. The app is kept from deletion before the first
+ * change: the second change of a grant checks that its app exists, and would wait for a deletion that waits for the grant.
+ */
 async function revokeAll(
   deps: Deps<Tx>,
   { app, userIds }: { app: Pick<App, 'id' | 'code'>; userIds: readonly string[] },
