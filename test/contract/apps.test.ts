@@ -261,23 +261,6 @@ describe('delete', () => {
     }
   })
 
-  test('with revocations of its grants at once: each revokes, or is told that there is no app or no grant, and no two deadlock', async () => {
-    const home = await buildApp(service, { auto_grant_on_signup: true })
-    const people = await Promise.all(Array.from({ length: 6 }, async () => (await buildUser(service, home)).user.id))
-    for (let round = 0; round < 10; round += 1) {
-      const app = await buildApp(service)
-      await service.admin('POST', `/admin/apps/${app.id}/grants`, { body: { users: people } })
-      const [deleted, ...revoked] = await Promise.all([
-        service.admin('DELETE', `/admin/apps/${app.id}?force=true`),
-        ...people.map((id) => service.admin('DELETE', `/admin/users/${id}/apps/${app.id}`)),
-        service.admin('POST', `/admin/apps/${app.id}/grants/revoke`, { body: { users: people } }),
-      ])
-      expect(deleted.status).toBe(204)
-      for (const { status } of revoked) expect([200, 404]).toContain(status)
-      expect(await service.deps.db('user_apps').where({ app_id: app.id })).toEqual([])
-    }
-  })
-
   test('with logins and registrations at once: each succeeds, or is told to come again, or that there is no app', async () => {
     for (let round = 0; round < 5; round += 1) {
       const app = await buildApp(service, { auto_grant_on_signup: true })

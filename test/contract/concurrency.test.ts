@@ -447,6 +447,23 @@ test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
   },
 )
 
+test('grants that are revoked while their app is deleted: each is revoked, or there is none any more, and no two calls deadlock', async () => {
+  const home = await buildApp(service, { auto_grant_on_signup: true })
+  const people = await Promise.all(Array.from({ length: 6 }, async () => (await buildUser(service, home)).user.id))
+  for (let round = 0; round < 10; round += 1) {
+    const app = await buildApp(service)
+    await service.admin('POST', `/admin/apps/${app.id}/grants`, { body: { users: people } })
+    const [deleted, ...revoked] = await Promise.all([
+      service.admin('DELETE', `/admin/apps/${app.id}?force=true`),
+      ...people.map((id) => service.admin('DELETE', `/admin/users/${id}/apps/${app.id}`)),
+      service.admin('POST', `/admin/apps/${app.id}/grants/revoke`, { body: { users: people } }),
+    ])
+    expect(deleted.status).toBe(204)
+    for (const { status } of revoked) expect([200, 404]).toContain(status)
+    expect(await service.deps.db('user_apps').where({ app_id: app.id })).toEqual([])
+  }
+})
+
 test('sixty callers with more work than connections are all answered', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user, access_token } = await buildUser(service, app)
