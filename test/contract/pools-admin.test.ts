@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
+import { DailyTask } from '../../packages/server/src/models/daily-task.ts'
 import { SharedEmail } from '../../packages/server/src/models/shared-email.ts'
 import { checkInvariants } from '../../packages/server/src/resources/system/check-invariants.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
+import { atOnce } from '../support/chance.ts'
 import { unique } from '../support/client.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'
@@ -133,13 +135,42 @@ describe('the list of pools', () => {
     await service.deps.db('users').insert({ id, email, namespace, made_by: 'admin', created_at: 1, updated_at: 1 })
     await service.deps.db('user_roles').insert({ user_id: id, role_code: 'base_user', created_at: 1 })
     expect((await poolNamed(namespace))?.user_count).toBe(0)
-    const midnight = Date.UTC(2030, 0, 1)
-    await removeExpired({ ...service.deps, clock: () => midnight - 1 })
+    const [last, day] = [Date.UTC(2030, 0, 1, 12), 86_400_000]
+    const sinceLast = (ms: number) => removeExpired({ ...service.deps, clock: () => last + ms })
+    await service.deps.db('daily_tasks').update({ done_at: last })
+    await sinceLast(day - 1)
     expect((await poolNamed(namespace))?.user_count).toBe(0)
-    await Promise.all([1, 2, 3].map((ms) => removeExpired({ ...service.deps, clock: () => midnight + ms })))
+    await Promise.all([0, 1, 2].map((ms) => sinceLast(day + ms)))
     expect((await poolNamed(namespace))?.user_count).toBe(1)
     expect(await countRows(service, 'shared_emails', { email })).toBe(1)
     expect(await checkInvariants(service.deps)).toEqual([])
+  })
+
+  test('a daily task is done by the first server whose cleanup comes a day later, at any time of day, and by no other server', async () => {
+    const day = 86_400_000
+    let now = Date.UTC(2030, 0, 1, 23, 55)
+    await service.deps.db('daily_tasks').update({ done_at: now })
+    const isDue = (at: number) => transaction(service.deps, ({ db }) => DailyTask.claim(db, 'recount_pools', at))
+    const interval = 3_607_000
+    for (let days = 0; days < 5; days += 1) {
+      const before = now
+      do now += interval
+      while (!(await isDue(now)))
+      expect(now - before).toBeGreaterThanOrEqual(day)
+      expect(now - before).toBeLessThan(day + interval)
+    }
+    const claims = await atOnce(8, (index) => isDue(now + day + index))
+    expect(claims.filter(Boolean)).toHaveLength(1)
+    // A clock that was a year ahead delays nothing; one that is minutes behind does nothing twice.
+    await service.deps.db('daily_tasks').update({ done_at: now + 365 * day })
+    expect([await isDue(now), await isDue(now - 600_000)]).toEqual([true, false])
+    // What fails is tried again.
+    const fails = transaction(service.deps, async ({ db }) => {
+      await DailyTask.claim(db, 'recount_pools', now + day)
+      throw new Error('stop')
+    })
+    await expect(fails).rejects.toThrow('stop')
+    expect(await isDue(now + day)).toBe(true)
   })
 
   // covers pool-virtual

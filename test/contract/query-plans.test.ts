@@ -23,6 +23,7 @@ const smallTables = new Set(
     'pool_sizes',
     'audit_chain',
     'pool_changes',
+    'daily_tasks',
   ]),
 )
 /** Enough to find 50 rows that one user in twenty has, and far from all. */

@@ -25,7 +25,7 @@ const notOfUsers = [
   ...['roles', 'role_permissions', 'permissions', 'permission_services'],
   ...['service_accounts', 'service_account_apps', 'service_account_permissions', 'sso_providers'],
   ...['service', 'schema_migrations', 'feeds', 'generations', 'audit_chain', 'audit_checkpoints', 'audit_batches'],
-  ...['servers', 'signing_keys'],
+  ...['servers', 'signing_keys', 'daily_tasks'],
   // Counters and lists of pools, which name no user.
   ...['pool_changes', 'pool_sizes', 'shared_emails'],
   // Named by digests, and gone after minutes.

@@ -29,6 +29,7 @@ import * as servers from './migrations/0021-servers.ts'
 import * as auditBatches from './migrations/0022-audit-batches.ts'
 import * as auditPositions from './migrations/0023-audit-positions.ts'
 import * as deviceGrant from './migrations/0024-device-grant.ts'
+import * as dailyTasks from './migrations/0025-daily-tasks.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -68,6 +69,7 @@ export const migrations: Migrations = {
     '0022-audit-batches': auditBatches,
     '0023-audit-positions': auditPositions,
     '0024-device-grant': deviceGrant,
+    '0025-daily-tasks': dailyTasks,
   },
   checksums,
 }

@@ -155,6 +155,7 @@ const invariants: readonly Invariant[] = [
       union all select 'authctl' where not exists (select 1 from apps where code = 'authctl' and built_in = 1 and status = 'active')
       union all select 'core' where not exists (select 1 from permissions where service = 'core' and pruned_at is null)
       union all select 'the generation of the catalog' where not exists (select 1 from generations where name = 'catalog')
+      union all select 'a task of the day' where not exists (select 1 from daily_tasks where name = 'recount_pools')
       union all select 'the row of the service' where (select count(*) from service) <> 1`,
     fault: 'something built in is missing or was changed',
     cure: 'restore an earlier backup; or copy the row from a new database that `gatehouse migrate` creates',

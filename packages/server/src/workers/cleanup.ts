@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool } from '../db/handle.ts'
-import { lockUntilCommit } from '../db/locks.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
@@ -10,6 +9,7 @@ import { AuthorizationCode } from '../models/authorization-code.ts'
 import type { Expired } from '../models/base-model.ts'
 import { BrowserSession } from '../models/browser-session.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
+import { DailyTask } from '../models/daily-task.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
 import { DeviceCode } from '../models/device-code.ts'
 import { forgetUntil } from '../models/feed.ts'
@@ -104,15 +104,15 @@ const expiredGrants: Rule = {
   },
 }
 
-/** Adds the changes to the sizes. The first run of a day also corrects what servers of an earlier version did not note. */
+/** Adds the changes to the sizes. Once a day this also corrects what servers of an earlier version did not note. */
 const poolChanges: Rule = {
   name: 'pool_changes',
   async deleteBatch(deps, now) {
     const removed = await transaction(deps, (deps) => PoolSize.fold(deps.db, batchSize))
     const isLast = removed < batchSize
-    if (isLast && now % dayMs < intervalMs)
+    if (isLast)
       await transaction(deps, async (deps) => {
-        await lockUntilCommit(deps.db, 'pool_sizes')
+        if (!(await DailyTask.claim(deps.db, 'recount_pools', now))) return
         await PoolSize.correct(deps.db)
         await SharedEmail.correct(deps.db)
       })
