@@ -234,6 +234,40 @@ function sendAgain(page: Page, path: string, form: Record<string, string> = {}, 
     page.request.post(urlOfService() + path, { form, headers: { ...headers, 'sec-fetch-site': site }, maxRedirects: 0 })
 }
 
+// Before the clock of the service goes ahead of the provider's.
+test('connecting an account on the account page', async () => {
+  const [{ user }, { user: other }] = [await build(gallery), await build(gallery)]
+  const page = await newPage()
+  const section = `${urlOfService()}/account/identities?app=${gallery.code}`
+  const subject = acme.addAccount({ email: user.email, email_verified: true })
+  /** Sends the form of the page, and comes back from the provider. */
+  const connect = async (on: Page) => {
+    const values = await on.locator('form', { hasText: 'Connect Acme' }).evaluate((form) => [
+      // @ts-expect-error Run in the page, whose types are not here.
+      ...new FormData(form),
+    ])
+    const form = Object.fromEntries(values as [string, string][])
+    const sent = { form, headers: { origin: urlOfService() }, maxRedirects: 0 }
+    const away = (await on.request.post(section.split('?')[0]!, sent)).headers().location ?? ''
+    await on.goto((await acme.logIn(away, subject)).href)
+  }
+  await page.goto(section)
+  await fillIn(page, user.email)
+  await look(page, 'account-connect', 'Connected accounts', 'Connect Acme')
+  // There and back in the browser: the page allows its form to lead there.
+  await press(page, 'Connect Acme')
+  await look(page, 'account-connect-denied', 'Connected accounts', 'The provider did not sign you in.')
+  await press(page, 'Connect Gone')
+  await look(page, 'account-connect-failed', 'Connected accounts', 'Nothing was connected. Try again later.')
+  await connect(page)
+  await look(page, 'account-connected', 'Connected accounts', 'The account is connected.')
+  const second = await newPage()
+  await second.goto(section)
+  await fillIn(second, other.email)
+  await connect(second)
+  await look(second, 'account-connect-taken', 'Connected accounts', 'Somebody else here is connected with that account.')
+})
+
 test('asking who it is, a second factor, and an organization', async () => {
   const { user, access_token } = await build()
   const page = await newPage()

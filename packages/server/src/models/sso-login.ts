@@ -19,6 +19,8 @@ const clientColumns = [
   'request_field',
 ] as const
 
+type LoginOfPage = Pick<SsoLogin, 'request_field' | 'app_id' | 'created_at'> & { browser_hash: string }
+
 type NewSsoLogin = SsoLoginRow & Pick<SsoLogin, 'created_at' | 'expires_at'> & { challenge_box: string }
 
 const appByCode = new Statement<{ code: string }>(
@@ -42,7 +44,7 @@ export class SsoLogin extends BaseModel {
   declare state_hash: string
   declare provider_id: string
   declare app_id: string
-  /** The session whose user is to be linked. Only this session may spend the code. Null for a login. */
+  /** The session, of an app or of a browser, whose user is to be linked. Only this session may spend the code. Null for a login. */
   declare session_id: string | null
   /** The provider's issuer when the login began. */
   declare issuer: string
@@ -51,7 +53,7 @@ export class SsoLogin extends BaseModel {
   declare code_challenge: string
   /** Of the cookie of the browser that began on our own page. Only this browser goes on. Null for a login or link of the API. */
   declare browser_hash: string | null
-  /** The authorization request that the page goes on with, sealed for this browser. */
+  /** What the page goes on with, sealed for this browser: the authorization request, or the account page. */
   declare request_field: string | null
   /** Nonce and verifier, sealed, until the answer comes. */
   declare challenge_box: string | null
@@ -107,22 +109,14 @@ export class SsoLogin extends BaseModel {
     return withBox(found, 'claims_box')
   }
 
-  /** A login that began on our own page, by the state that the provider gave back. */
-  static async findOfPage(
-    db: Db,
-    stateHash: string,
-    now: number,
-  ): Promise<{ browser_hash: string; request_field: string | null; app_id: string } | undefined> {
+  /** A login or link that began on our own pages, by the state that the provider gave back. */
+  static async findOfPage(db: Db, stateHash: string, now: number): Promise<LoginOfPage | undefined> {
     return rowsOf(SsoLogin, db)
       .where({ state_hash: stateHash })
       .whereNotNull('browser_hash')
       .whereNotNull('answered_at')
       .where('expires_at', '>', now)
-      .first<{ browser_hash: string; request_field: string | null; app_id: string } | undefined>(
-        'browser_hash',
-        'request_field',
-        'app_id',
-      )
+      .first<LoginOfPage | undefined>('browser_hash', 'request_field', 'app_id', 'created_at')
   }
 
   /** The code of the app that the login leads to. */

@@ -36,6 +36,7 @@ export function sectionView(frame: Frame, { shown: part, done, asks, passkey }: 
     title: part.title ?? section.title(texts),
     place,
     script: part.script ?? (passkey && scriptUrl),
+    leadsTo: part.leadsTo ?? [],
     body: html`<p>${texts.signIn.signedInAs(shown(user.email))}</p>
 ${notice(done === undefined ? undefined : account.done[done as DoneWord])}${alert(textOf(frame, said))}${part.body}${asks && proveForm(frame, passkey)}${backLink(person, section)}`,
   }

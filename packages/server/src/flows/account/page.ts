@@ -129,29 +129,44 @@ export async function takeStep(
   const live = await findBrowserSession(deps, cookies.session)
   // Somebody else may have signed in meanwhile, in another tab.
   if (!live || live.user_id !== sealed.userId) return { location: accountPath(section.name, query) }
-  const tell = (said: {
-    refusal?: SaidRefusal
-    done?: string | undefined
-    codes?: string[] | undefined
-    seed?: string | undefined
-  }) => accountPath(section.name, query, sealField(deps, 'account', browser, { userId: sealed.userId, sealedAt: now, ...said }))
+  const tell = (said: Said) => pathWith(deps, section, query, { browser, userId: sealed.userId }, said)
   const actor = { caller: callerOfBrowser(deps, live), origin }
   try {
     const outcome = await change(deps, section, form, { live, browser }, actor)
     if (!outcome) return { location: accountPath(section.name, query) }
-    const { done, codes, seed, secrets, deviceToken, isOver } = outcome
+    const { done, codes, seed, secrets, deviceToken, isOver, leadsTo, refusal } = outcome
+    if (leadsTo !== undefined) return { location: leadsTo }
     if (isOver) return { location: tell({ done: 'deleted' }), cookies: { session: null } }
     const cookies = {
       ...(deviceToken !== undefined && { device: deviceCookie(deviceToken) }),
       ...(secrets && cookiesOf(secrets)),
     }
-    return { location: tell({ done, codes, seed }), cookies }
+    return { location: tell({ done, codes, seed, refusal }), cookies }
   } catch (error) {
     const refusal = refusalOf(error)
     // The session has ended meanwhile. The page says what is to be done.
     if (refusal.code === 'token_revoked') return { location: accountPath(section.name, query) }
     return { location: tell({ refusal, seed: sealed.seed }), errorCode: refusal.code as ErrorCode }
   }
+}
+
+/** What a section is to say when it is shown next. */
+interface Said {
+  refusal?: SaidRefusal | undefined
+  done?: string | undefined
+  codes?: string[] | undefined
+  seed?: string | undefined
+}
+
+/** The section, with what it is to say to this person in this browser. */
+export function pathWith(
+  deps: Deps,
+  { name }: Pick<Section, 'name'>,
+  query: AccountQuery,
+  { browser, userId }: { browser: string; userId: string },
+  said: Said,
+): string {
+  return accountPath(name, query, sealField(deps, 'account', browser, { userId, sealedAt: deps.clock(), ...said }))
 }
 
 async function change(

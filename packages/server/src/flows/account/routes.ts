@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
+import { answerConnection, connectionPath } from './connect.ts'
 import { downloadData, downloadPath } from './data.ts'
 import { assertPagesOn, findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
-import { accountForm, accountQuery, downloadedData } from './schema.ts'
+import { accountForm, accountQuery, connectionQuery, downloadedData } from './schema.ts'
 import { sectionPath, sections } from './sections.ts'
 
 const page = { tag: 'Pages', speaks: 'page', auth: 'public', noStore: true } as const
@@ -59,6 +60,21 @@ export const accountRoutes: Route[] = [
       const found = await downloadData(deps, cookies, { origin })
       return found ? { ...ok(found), headers: downloadHeaders } : leadTo('/account/data')
     },
+  }),
+  route({
+    ...page,
+    method: 'GET',
+    path: connectionPath,
+    summary: 'Receive the browser of a person who connects an account at a provider',
+    description:
+      'The callback of a provider leads here. Only the browser session that began goes on, within ten minutes of its proof of ' +
+      'identity.',
+    navigation: true,
+    cookies: { reads, sets: [] },
+    query: connectionQuery,
+    responses: { 303: null, 400: z.string() },
+    errors: ['not_found'],
+    handle: async (deps, { query, cookies, origin }) => reply(await answerConnection(deps, query, cookies, { origin })),
   }),
   // Password managers open it (https://w3c.github.io/webappsec-change-password-url/).
   route({

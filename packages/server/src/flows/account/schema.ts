@@ -12,6 +12,14 @@ export const accountQuery = z.object({
 })
 export type AccountPageQuery = z.output<typeof accountQuery>
 
+/** What leads back from a provider. */
+export const connectionQuery = z.object({
+  state: sent.meta({ description: 'The state that the provider gave back' }),
+  code: sent.meta({ description: 'Stands for the answer of the provider' }),
+  error: sent.meta({ description: '`access_denied`, `temporarily_unavailable` or `server_error`' }),
+})
+export type ConnectionQuery = z.output<typeof connectionQuery>
+
 /** Every form of the account page. A section reads the fields that it shows. */
 export const accountForm = z.object({
   field: sent,

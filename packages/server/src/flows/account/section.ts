@@ -60,6 +60,10 @@ export interface Done {
   deviceToken?: string
   /** The account is gone. */
   isOver?: true
+  /** A page of somebody else that the browser goes on to. */
+  leadsTo?: string
+  /** Why nothing was done, where somebody else is the reason. */
+  refusal?: SaidRefusal
 }
 
 /** What a step does. The page has checked that the person is fresh. Errors that the person can correct are shown on the page. */
@@ -69,7 +73,7 @@ export type Step = (deps: Deps<Pool>, form: AccountForm, acting: Acting, actor: 
 export interface Section {
   name: AccountSection
   title(texts: PageTexts): string
-  show(deps: Deps, person: Person): Promise<{ title?: string; body: Html; script?: string | undefined }>
+  show(deps: Deps, person: Person): Promise<{ title?: string; body: Html } & Pick<PageView, 'script' | 'leadsTo'>>
   /** What its forms do. Without any, it has no forms and asks for no proof. */
   steps?: Readonly<Record<string, Step>>
   /** What is wrong, where the section has its own words for it. */

@@ -106,7 +106,8 @@ export async function signInByProvider(
 ): Promise<SignInOutcome | { named: NamedByProvider } | { refusal: SaidRefusal }> {
   const { app } = journey.request
   const { code, isKept, agreed } = answered
-  const exchange = { ...(await getAnsweredInBrowser(deps, code, hashOpaqueToken(journey.browser), app)), app }
+  const begun = { browserHash: hashOpaqueToken(journey.browser), appId: app.id }
+  const exchange = { ...(await getAnsweredInBrowser(deps, code, begun)), app }
   const provenAt = provenAtProvider(deps, journey.request, exchange.profile.signedInAt ?? null)
   if (provenAt === undefined) return { refusal: { code: 'provider_login_too_old', faults: {}, isKept } }
   const matched = await matchUser(deps, exchange, actor)

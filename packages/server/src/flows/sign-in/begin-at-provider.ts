@@ -16,9 +16,9 @@ const retryAfterSeconds = 10
 interface Begun {
   provider: SsoProvider
   app: Pick<App, 'id'>
-  /** The session whose user is to be linked. None for a login. */
+  /** The session, of an app or of a browser, whose user is to be linked. None for a login. */
   sessionId?: string
-  /** For a login on our own page: its browser, and the request to go on with. */
+  /** On our own pages: the browser, and what to go on with. */
   page?: { browserHash: string; requestField: string }
   fresh?: Pick<SignInAtProvider, 'prompt' | 'maxAgeSeconds'>
 }

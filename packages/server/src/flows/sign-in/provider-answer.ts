@@ -54,12 +54,17 @@ export async function getAnsweredLogin(deps: Deps, code: string, codeVerifier: s
 }
 
 /**
- * The login that a code stands for, in the browser that began it on our own page, for the app that it began for. Throws
- * `invalid_sso_code`.
+ * The login that a code stands for, in the browser that began it on our own page, for the app that it began for. With `sessionId` it
+ * is the link of the person of that browser session, and no login. Throws `invalid_sso_code`.
  */
-export async function getAnsweredInBrowser(deps: Deps, code: string, browserHash: string, app: App): Promise<AnsweredLogin> {
+export async function getAnsweredInBrowser(
+  deps: Deps,
+  code: string,
+  { browserHash, appId, sessionId = null }: { browserHash: string; appId: string; sessionId?: string | null },
+): Promise<AnsweredLogin> {
   const found = await SsoLogin.findByCode(deps.db, hashOpaqueToken(code), deps.clock())
-  if (!found || found.browser_hash !== browserHash || found.app_id !== app.id) throw invalidCode()
+  const isOwn = found?.browser_hash === browserHash && found.app_id === appId && found.session_id === sessionId
+  if (!found || !isOwn) throw invalidCode()
   return opened(deps, found)
 }
 

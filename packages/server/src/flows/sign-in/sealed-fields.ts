@@ -83,6 +83,8 @@ const kinds = {
     /** The digest of the seed that this browser has asked for. */
     seed: z.string().optional(),
   }),
+  /** Somebody on the account page who is at a provider, to connect their account there, and the page that they come back to. */
+  connection: z.object({ userId: z.string(), sessionId: z.string(), app: z.string(), returnTo: z.string() }),
   /** The page that asks for the code of a device. */
   device_form: z.object({ userId: z.string(), sealedAt: z.number() }),
   /** The device whose code was typed in this browser. */

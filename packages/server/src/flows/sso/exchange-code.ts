@@ -2,16 +2,18 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller, RequestOrigin } from '../../lib/caller.ts'
 import type { IdentityRecord, TokenAnswer } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
+import type { UserIdentity } from '../../models/user-identity.ts'
 import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
 import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addIdentity } from '../../resources/identities/identities.ts'
 import { presentIdentity } from '../../resources/identities/present.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { lockSelf, userOfSelf } from '../../resources/sessions/read-self.ts'
+import { lockOwner } from '../../resources/sessions/read-self.ts'
+import { getUser } from '../../resources/users/get-user.ts'
 import { recording, recordingLoginFailure } from '../sign-in/attempt.ts'
 import { enter, orEnrolment } from '../sign-in/enter.ts'
 import { matchUser } from '../sign-in/find-matched-user.ts'
@@ -103,25 +105,35 @@ export async function linkIdentity(
   if (bearer === undefined) throw new ApiError('token_missing')
   const caller = await authenticateCaller(deps, bearer)
   if (caller.kind !== 'user') throw new ApiError('token_invalid', { detail: 'An access token of a user is required' })
-  const actor = { caller, origin }
+  return presentIdentity(await completeLink(deps, exchange, { caller, origin }))
+}
+
+/** The same for whom the session of a call or of a browser stands. */
+export async function completeLink(
+  deps: Deps<Pool>,
+  exchange: Exchange,
+  actor: Actor & { caller: OwnCaller },
+): Promise<UserIdentity> {
+  const { caller } = actor
   const about = { actor, userId: caller.userId, appId: exchange.app.id }
   return recording(
     ({ code: reason }) => recordEvent(deps, { event: 'identity.link_failed', ...about, reason }),
     async () => {
-      if (caller.sessionId !== exchange.login.session_id) throw invalidCode()
+      if ((caller.sessionId ?? caller.browserSessionId) !== exchange.login.session_id) throw invalidCode()
       assertAppActive(exchange.app)
       return transaction(deps, (deps) => link(deps, exchange, caller, actor))
     },
   )
 }
 
-async function link(deps: Deps<Tx>, exchange: Exchange, caller: UserCaller, actor: Actor): Promise<IdentityRecord> {
+async function link(deps: Deps<Tx>, exchange: Exchange, caller: OwnCaller, actor: Actor): Promise<UserIdentity> {
   const { app, login, profile } = exchange
   const provider = await keepProviderOf(deps, exchange)
   assertMethodAllowed(app, provider.code)
   await lockSubject(deps, exchange)
-  const user = userOfSelf(await lockSelf(deps, caller))
+  await lockOwner(deps, caller)
+  const user = await getUser(deps, caller.userId)
   await spendCode(deps, login)
   const subject = { providerId: provider.id, subject: profile.subject }
-  return presentIdentity(await addIdentity(deps, subject, { user, appId: app.id, provider: provider.code }, actor))
+  return addIdentity(deps, subject, { user, appId: app.id, provider: provider.code }, actor)
 }

@@ -48,6 +48,10 @@ export function checkPolicy(app: Policy, input: { email: string; method: string;
  * Checks that a method may create an account, or be added to one, through this app. Users who have an account may log in by any
  * method. Throws `auth_method_not_allowed`.
  */
-export function assertMethodAllowed({ allowed_auth_methods: allowed }: Pick<App, 'allowed_auth_methods'>, method: string): void {
-  if (allowed.length > 0 && !allowed.includes(method)) throw new ApiError('auth_method_not_allowed')
+export function assertMethodAllowed(app: Pick<App, 'allowed_auth_methods'>, method: string): void {
+  if (!allowsMethod(app, method)) throw new ApiError('auth_method_not_allowed')
+}
+
+export function allowsMethod({ allowed_auth_methods: allowed }: Pick<App, 'allowed_auth_methods'>, method: string): boolean {
+  return allowed.length === 0 || allowed.includes(method)
 }

@@ -13,6 +13,7 @@ export const doneWords = [
   'signed_out_elsewhere',
   'browser_forgotten',
   'unlinked',
+  'connected',
   'left',
   'joined',
   'asked',
@@ -72,7 +73,13 @@ export interface AccountTexts {
     until(day: string): string
     forget(name: string): string
   }
-  identities: { none: string; linked(day: string): string; unlink(provider: string): string }
+  identities: {
+    none: string
+    linked(day: string): string
+    unlink(provider: string): string
+    connect(provider: string): string
+    refusals: { inUse: string; failed: string }
+  }
   organizations: {
     none: string
     leave(organization: string): string

@@ -29,6 +29,7 @@ export const de: AccountTexts = {
     signed_out_elsewhere: 'Überall sonst wurden Sie abgemeldet.',
     browser_forgotten: 'Dieser Browser fragt wieder nach dem zweiten Faktor.',
     unlinked: 'Das Konto ist nicht mehr verbunden.',
+    connected: 'Das Konto ist verbunden. Sie können sich jetzt damit anmelden.',
     left: 'Sie haben die Organisation verlassen.',
     joined: 'Sie sind Mitglied der Organisation.',
     asked: 'Sie haben Zugriff angefragt. Sie erhalten eine E-Mail, sobald ein Administrator entschieden hat.',
@@ -91,9 +92,14 @@ export const de: AccountTexts = {
     forget: (name) => `Wieder fragen: ${name}`,
   },
   identities: {
-    none: 'Es ist kein Konto eines anderen Anbieters verbunden. Melden Sie sich über einen Anbieter an, um eines zu verbinden.',
+    none: 'Es ist kein Konto eines anderen Anbieters verbunden.',
     linked: (day) => `Verbunden am ${day}.`,
     unlink: (provider) => `${provider} trennen`,
+    connect: (provider) => `${provider} verbinden`,
+    refusals: {
+      inUse: 'Mit diesem Konto ist hier schon jemand anderes verbunden.',
+      failed: 'Es wurde nichts verbunden. Versuchen Sie es später erneut.',
+    },
   },
   organizations: {
     none: 'Sie sind kein Mitglied einer Organisation.',

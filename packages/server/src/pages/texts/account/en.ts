@@ -29,6 +29,7 @@ export const en: AccountTexts = {
     signed_out_elsewhere: 'You are signed out everywhere else.',
     browser_forgotten: 'That browser asks for the second factor again.',
     unlinked: 'The account is no longer connected.',
+    connected: 'The account is connected. You can sign in with it now.',
     left: 'You have left the organization.',
     joined: 'You are a member of the organization.',
     asked: 'You have asked for access. You get a mail when an admin has decided.',
@@ -88,9 +89,14 @@ export const en: AccountTexts = {
     forget: (name) => `Ask again: ${name}`,
   },
   identities: {
-    none: 'No account of another provider is connected. Sign in with a provider to connect one.',
+    none: 'No account of another provider is connected.',
     linked: (day) => `Connected on ${day}.`,
     unlink: (provider) => `Disconnect ${provider}`,
+    connect: (provider) => `Connect ${provider}`,
+    refusals: {
+      inUse: 'Somebody else here is connected with that account.',
+      failed: 'Nothing was connected. Try again later.',
+    },
   },
   organizations: {
     none: 'You are not a member of an organization.',

@@ -29,6 +29,7 @@ export const es: AccountTexts = {
     signed_out_elsewhere: 'Se ha cerrado tu sesión en todos los demás sitios.',
     browser_forgotten: 'Ese navegador vuelve a pedir el segundo factor.',
     unlinked: 'La cuenta ya no está conectada.',
+    connected: 'La cuenta está conectada. Ya puedes iniciar sesión con ella.',
     left: 'Has dejado la organización.',
     joined: 'Eres miembro de la organización.',
     asked: 'Has pedido acceso. Recibirás un correo cuando un administrador lo haya decidido.',
@@ -89,9 +90,14 @@ export const es: AccountTexts = {
     forget: (name) => `Volver a preguntar: ${name}`,
   },
   identities: {
-    none: 'No hay ninguna cuenta de otro proveedor conectada. Inicia sesión con un proveedor para conectar una.',
+    none: 'No hay ninguna cuenta de otro proveedor conectada.',
     linked: (day) => `Conectada el ${day}.`,
     unlink: (provider) => `Desconectar ${provider}`,
+    connect: (provider) => `Conectar ${provider}`,
+    refusals: {
+      inUse: 'Esa cuenta ya está conectada aquí con otra persona.',
+      failed: 'No se ha conectado nada. Vuelve a intentarlo más tarde.',
+    },
   },
   organizations: {
     none: 'No eres miembro de ninguna organización.',

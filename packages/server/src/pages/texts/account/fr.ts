@@ -29,6 +29,7 @@ export const fr: AccountTexts = {
     signed_out_elsewhere: 'Vous êtes déconnecté partout ailleurs.',
     browser_forgotten: 'Ce navigateur demande à nouveau le second facteur.',
     unlinked: 'Ce compte n’est plus associé.',
+    connected: 'Le compte est associé. Vous pouvez maintenant vous connecter avec lui.',
     left: 'Vous avez quitté l’organisation.',
     joined: 'Vous êtes membre de l’organisation.',
     asked: 'Vous avez demandé l’accès. Vous recevrez un e-mail quand un administrateur aura décidé.',
@@ -90,9 +91,14 @@ export const fr: AccountTexts = {
     forget: (name) => `Demander à nouveau\u00a0: ${name}`,
   },
   identities: {
-    none: 'Aucun compte d’un autre fournisseur n’est associé. Connectez-vous avec un fournisseur pour en associer un.',
+    none: 'Aucun compte d’un autre fournisseur n’est associé.',
     linked: (day) => `Associé le ${day}.`,
     unlink: (provider) => `Dissocier ${provider}`,
+    connect: (provider) => `Associer ${provider}`,
+    refusals: {
+      inUse: 'Ce compte est déjà associé à quelqu’un d’autre ici.',
+      failed: 'Rien n’a été associé. Réessayez plus tard.',
+    },
   },
   organizations: {
     none: 'Vous n’êtes membre d’aucune organisation.',

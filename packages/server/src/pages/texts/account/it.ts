@@ -29,6 +29,7 @@ export const it: AccountTexts = {
     signed_out_elsewhere: 'Hai effettuato il logout ovunque tranne qui.',
     browser_forgotten: 'Quel browser chiede di nuovo il secondo fattore.',
     unlinked: 'L’account non è più collegato.',
+    connected: 'L’account è collegato. Ora puoi accedere con esso.',
     left: 'Hai lasciato l’organizzazione.',
     joined: 'Fai parte dell’organizzazione.',
     asked: 'Hai chiesto l’accesso. Riceverai un’email quando un amministratore avrà deciso.',
@@ -89,9 +90,14 @@ export const it: AccountTexts = {
     forget: (name) => `Chiedi di nuovo: ${name}`,
   },
   identities: {
-    none: 'Nessun account di un altro provider è collegato. Accedi con un provider per collegarne uno.',
+    none: 'Nessun account di un altro provider è collegato.',
     linked: (day) => `Collegato il ${day}.`,
     unlink: (provider) => `Scollega ${provider}`,
+    connect: (provider) => `Collega ${provider}`,
+    refusals: {
+      inUse: 'Quell’account è già collegato qui a qualcun altro.',
+      failed: 'Non è stato collegato nulla. Riprova più tardi.',
+    },
   },
   organizations: {
     none: 'Non fai parte di nessuna organizzazione.',

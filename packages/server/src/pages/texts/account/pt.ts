@@ -29,6 +29,7 @@ export const pt: AccountTexts = {
     signed_out_elsewhere: 'Você saiu em todos os outros lugares.',
     browser_forgotten: 'Esse navegador volta a pedir o segundo fator.',
     unlinked: 'A conta não está mais conectada.',
+    connected: 'A conta está conectada. Agora você pode entrar com ela.',
     left: 'Você deixou a organização.',
     joined: 'Você é membro da organização.',
     asked: 'Você pediu acesso. Você vai receber um e-mail quando um administrador decidir.',
@@ -89,9 +90,14 @@ export const pt: AccountTexts = {
     forget: (name) => `Perguntar de novo: ${name}`,
   },
   identities: {
-    none: 'Nenhuma conta de outro provedor está conectada. Entre com um provedor para conectar uma.',
+    none: 'Nenhuma conta de outro provedor está conectada.',
     linked: (day) => `Conectada em ${day}.`,
     unlink: (provider) => `Desconectar ${provider}`,
+    connect: (provider) => `Conectar ${provider}`,
+    refusals: {
+      inUse: 'Essa conta já está conectada aqui com outra pessoa.',
+      failed: 'Nada foi conectado. Tente de novo mais tarde.',
+    },
   },
   organizations: {
     none: 'Você não é membro de nenhuma organização.',
