@@ -8,7 +8,7 @@ import { signInWithAuthlib } from '../support/authlib.ts'
 import { freePort } from '../support/free-port.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { type Visitor, visit } from '../support/sign-in-page.ts'
-import { gatehouseFixture, type Machine, parsed, register } from './sandbox.ts'
+import { addUser, gatehouseFixture, type Machine, parsed } from './sandbox.ts'
 
 const port = await freePort()
 const url = `http://localhost:${port}`
@@ -25,9 +25,10 @@ async function standardApp(code: string, redirect: string): Promise<{ here: Mach
   return { here, created }
 }
 
-async function signUp(code: string): Promise<Visitor> {
+async function signUp(here: Machine, code: string): Promise<Visitor> {
   const email = `${code}-${person.email}`
-  await register(service.url, { ...person, email, app_code: code })
+  await addUser(here, { ...person, email })
+  await here.authctl(`grant add --app ${code} --user ${email}`)
   return visit({ url })
 }
 
@@ -74,7 +75,7 @@ describe('from app show --as generic', () => {
     const execute = [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks]
     const authentication = oidc.ClientSecretBasic(shown.client_secret)
     const client = await oidc.discovery(new URL(shown.issuer), shown.client_id, {}, authentication, { execute })
-    const visitor = await signUp('panva')
+    const visitor = await signUp(here, 'panva')
     const verifier = oidc.randomPKCECodeVerifier()
     const [state, nonce] = [oidc.randomState(), oidc.randomNonce()]
     const asked = oidc.buildAuthorizationUrl(client, {
@@ -112,7 +113,7 @@ describe('from app show --as generic', () => {
       ...{ client_id: client.client_id, redirect_uri: shown.redirect_uri, response_type: 'code', scope: 'openid' },
       ...{ state, nonce },
     }).toString()
-    const at = await signIn(await signUp('webapi'), 'webapi', asked.href)
+    const at = await signIn(await signUp(here, 'webapi'), 'webapi', asked.href)
     const parameters = oauth.validateAuthResponse(server, client, at, state)
     const exchange = () =>
       oauth.authorizationCodeGrantRequest(server, client, authentication, parameters, shown.redirect_uri, oauth.nopkce, insecure)
@@ -130,7 +131,7 @@ describe('from app show --as generic', () => {
 test('Authlib (Python) signs in, checks signature, nonce and at_hash, asks userinfo and refreshes', async () => {
   const { here } = await standardApp('authlib', 'https://authlib.example.com/callback')
   const shown = parsed(await here.authctl('app show authlib --as generic --new-secret --json'))
-  const visitor = await signUp('authlib')
+  const visitor = await signUp(here, 'authlib')
   const answer = await signInWithAuthlib<Record<string, unknown>>(
     shown,
     async (asked) => (await signIn(visitor, 'authlib', asked)).href,
@@ -152,7 +153,7 @@ describe('Apache', () => {
     await startApache(apachePort, stdout, onFileEnd)
     expect((await (await fetch(`${site}/`)).text()).trim()).toBe('public')
 
-    const visitor = await signUp('elsewhere')
+    const visitor = await signUp(here, 'elsewhere')
     // The grant for the folder, from an earlier visit.
     const here2 = await here.authctl(`grant add --app intranet --user elsewhere-${person.email}`)
     expect(here2.exit).toBe(0)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { signInWithGoOidc } from '../support/go-oidc.ts'
 import { visit } from '../support/sign-in-page.ts'
-import { gatehouseFixture, parsed, register } from './sandbox.ts'
+import { addUser, gatehouseFixture, parsed } from './sandbox.ts'
 
 const port = await freePort()
 const url = `http://localhost:${port}`
@@ -15,7 +15,8 @@ test('go-oidc checks signature, nonce and at_hash, and asks userinfo', async () 
   await here.authctl('app create golang --name Go --redirect https://go.example.com/callback --standard --auto-grant')
   const shown = parsed(await here.authctl('app show golang --as generic --new-secret --json'))
   const person = { email: 'rob@example.com', password: 'a fine password' }
-  const { user } = await register(service.url, { ...person, app_code: 'golang' })
+  const user = await addUser(here, person)
+  await here.authctl(`grant add --app golang --user ${person.email}`)
   const visitor = visit({ url })
   const answer = await signInWithGoOidc(shown, async (asked) => {
     const { app } = await visitor.send(await visitor.get(asked), 'Sign in', person)

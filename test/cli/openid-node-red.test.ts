@@ -9,11 +9,11 @@ import { freePort } from '../support/free-port.ts'
 import { fetchFromNpm } from '../support/npm-packages.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { visit } from '../support/sign-in-page.ts'
-import { gatehouseFixture, parsed, register } from './sandbox.ts'
+import { addUser, gatehouseFixture, parsed } from './sandbox.ts'
 
 const port = await freePort()
 const url = `http://localhost:${port}`
-const { service, signedInOnce } = gatehouseFixture({ PORT: String(port), HOST: '127.0.0.1', PUBLIC_URL: url })
+const { signedInOnce } = gatehouseFixture({ PORT: String(port), HOST: '127.0.0.1', PUBLIC_URL: url })
 
 /** Starts Node-RED with the values that `app show --as generic` prints. */
 async function startNodeRed(at: number, shown: Record<string, string>): Promise<string> {
@@ -85,7 +85,8 @@ test('Node-RED with passport-openidconnect: a person opens the editor with the a
   expect((await fetch(`${site}/settings`)).status).toBe(401)
 
   const person = { email: 'red@example.com', password: 'a fine password' }
-  const { user } = await register(service.url, { ...person, app_code: 'red', first_name: 'Rosa' })
+  const user = await addUser(here, { ...person, first_name: 'Rosa' })
+  await here.authctl(`grant add --app red --user ${person.email}`)
   const begun = await fetch(`${site}/auth/strategy`, { redirect: 'manual' })
   const cookie = begun.headers
     .getSetCookie()

@@ -410,7 +410,7 @@ export async function register(
 /** Creates a user as the admin who is signed in on this machine, directly over HTTP. */
 export async function addUser(
   { readContexts }: Machine,
-  body: { email: string; password: string; namespace?: string },
+  body: { email: string; password: string; namespace?: string; first_name?: string; last_name?: string },
 ): Promise<{ id: string }> {
   const { base_url, tokens } = readContexts().contexts.default!
   const response = await fetch(`${base_url}/api/v1/admin/users`, {

@@ -206,6 +206,28 @@ describe('the tokens of a confidential app', () => {
     expect(renewed.status).toBe(200)
   })
 
+  test('end with a refresh token that was used before only if the app presents it', async () => {
+    const { tokens } = await tokensOf(charts)
+    const basic: [string, string] = [charts.app.code, charts.secret]
+    const refresh = (refresh_token: string, sent: Sent = { basic }) =>
+      post('/oauth/token', { ...sent, form: { grant_type: 'refresh_token', refresh_token, ...sent.form } })
+    const other = await buildConfidential()
+    let newest = tokens.refresh_token
+    for (let renewals = 0; renewals < 6; renewals += 1) {
+      service.advance(60)
+      newest = (await refresh(newest)).body.refresh_token
+    }
+    expectError(
+      await service.call('POST', '/auth/refresh', { body: { refresh_token: tokens.refresh_token } }),
+      'invalid_refresh_token',
+    )
+    const foreign = await refresh(tokens.refresh_token, { basic: [other.app.code, other.secret] })
+    expect(foreign.body.code).toBe('invalid_refresh_token')
+    newest = (await refresh(newest)).body.refresh_token
+    expect((await refresh(tokens.refresh_token)).body.code).toBe('refresh_token_reused')
+    expect((await refresh(newest)).body.code).toBe('invalid_refresh_token')
+  })
+
   test('are revoked by the app that they are for', async () => {
     const { tokens } = await tokensOf(charts)
     const form = { token: tokens.refresh_token }
@@ -214,6 +236,11 @@ describe('the tokens of a confidential app', () => {
       status: 401,
       body: { code: 'invalid_client' },
     })
+    // Whoever holds the token alone ends nothing, whether or not they name an app.
+    const own = await buildApp(service, settings)
+    const nameless = await revoke({})
+    expect([nameless.status, nameless.body.error, nameless.body.code]).toEqual([401, 'invalid_client', 'invalid_client'])
+    expect((await revoke({ form: { client_id: own.code } })).status).toBe(200)
     const other = await buildConfidential()
     const refresh = () =>
       post('/oauth/token', {

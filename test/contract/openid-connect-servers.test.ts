@@ -39,8 +39,8 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const known = new Set((await jwks(servers[1])).map(({ kid }) => kid))
     const people = await Promise.all(
       servers.map(async (server) => {
-        const body = { email: someEmail(), password: PASSWORD, app_code: 'wiki' }
-        return { server, user: (await server.call('POST', '/auth/register', { body })).body.user as Json }
+        const body = { email: someEmail(), password: PASSWORD, app_code: 'wiki', mode: 'register_or_return' }
+        return { server, user: (await admin('POST', '/auth/register', body)).body.user as Json }
       }),
     )
     const kidAt = async ({ server, user }: (typeof people)[number]) => {

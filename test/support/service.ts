@@ -156,9 +156,19 @@ export async function buildApp(service: TestService, settings: Record<string, un
   return reply.body
 }
 
-/** Registers a user through an app and returns the answer. The password is PASSWORD. */
-export async function buildUser(service: TestService, app: { code: string }, extra: Record<string, unknown> = {}): Promise<Json> {
-  const reply = await service.register(someEmail(), app.code, extra)
+/**
+ * Registers a user through an app and returns the answer, which has no tokens if the app is confidential. The password is PASSWORD.
+ */
+export async function buildUser(
+  service: TestService,
+  app: { code: string; client?: string },
+  extra: Record<string, unknown> = {},
+): Promise<Json> {
+  const asBackend = { email: someEmail(), password: PASSWORD, app_code: app.code, mode: 'register_or_return', ...extra }
+  const reply =
+    app.client === 'confidential'
+      ? await service.admin('POST', '/auth/register', { body: asBackend })
+      : await service.register(someEmail(), app.code, extra)
   if (reply.status !== 201) throw new Error(`no user: ${JSON.stringify(reply.body)}`)
   return reply.body
 }

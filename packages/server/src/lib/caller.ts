@@ -85,6 +85,14 @@ export interface ClientCaller {
   hasShownSecret: boolean
 }
 
+/** Whether an app has shown what it has to: a confidential one its client secret, and a public one nothing. */
+export function hasAuthenticated(
+  app: { code: string; client: 'public' | 'confidential' },
+  client: ClientCaller | undefined,
+): boolean {
+  return app.client === 'public' || (client?.hasShownSecret === true && client.code === app.code)
+}
+
 export type Caller = UserCaller | ServiceCaller
 
 /** Who did something and from where: what an audit event needs besides the event. */

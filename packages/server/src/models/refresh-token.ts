@@ -1,6 +1,7 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { ShownFactors } from '../lib/proof.ts'
+import type { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import type { SessionOwner } from './session.ts'
 import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
@@ -25,6 +26,8 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
   app_floor: number | null
 }
 
+type TokenApp = Pick<App, 'code' | 'client'>
+
 /** Everything that a refresh reads, in one statement, so that it is consistent. */
 const tokenByHash = new Statement<PresentedToken>(`
   select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.created_at as session_created_at, s.auth_method,
@@ -41,8 +44,8 @@ const sessionByHash = new Statement<SessionOwner>(`
   select s.id, s.user_id, s.app_id from refresh_tokens t join sessions s on s.id = t.session_id
   where t.token_hash = :hash and s.ended_at is null`)
 
-const appByHash = new Statement<{ code: string }>(`
-    select a.code from refresh_tokens t join sessions s on s.id = t.session_id join apps a on a.id = s.app_id
+const appByHash = new Statement<TokenApp>(`
+    select a.code, a.client from refresh_tokens t join sessions s on s.id = t.session_id join apps a on a.id = s.app_id
     where t.token_hash = :hash`)
 
 /** Stores a token, as a statement or as part of one. */
@@ -129,8 +132,8 @@ export class RefreshToken extends BaseModel {
     return sessionByHash.first(db, { hash })
   }
 
-  /** The code of the app that the token's session is for. */
-  static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
+  /** The app that the token's session is for. */
+  static async findApp(db: Db, hash: string): Promise<TokenApp | undefined> {
     return appByHash.first(db, { hash })
   }
 

@@ -7,7 +7,7 @@ import type { RequestOrigin } from '../../lib/caller.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
 import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
-import { login } from '../sign-in/login.ts'
+import { logInWith } from '../sign-in/login.ts'
 import { describePassed, type GivenToken } from './describe-passed.ts'
 import { describeRefusal } from './describe-refusal.ts'
 import { type Entitlements, getLoginCase, type LoginCase, listEntitlements } from './get-login-case.ts'
@@ -113,12 +113,17 @@ async function tryLogin(deps: Deps<Pool>, loginCase: LoginCase, origin: RequestO
   if (found) await transaction(deps, (deps) => deleteSecondFactor(deps, found.id))
   // The code that is assumed meets what the app demands.
   if (loginCase.hasTwoFactor) await transaction(deps, (deps) => demandNoSecondFactor(deps, loginCase.app))
-  const loginOutcome = await login(
+  // As at the token endpoint, where the users of a confidential app get in.
+  const client = { code: appCode ?? '', hasShownSecret: true }
+  const loginOutcome = await logInWith(
     deps,
     { ...nothingElse, email, password: 'the right one', app_code: appCode, organization_id: organizationId },
+    { client },
     { caller: undefined, origin },
   ).then(
-    ({ access_token }): LoginOutcome => ({ token: { claims: claimsIn(access_token), bytes: Buffer.byteLength(access_token) } }),
+    ({ tokens: { access_token } }): LoginOutcome => ({
+      token: { claims: claimsIn(access_token), bytes: Buffer.byteLength(access_token) },
+    }),
     refused,
   )
   // The login finds another user with that address, so the password of the named user would be wrong.

@@ -61,7 +61,7 @@ export async function exchangeCode(
     let app: App | undefined
     try {
       app = await matchingApp(deps, spent, exchange)
-      const opened = { app, spent, sessionId }
+      const opened = { app, client: exchange.client, spent, sessionId }
       const entered = await savepoint(deps, (deps) => enterByCode(deps, opened, actor))
       return { spent, entered }
     } catch (error) {
@@ -90,8 +90,6 @@ async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, 
   const app = await getActiveApp(deps, client.code, spent.catalog_generation)
   if (spent.app_id !== app.id) throw invalidGrant('The code is for another app')
   if (spent.redirect_uri !== redirectUri) throw invalidGrant('redirect_uri is not the one that the code was sent to')
-  // It may have become confidential since it was looked up.
-  if (app.client === 'confidential' && !client.hasShownSecret) throw new ApiError('invalid_client')
   if (!matchesChallenge(codeVerifier, spent.code_challenge)) throw invalidGrant('code_verifier does not match')
   // Of two programs that both have the code, only the app has its secret.
   if (spent.code_challenge === null && !client.hasShownSecret && spent.redirect_uri !== deviceGrantType)
@@ -101,7 +99,7 @@ async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, 
 
 async function enterByCode(
   deps: Deps<Tx>,
-  { app, spent, sessionId }: { app: App; spent: SpentCode; sessionId: string },
+  { app, client, spent, sessionId }: { app: App; client: ClientCaller; spent: SpentCode; sessionId: string },
   actor: Actor,
 ): Promise<{ tokens: TokenAnswer; told: ToldSignIn | undefined }> {
   const user = await findUserInPools(deps, spent.email, poolSet(app))
@@ -110,7 +108,7 @@ async function enterByCode(
   if (startedAt === null || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
   const activatedAt = user.factor?.activated_at ?? null
   if (activatedAt !== null && activatedAt !== spent.second_activated_at) throw factorChanged()
-  const request = { user, app, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
+  const request = { user, app, client, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
   const browser = { id: browserId, startedAt, sessionId, scope: spent.scope }
   const proof = proofOfCode(spent)
   const tokens = await enter(deps, { ...request, proof, browser }, actor).catch((error) => {

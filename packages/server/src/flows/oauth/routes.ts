@@ -215,7 +215,8 @@ export const oauthRoutes: Route[] = [
     path: '/oauth/revoke',
     tag,
     summary: 'End the session of a refresh token',
-    description: 'RFC 7009: the answer is the same for an unknown token. A confidential app that names itself authenticates.',
+    description:
+      'RFC 7009: the answer is the same for an unknown token. For a token of a confidential app, the app authenticates.',
     auth: 'public',
     takesClient: true,
     speaks: 'oauth',

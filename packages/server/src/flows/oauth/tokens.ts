@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import type { Actor, ClientCaller } from '../../lib/caller.ts'
+import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
 import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
@@ -73,7 +73,7 @@ function required(input: TokenInput, field: keyof TokenInput): string {
 
 /**
  * Ends the session of a refresh token (RFC 7009). An unknown token, and one of another app than the client, is left alone, and the
- * caller is not told.
+ * caller is not told. Throws `invalid_client` if the app is confidential and has not authenticated.
  */
 export async function revokeToken(
   deps: Deps<Pool>,
@@ -82,5 +82,7 @@ export async function revokeToken(
 ): Promise<void> {
   const app = await RefreshToken.findApp(deps.db, hashOpaqueToken(token))
   if (client && app?.code !== client.code) return
+  if (app && !hasAuthenticated(app, client))
+    throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
   await logout(deps, token, actor)
 }

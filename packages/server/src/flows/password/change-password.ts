@@ -58,7 +58,11 @@ export async function changePassword(
     const app = caller.appId === null ? null : ((await App.findById(deps.db, caller.appId)) ?? null)
     const organizationId = session.organizationId ?? undefined
     // What the session has shown besides the password stays shown, though its tokens name only the password from now on.
-    const admission = await admit(deps, { user, app, organizationId, overrides: {}, shown: session.shown }, actor)
+    const admission = await admit(
+      deps,
+      { user, app, client: undefined, organizationId, overrides: {}, shown: session.shown },
+      actor,
+    )
     const factor = await SecondFactor.findActive(deps.db, user.id)
     const deviceToken = newDeviceTokenOf(deps, admission, factor?.activated_at ?? null)
     const facts = factsOf({ method: 'password', firstProvenAt: deps.clock(), second: null })

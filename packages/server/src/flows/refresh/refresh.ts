@@ -3,7 +3,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, ClientCaller } from '../../lib/caller.ts'
+import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { type SignInFacts, storedFacts, storedShown } from '../../lib/proof.ts'
 import { randomText } from '../../lib/random.ts'
@@ -21,6 +21,9 @@ import { rolesAndGrantOf } from '../../resources/sessions/rights.ts'
 import { userOf } from '../../resources/users/present.ts'
 import type { RefreshInput } from './schema.ts'
 
+/** At the token endpoint, the app has authenticated if it is confidential. */
+type RefreshCall = RefreshInput & { client?: ClientCaller }
+
 type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 
 /**
@@ -30,11 +33,7 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
  * confidential app needs one that has shown its secret. Throws `invalid_refresh_token`, `refresh_token_reused` and what the gate
  * throws.
  */
-export async function refresh(
-  deps: Deps<Pool>,
-  input: RefreshInput & { client?: ClientCaller },
-  actor: Actor,
-): Promise<TokenAnswer> {
+export async function refresh(deps: Deps<Pool>, input: RefreshCall, actor: Actor): Promise<TokenAnswer> {
   const outcome = await exchange(deps, input, actor)
   if ('answer' in outcome) return outcome.answer
   const session = await Session.findOwner(deps.db, outcome.reusedSession)
@@ -42,9 +41,9 @@ export async function refresh(
   throw new ApiError('refresh_token_reused')
 }
 
-async function exchange(deps: Deps<Pool>, input: RefreshInput & { client?: ClientCaller }, actor: Actor): Promise<Outcome> {
+async function exchange(deps: Deps<Pool>, input: RefreshCall, actor: Actor): Promise<Outcome> {
   const presented = await RefreshToken.findPresented(deps.db, hashOpaqueToken(input.refresh_token))
-  if (!presented) return { reusedSession: await getSessionOfForgotten(deps, input.refresh_token) }
+  if (!presented) return { reusedSession: await getSessionOfForgotten(deps, input) }
   assertAlive(deps, presented)
   await assertMayPresent(deps, presented, input.client)
   return (presented.used_at === null ? rotate : replay)(deps, input, presented, actor)
@@ -52,12 +51,13 @@ async function exchange(deps: Deps<Pool>, input: RefreshInput & { client?: Clien
 
 async function assertMayPresent(
   deps: Deps,
-  { app_id: id, catalog_generation }: PresentedToken,
+  { app_id: id, catalog_generation }: Pick<PresentedToken, 'app_id' | 'catalog_generation'>,
   client: ClientCaller | undefined,
 ): Promise<void> {
   const app = id === null ? undefined : await (await readCatalog(deps, catalog_generation)).findApp({ id })
   if (client && app?.code !== client.code) throw new ApiError('invalid_refresh_token')
-  if (app?.client === 'confidential' && !client?.hasShownSecret)
+  // The gate refuses it too. Here it is refused before a spent token ends the session, which is for the app alone to cause.
+  if (app && !hasAuthenticated(app, client))
     throw new ApiError('invalid_refresh_token', {
       detail: 'A confidential app refreshes at /oauth/token, with its client secret',
     })
@@ -68,10 +68,11 @@ async function assertMayPresent(
  * older one was spent, so an attacker may have it. Throws `invalid_refresh_token` for a token that was not made here, or whose
  * session is over.
  */
-async function getSessionOfForgotten(deps: Deps, token: string): Promise<string> {
-  const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, token)
+async function getSessionOfForgotten(deps: Deps, { refresh_token, client }: RefreshCall): Promise<string> {
+  const sessionId = sessionOfRefreshToken(deps.config.encryptionKeys, refresh_token)
   const session = sessionId === undefined ? undefined : await Session.findLive(deps.db, sessionId)
   if (sessionId === undefined || !session || !isSessionAlive(deps, session)) throw new ApiError('invalid_refresh_token')
+  await assertMayPresent(deps, session, client)
   return sessionId
 }
 
@@ -86,7 +87,7 @@ function assertAlive(deps: Deps, presented: PresentedToken): void {
   if (!isAlive) throw new ApiError('invalid_refresh_token')
 }
 
-async function rotate(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
+async function rotate(deps: Deps<Pool>, input: RefreshCall, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const answer = await reenter(deps, input, presented, actor, (deps, admission) => spend(deps, input, presented, admission))
   // Another request spent the token between the read and the rotation. Start over with what that request left.
   return answer ? { answer } : exchange(deps, input, actor)
@@ -117,7 +118,7 @@ async function spend(
 }
 
 /** Handles a token that was already spent. Within the leeway, while its successor is unused, it gives that successor again. */
-async function replay(deps: Deps<Pool>, input: RefreshInput, presented: PresentedToken, actor: Actor): Promise<Outcome> {
+async function replay(deps: Deps<Pool>, input: RefreshCall, presented: PresentedToken, actor: Actor): Promise<Outcome> {
   const { used_at: usedAt, successor_hash: successorHash, successor_salt: salt } = presented
   // A password change replaced this token, and its holder may be the reason for that change.
   if (successorHash === null) throw new ApiError('invalid_refresh_token')
@@ -142,7 +143,7 @@ function sessionOf(presented: PresentedToken): SignInFacts & { id: string; expir
  */
 async function reenter<T>(
   deps: Deps<Pool>,
-  input: RefreshInput,
+  input: RefreshCall,
   presented: PresentedToken,
   actor: Actor,
   go: (deps: Deps, admission: Admission) => Promise<T>,
@@ -156,13 +157,14 @@ async function reenter<T>(
   })
 }
 
-async function requestOf(deps: Deps, input: RefreshInput, presented: PresentedToken): Promise<SessionRequest> {
+async function requestOf(deps: Deps, input: RefreshCall, presented: PresentedToken): Promise<SessionRequest> {
   if (presented.status === 'deleted') throw new ApiError('invalid_refresh_token')
   const rolesAndGrant = rolesAndGrantOf(deps, presented)
   const catalog = await readCatalog(deps, rolesAndGrant.catalogGeneration)
   const app = presented.app_id === null ? null : ((await catalog.findApp({ id: presented.app_id })) ?? null)
   const organizationId = input.organization_id ?? presented.organization_id ?? undefined
-  return { user: userOf(presented), app, organizationId, overrides: {}, shown: storedShown(presented), rolesAndGrant }
+  const shown = storedShown(presented)
+  return { user: userOf(presented), app, client: input.client, organizationId, overrides: {}, shown, rolesAndGrant }
 }
 
 /**

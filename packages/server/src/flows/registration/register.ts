@@ -160,7 +160,7 @@ export async function createRegistration(
   const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page }, actor)
   const registered = { created: true, user: presentUser(user), app, organization }
   if (!entry || input.mode === 'register_or_return') return presentRegistration({ ...registered, access, tokens: undefined })
-  const entered = await orEnrolment(enterAsNew(deps, entry, actor))
+  const entered = await orEnrolment(enterAsNew(deps, { ...entry, client: undefined }, actor))
   if ('tokens' in entered) return presentRegistration({ ...registered, access, tokens: entered.tokens })
   return presentRegistration({ ...registered, access: 'unenrolled', tokens: undefined, ...entered.refusal.members })
 }

@@ -29,6 +29,7 @@ export const registrationRoutes: Route[] = [
       'auth_method_not_allowed',
       'email_domain_not_allowed',
       'email_unverified',
+      'invalid_client',
       'invalid_credentials',
       'invalid_invitation',
       'invalid_two_factor_code',

@@ -63,7 +63,7 @@ export async function enterByMail(
         deps,
         {
           ...{ found, app, method, isHolder, code: input.two_factor_code, counted },
-          finish: (deps, shown) => enter(deps, { app, overrides: {}, ...shown }, actor),
+          finish: (deps, shown) => enter(deps, { app, client: undefined, overrides: {}, ...shown }, actor),
         },
         actor,
       ),

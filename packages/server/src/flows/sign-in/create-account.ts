@@ -118,7 +118,7 @@ export async function finishSignUp(
     page?: PageOfMail | undefined
   },
   actor: Actor,
-): Promise<{ access: Access; entry: EntryRequest | undefined }> {
+): Promise<{ access: Access; entry: Omit<EntryRequest, 'client'> | undefined }> {
   const { made, user, organization, isGranted } = account
   if (user.email_verified_at === null)
     await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id, page }, actor.origin)

@@ -23,7 +23,7 @@ interface Given {
 
 /** Never called. Only the compiler checks it. */
 async function refused(deps: Deps<Tx>, { actor, user, proof, half, kept, stripped, made }: Given): Promise<TokenAnswer> {
-  const request = { user, app: null, overrides: {}, counted: undefined }
+  const request = { user, app: null, client: undefined, overrides: {}, counted: undefined }
   // @ts-expect-error a session without a proof
   await enter(deps, request, actor)
   // @ts-expect-error half a proof, whose second factor nobody has shown
@@ -35,6 +35,9 @@ async function refused(deps: Deps<Tx>, { actor, user, proof, half, kept, strippe
   const { counted: _, ...unattempted } = request
   // @ts-expect-error the attempt is left as it is
   await enter(deps, { ...unattempted, proof }, actor)
+  const { client: _client, ...anonymous } = request
+  // @ts-expect-error nobody says whether the app has authenticated
+  await enter(deps, { ...anonymous, proof }, actor)
   // @ts-expect-error a kept proof used as a caller
   const keptCaller: UserCaller = kept
   // @ts-expect-error a proof used as a caller
@@ -51,6 +54,6 @@ async function refused(deps: Deps<Tx>, { actor, user, proof, half, kept, strippe
   return [made, provenCaller, halfCaller][0]
 }
 
-test('a second entrance does not compile: without a proof, with half of one, or with tokens that nobody issued', () => {
+test('a second entrance does not compile: without a proof, with half of one, without the client, or with tokens that nobody issued', () => {
   expect(refused).toBeTypeOf('function')
 })

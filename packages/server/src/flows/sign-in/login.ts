@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, Caller } from '../../lib/caller.ts'
+import type { Actor, Caller, ClientCaller } from '../../lib/caller.ts'
 import { deviceOf } from '../../lib/device-token.ts'
 import { type HashLine, hashLineOf } from '../../lib/hash-line.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
@@ -45,10 +45,13 @@ export async function login(deps: Deps<Pool>, input: PasswordLogin, actor: Actor
   return (await logInWith(deps, input, {}, actor)).tokens
 }
 
-/** What a registration knows before it becomes a login. It is no part of the input, which may hold any member that a client sent. */
-interface KnownByRegistration {
+/** What the caller of a login knows. It is no part of the input, which may hold any member that a client sent. */
+interface KnownBefore {
+  /** The app and the invitation of a registration that becomes a login. */
   app?: App
   invitation?: string | undefined
+  /** Only a rehearsal has one. */
+  client?: ClientCaller
 }
 
 /**
@@ -58,7 +61,7 @@ interface KnownByRegistration {
 export async function logInWith(
   deps: Deps<Pool>,
   input: PasswordLogin,
-  { app: knownApp, invitation: token }: KnownByRegistration,
+  { app: knownApp, invitation: token, client }: KnownBefore,
   actor: Actor,
 ): Promise<{ tokens: TokenAnswer; organization: Membership | null }> {
   return withAttempt(deps, passwordAttempt(deps, input, knownApp), actor, async ({ app, user: named }, counted) => {
@@ -75,7 +78,7 @@ export async function logInWith(
         opensSignUp: accepted.joined && app !== null && (await opensSignUp(deps, accepted.invitation, app)),
       }
       const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
-      const entering = { user: accepted?.user ?? user, app, organizationId: input.organization_id, invitation }
+      const entering = { user: accepted?.user ?? user, app, client, organizationId: input.organization_id, invitation }
       const tokens = await enter(deps, { proof, ...entering, overrides, counted }, actor)
       if (upgradedHash !== undefined) await User.replaceHash(deps.db, user, upgradedHash)
       return { tokens, organization: accepted?.membership ?? null }

@@ -20,7 +20,7 @@ export interface RegisteredByProvider {
   proof: Proof
   access: Access
   /** Undefined unless access is granted. */
-  entry: EntryRequest | undefined
+  entry: Omit<EntryRequest, 'client'> | undefined
 }
 
 /**

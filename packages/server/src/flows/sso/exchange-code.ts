@@ -58,7 +58,8 @@ async function exchangeAnswer(
 ): Promise<TokenAnswer> {
   const { app } = exchange
   const matched = await matchUser(deps, exchange, actor)
-  const finish: ProviderLogin<TokenAnswer>['finish'] = (deps, shown) => enter(deps, { app, overrides: {}, ...shown }, actor)
+  const finish: ProviderLogin<TokenAnswer>['finish'] = (deps, shown) =>
+    enter(deps, { app, client: undefined, overrides: {}, ...shown }, actor)
   const tokens = matched
     ? await logInMatchedUser(deps, exchange, matched, { twoFactorCode, finish }, actor)
     : await registerAndEnter(deps, exchange, actor)
@@ -77,7 +78,7 @@ async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Act
     exchange,
     async (deps, { user, access, entry }) => ({
       ...{ user, access },
-      entered: entry && (await orEnrolment(enter(deps, { ...entry, counted: undefined }, actor))),
+      entered: entry && (await orEnrolment(enter(deps, { ...entry, client: undefined, counted: undefined }, actor))),
     }),
     actor,
   )

@@ -106,6 +106,7 @@ export const ssoRoutes: Route[] = [
       'email_domain_not_allowed',
       'email_unverified',
       'identity_in_use',
+      'invalid_client',
       'invalid_sso_code',
       'invalid_two_factor_code',
       'link_required',

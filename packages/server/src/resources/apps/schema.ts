@@ -37,7 +37,7 @@ const signing = z
   .meta({ description: "Whether the tokens are signed with the shared secret or with the app's own secret" })
 const client = z.enum(['public', 'confidential']).meta({
   description:
-    'Whether the app authenticates with a client secret at `/oauth/token`. Tokens of a confidential app are for its backend alone: this API refuses them',
+    'Whether the app authenticates with a client secret at `/oauth/token`. Tokens of a confidential app are for its backend alone: this API gives none out, and refuses them',
 })
 const requireTwoFactor = z.enum(['off', 'admins', 'everyone'])
 const signUp = z.enum(['open', 'invitation', 'closed'])

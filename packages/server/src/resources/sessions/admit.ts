@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { isVerifiedFor } from '../../lib/account-record.ts'
 import { entersWithoutGrant } from '../../lib/authority.ts'
-import type { Actor } from '../../lib/caller.ts'
+import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { kindOfSecond, type Proof, type ShownFactors } from '../../lib/proof.ts'
@@ -32,6 +32,8 @@ export interface SessionRequest {
   user: PooledUser
   /** Null for a login without an app, if the settings allow one. */
   app: App | null
+  /** The app as it has authenticated. Undefined at the API's own doors, where no app authenticates. */
+  client: ClientCaller | undefined
   organizationId?: string | undefined
   overrides: Overrides
   /** What was shown in the sign-in that this goes on with. */
@@ -73,11 +75,12 @@ export interface Admission {
  * The gate that every door leads through: login, registration, refresh, magic link, third-party login. It checks the account, the
  * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant (docs/flows/login.md). The door has already checked the
  * password or its equivalent. Provisioning that is due happens here, in the door's transaction.
- * Throws `account_suspended`, `app_inactive`, `email_unverified`, what `assertPolicyMet` throws, `organization_membership_required`,
- * `app_access_denied`.
+ * Throws `account_suspended`, `app_inactive`, `invalid_client`, `email_unverified`, what `assertPolicyMet` throws,
+ * `organization_membership_required`, `app_access_denied`.
  */
 export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Promise<Admission> {
   return judge(deps, request, actor, {
+    client: request.client,
     asOne: (provision) => provision(deps),
     keepUser: () => User.keep(deps.db, request.user.id),
   })
@@ -110,18 +113,19 @@ const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false,
 
 /**
  * What the gate would say, without writing: provisioning that is due counts as done. Returns also whether the user has access
- * already, or enters without a grant by right, and the floor below which a proof opens nothing in the app. Throws what `admit`
- * throws.
+ * already, or enters without a grant by right, and the floor below which a proof opens nothing in the app. A confidential app
+ * authenticates later, where it gets the tokens. Throws what `admit` throws.
  */
 export async function foreseeAdmission(
   deps: Deps,
-  request: SessionRequest,
+  request: AskedEntry,
   actor: Actor,
 ): Promise<{ hasEntered: boolean; appFloor: number }> {
   const { user, app } = request
   const { hasSecondFactor, appFloor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
   const { globalRoles, grant } = rolesAndGrant
-  await judge(deps, { ...request, rolesAndGrant }, actor, { asOne: async () => freshGrant, keepUser: async () => {} })
+  const door = { client: 'later', asOne: async () => freshGrant, keepUser: async () => {} } as const
+  await judge(deps, { ...request, rolesAndGrant }, actor, door)
   return { hasEntered: grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked), appFloor }
 }
 
@@ -130,19 +134,23 @@ export async function foreseeAdmission(
  * organization of the session, or have none.
  */
 export function admitAlone(deps: Deps<Pool>, request: SessionRequest, actor: Actor): Promise<Admission> {
-  return judge(deps, request, actor, { asOne: (provision) => transaction(deps, provision), keepUser: async () => {} })
+  const { client } = request
+  return judge(deps, request, actor, { client, asOne: (provision) => transaction(deps, provision), keepUser: async () => {} })
 }
 
 /** Runs what has to be one transaction. */
 type AsOne = (step: (deps: Deps<Tx>) => Promise<GrantState>) => Promise<GrantState>
 
+type AskedEntry = Omit<SessionRequest, 'client'>
+
 interface Door {
+  client: SessionRequest['client'] | 'later'
   asOne: AsOne
   /** Makes transactions that take something from the user wait until the session exists. */
   keepUser: () => Promise<void>
 }
 
-async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne, keepUser }: Door): Promise<Admission> {
+async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, asOne, keepUser }: Door): Promise<Admission> {
   const { user } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
   const rolesAndGrant = request.rolesAndGrant ?? (await readRolesAndGrant(deps, user.id, request.app?.id ?? null))
@@ -150,6 +158,11 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
   // Read the app again. The door read it before a password was hashed, and an app that was closed since must not get a token.
   const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
   if (app) assertAppActive(app)
+  if (app && client !== 'later' && !hasAuthenticated(app, client))
+    throw new ApiError('invalid_client', {
+      detail:
+        'The app is confidential: its users sign in at /oauth/authorize, and it gets their tokens at /oauth/token with its client secret',
+    })
   // A door that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
   if (!isInPools(user, poolSet(app)))
     throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })
@@ -171,7 +184,7 @@ async function judge(deps: Deps, request: SessionRequest, actor: Actor, { asOne,
 
 async function resolveGrant(
   deps: Deps,
-  request: SessionRequest & { app: App },
+  request: AskedEntry & { app: App },
   { globalRoles, grant }: RolesAndGrant,
   actor: Actor,
   asOne: AsOne,
@@ -192,7 +205,7 @@ async function resolveGrant(
 }
 
 /** If the app asks for a verified address, the user may have registered through it in an earlier request. */
-async function isAutoGranted(deps: Deps, { user, app, invitation }: SessionRequest & { app: App }): Promise<boolean> {
+async function isAutoGranted(deps: Deps, { user, app, invitation }: AskedEntry & { app: App }): Promise<boolean> {
   const isInvited = invitation?.opensSignUp === true
   if (autoGrants(app, { email: user.email, isInvited })) return true
   if (isInvited || !app.require_verified_email || !autoGrants(app, { email: user.email, isInvited: true })) return false
@@ -203,7 +216,7 @@ async function isAutoGranted(deps: Deps, { user, app, invitation }: SessionReque
  * False if the user accepted an invitation, or founded an organization at registration. If the app asks for a verified address,
  * that registration was an earlier request, and provisioning has waited for the first entry.
  */
-async function joinsDefaultOrganization(deps: Deps, { user, app, invitation }: SessionRequest & { app: App }): Promise<boolean> {
+async function joinsDefaultOrganization(deps: Deps, { user, app, invitation }: AskedEntry & { app: App }): Promise<boolean> {
   if (invitation !== undefined) return false
   if (!app.require_verified_email || app.default_organization_id === null) return true
   const isMember = (await listMemberships(deps, user.id)).length > 0
