@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { buildOrganization } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
-import { buildApp, buildUser, type Json } from '../support/service.ts'
+import { buildApp, buildUser, type Json, PASSWORD } from '../support/service.ts'
 
 const service = serviceFixture()
 
@@ -292,10 +292,12 @@ describe('status', () => {
   // covers app-status state-app-inactive
   test('an inactive app takes no login and no registration until it is active again', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
-    const { user } = await buildUser(service, app)
+    const { user, access_token: token } = await buildUser(service, app)
     await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { status: 'inactive' } })
     expectError(await service.login(user.email, app.code), 'app_inactive')
     expectError(await service.register('new@example.com', app.code), 'app_inactive')
+    const change = { current_password: PASSWORD, new_password: 'another good phrase' }
+    expectError(await service.call('POST', '/auth/password/change', { token, body: change }), 'token_revoked')
     await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { status: 'active' } })
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })

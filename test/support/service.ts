@@ -47,6 +47,8 @@ export interface TestService {
   register(email: string, app: string, extra?: Record<string, unknown>): Promise<Reply>
   /** Moves the clock of the service. */
   advance(seconds: number): void
+  /** The errors in its log, one line each. */
+  logged: readonly string[]
 }
 
 /** Services in this process with the same bcrypt cost share hash threads: starting one takes as long as a hundred requests. */
@@ -145,6 +147,7 @@ export async function buildService(
     advance(seconds) {
       offsetMs += seconds * 1000
     },
+    logged,
   }
 }
 

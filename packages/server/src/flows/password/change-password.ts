@@ -56,6 +56,8 @@ export async function changePassword(
 
     const user = await getUser(deps, caller.userId)
     const app = caller.appId === null ? null : ((await App.findById(deps.db, caller.appId)) ?? null)
+    // The app was switched off during the call, and its tokens with it.
+    if (app?.status === 'inactive') throw new ApiError('token_revoked')
     const organizationId = session.organizationId ?? undefined
     // What the session has shown besides the password stays shown, though its tokens name only the password from now on.
     const admission = await admit(
