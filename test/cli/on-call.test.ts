@@ -138,6 +138,40 @@ describe('user offboard', () => {
     expect((await authctl('user offboard no@example.com --confirm no@example.com')).exit).toBe(3)
   })
 
+  test('--from-file closes each person of a file, tells the lines that failed, and asks for their number', async () => {
+    const { access_token } = await person('one@leavers.example')
+    const admins = await signedInOnce()
+    await addUser(admins, { email: 'one@leavers.example', password, namespace: 'staff' })
+    await addUser(admins, { email: 'two@leavers.example', password, namespace: 'staff' })
+    const lines = ['# who leaves', 'one@leavers.example', 'nobody@leavers.example # a typing error', admin.email]
+    const input = [...lines, 'two@leavers.example@@staff', 'one@leavers.example@@staff'].join('\n')
+    const command = 'user offboard --from-file -'
+    const unconfirmed = await authctl(command, { input })
+    expect(unconfirmed).toMatchObject({ exit: 2, stderr: expect.stringContaining('offboard 5 users') })
+    expect((await authctl(`${command} --confirm 4`, { input })).exit).toBe(2)
+    expect((await authctl(`user offboard one@leavers.example --from-file - --confirm 5`, { input })).exit).toBe(2)
+    const planned = await authctl(`${command} --dry-run -o table`, { input })
+    expect(planned.exit).toBe(8)
+    expect(planned.stdout).toMatch(/2 +one@leavers\.example +planned +- +to suspend: 2, sessions: 1, grants: 1/)
+    expect(planned.stdout).toMatch(/6 +one@leavers\.example@@staff +planned +- +nothing to do/)
+    expect(planned.stderr).toContain(`nothing was changed in default (${service.url}) (--dry-run)`)
+    expect(await me(access_token)).toBe(200)
+    const done = await authctl(`${command} --confirm 5 --reason "the office closes" --json`, { input })
+    expect(done.exit).toBe(8)
+    const { counts, users } = parsed(done)
+    expect(counts).toEqual({ offboarded: 2, failed: 2, unchanged: 1 })
+    expect(users).toMatchObject([
+      { line: 2, outcome: 'offboarded', accounts: [{ suspended: true }, { suspended: true }] },
+      { line: 3, outcome: 'failed', code: 'user_not_found', accounts: [] },
+      { line: 4, user: admin.email, outcome: 'failed', code: 'last_system_admin' },
+      { line: 5, outcome: 'offboarded' },
+      { line: 6, outcome: 'unchanged' },
+    ])
+    expect(await me(access_token)).toBe(401)
+    const [event] = parsed(await authctl('audit list --event user.offboarded --email two@leavers.example --json'))
+    expect(event.audit_reason).toBe('the office closes')
+  })
+
   test('of the last admin is exit 5', async () => {
     expect((await authctl(`user offboard ${admin.email} --confirm ${admin.email}`)).exit).toBe(5)
   })

@@ -156,6 +156,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'POST /admin/users/{userId}/unlock',
       'POST /admin/users/{userId}/logout',
       'POST /admin/users/{userId}/offboard',
+      'POST /admin/users/offboard',
       'GET /admin/users/{userId}/sessions',
       'DELETE /admin/users/{userId}/sessions/{sessionId}',
       'DELETE /admin/users/{userId}/2fa',

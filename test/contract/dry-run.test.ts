@@ -109,6 +109,7 @@ const writes: Record<string, () => Promise<Write>> = {
     await addMember(service, organization.id, id, ['org_member'])
     return { path: `/admin/users/${id}/offboard`, body: {} }
   },
+  'POST /admin/users/offboard': async () => ({ path: '/admin/users/offboard', body: { users: [(await newUser()).email] } }),
   'POST /admin/users/{userId}/logout': async () => ({ path: `/admin/users/${(await newUser()).id}/logout` }),
   'DELETE /admin/users/{userId}/2fa': async () => {
     const { user, access_token } = await buildUser(service, app)

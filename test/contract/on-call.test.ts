@@ -386,6 +386,87 @@ describe('offboarding', () => {
     expect((await own.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
   })
 
+  const offboardMany = (body: Json, query = '') => service.admin('POST', `/admin/users/offboard${query}`, { body })
+  const outcomes = ({ body }: { body: Json }) => body.items.map(({ outcome, code }: Json) => code ?? outcome)
+
+  test('of many closes each as one call does; an e-mail means all pools, and who is not found stops nobody', async () => {
+    const [one, many, twin] = [await somebody(), await somebody(), await somebody()]
+    const elsewhere = { email: many.user.email, password: PASSWORD, namespace: somePool() }
+    const { body: other } = await service.admin('POST', '/admin/users', { body: elsewhere })
+    const apart = { email: twin.user.email, password: PASSWORD, namespace: somePool() }
+    const { body: stays } = await service.admin('POST', '/admin/users', { body: apart })
+    const alone = await offboard(one.user.id)
+    const users = [
+      many.user.email,
+      'nobody@example.com',
+      `${twin.user.email}@@${twin.user.namespace}`,
+      'bob',
+      other.id.toUpperCase(),
+    ]
+    const planned = await offboardMany({ users }, '?dry_run=true')
+    expect(await detail(many.user.id)).toMatchObject({ status: 'active' })
+    const done = await offboardMany({ users })
+    expect(planned.body).toEqual(done.body)
+    expect(done.status).toBe(200)
+    expect(outcomes(done)).toEqual(['offboarded', 'user_not_found', 'offboarded', 'invalid_user', 'unchanged'])
+    expect(done.body.items.map(({ user }: Json) => user)).toEqual(users)
+    const { accounts } = done.body.items[0]
+    expect(accounts.map(({ user }: Json) => user.id).sort()).toEqual([many.user.id, other.id].sort())
+    const plain = ({ user: _, organizations, service_accounts, ...counts }: Json) => ({
+      ...counts,
+      organizations: organizations.length,
+      service_accounts: service_accounts.map(({ deleted }: Json) => deleted),
+    })
+    const own = accounts.find(({ user }: Json) => user.id === many.user.id)
+    expect(plain(own)).toEqual(plain(alone.body))
+    const eventsOf = async ({ user }: Json) => (await auditEvents(service, { user_id: user.id })).map(({ event }) => event).sort()
+    expect(await eventsOf(many)).toEqual(await eventsOf(one))
+    expect(await me(many.tokens.access_token)).toBe(401)
+    expect(await detail(stays.id)).toMatchObject({ status: 'active' })
+    expect(outcomes(await offboardMany({ users }))).toEqual([
+      ...['unchanged', 'user_not_found', 'unchanged', 'invalid_user', 'unchanged'],
+    ])
+  })
+
+  test('of many keeps service accounts where it is told to; a list that is empty, too long or of something else is 400', async () => {
+    const { user, account } = await somebody()
+    const kept = await offboardMany({ users: [user.id], keep_service_accounts: true })
+    expect(kept.body.items[0].accounts[0].service_accounts).toEqual([expect.objectContaining({ id: account.id, deleted: false })])
+    expect(await countRows(service, 'service_accounts', { id: account.id })).toBe(1)
+    const one = [randomUUID()]
+    for (const body of [{}, { users: [] }, { users: [''] }, { users: Array(101).fill(user.id) }, { users: one, apps: one }])
+      expectError(await offboardMany(body), 'validation_failed')
+  })
+
+  test('of many leaves the last system_admin, and closes all others', async () => {
+    const own = await buildService()
+    const admin = (await own.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
+    const { body: leaver } = await own.admin('POST', '/admin/users', {
+      body: { email: 'leaver@example.com', password: PASSWORD },
+    })
+    const { body: second } = await own.admin('POST', '/admin/users', {
+      body: { email: 'second@example.com', password: PASSWORD },
+    })
+    await assignRole(own, second.id, 'system_admin')
+    await own.admin('PATCH', `/admin/users/${second.id}`, { body: { status: 'active' } })
+    const users = [second.id, admin.id, leaver.id]
+    const planned = await own.admin('POST', '/admin/users/offboard?dry_run=true', { body: { users } })
+    expect(outcomes(planned)).toEqual(['offboarded', 'last_system_admin', 'offboarded'])
+    const done = await own.admin('POST', '/admin/users/offboard', { body: { users } })
+    expect(done.body).toEqual(planned.body)
+    expect(done.body.items[1]).toMatchObject({ accounts: [], message: expect.stringContaining('system_admin') })
+    expect((await own.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
+  })
+
+  test('of many by many callers at once, in any order, closes each of them once', async () => {
+    const people = await Promise.all(Array.from({ length: 6 }, async () => (await buildUser(service, app)).user))
+    const ids = people.map(({ id }) => id)
+    const replies = await atOnce(8, (index) => offboardMany({ users: index % 2 === 0 ? ids : ids.toReversed() }))
+    expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(replies.flatMap(outcomes).filter((outcome) => outcome === 'offboarded')).toHaveLength(6)
+    for (const id of ids) expect(await auditEvents(service, { event: 'user.offboarded', user_id: id })).toHaveLength(1)
+  })
+
   test('of nobody is 404, and so is a deleted user; a body that says something else is 400', async () => {
     expectError(await offboard(randomUUID()), 'not_found')
     const { user } = await buildUser(service, app)

@@ -30,13 +30,13 @@ export interface Named {
   who: string
 }
 
-/** Reads the users that a command names. Asks for one if none was named. */
-export async function readUsers(tools: Tools, { user, fromFile }: Input<typeof userOptions>): Promise<Named> {
+/** Reads the users that a command names. Asks for one if none was named. `option` is how the command takes one. */
+export async function readUsers(tools: Tools, { user, fromFile }: Input<typeof userOptions>, option = '--user'): Promise<Named> {
   if (fromFile === undefined) {
-    const ref = user || (await askFor(tools, '--user or --from-file', `${userOptions.user.about}:`))
+    const ref = user || (await askFor(tools, `${option} or --from-file`, `${userOptions.user.about}:`))
     return { refs: [{ line: 1, ref }], isList: false, who: ref }
   }
-  if (user !== undefined) throw usageFailure('--user and --from-file contradict each other')
+  if (user !== undefined) throw usageFailure(`${option} and --from-file contradict each other`)
   const refs = parseUserLines(await readSource(tools.io, fromFile))
   if (refs.length === 0) throw new Failure('invalid', `${sourceName(fromFile)} contains no users`, { code: 'empty_file' })
   return { refs, isList: true, who: refs.length === 1 ? refs[0]!.ref : `${refs.length} users` }
@@ -58,6 +58,8 @@ interface Row {
   code?: string
   message?: string
   request?: string
+  /** What was done for the user, where a command says more than its outcome. */
+  accounts?: object[]
 }
 
 /** Progress is shown after this many lines. */
@@ -88,7 +90,7 @@ export async function forUsers(tools: Tools, named: Named, act: (userId: string)
 }
 
 /** The outcome for one of many users who were sent together. */
-export type Answered = Pick<Row, 'outcome' | 'code' | 'message' | 'request'>
+export type Answered = Pick<Row, 'outcome' | 'code' | 'message' | 'request' | 'accounts'>
 
 export function answered({ outcome, code, message }: Answered): Answered {
   return outcome === 'failed' ? { outcome, code, message } : { outcome }
@@ -107,8 +109,15 @@ export async function forUsersTogether(
     for (let next = 0; next < rows.length; next += mostTogether) {
       const together = rows.slice(next, next + mostTogether)
       begins(together)
-      const answers = await act(together.map(({ user }) => user))
-      for (const [index, row] of together.entries()) Object.assign(row, answers[index])
+      try {
+        const answers = await act(together.map(({ user }) => user))
+        for (const [index, row] of together.entries()) Object.assign(row, answers[index])
+      } catch (thrown) {
+        // Nothing says for which of them the service has done it.
+        const { code, message } = toFailure(thrown)
+        for (const row of together) Object.assign(row, { outcome: 'failed', code, message })
+        throw thrown
+      }
       ends(together)
     }
   })

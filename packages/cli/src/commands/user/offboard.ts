@@ -1,7 +1,8 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, pages, readAll } from '../../api/api-client.ts'
 import { Failure, toFailure } from '../../command-line/exit-codes.ts'
-import { flag, positional } from '../../command-line/options.ts'
+import { flag, optionalPositional } from '../../command-line/options.ts'
+import { type Answered, answered, forUsersTogether, type Named, readUsers, userOptions } from '../../nouns/for-users.ts'
 import { parseUserRef, userRefOf } from '../../nouns/user-ref.ts'
 import { type Result, rowsOf } from '../../output/output.ts'
 import { confirmName } from '../../terminal/prompt.ts'
@@ -14,22 +15,30 @@ type Offboarding = components['schemas']['Offboarding']
 export const offboardUser = command({
   path: 'user offboard',
   options: {
-    email: positional('EMAIL', 'User who leaves: an e-mail means the accounts in all pools, a UUID or email@@pool only one'),
+    email: optionalPositional(
+      'EMAIL',
+      'User who leaves: an e-mail means the accounts in all pools, a UUID or email@@pool only one',
+    ),
+    fromFile: userOptions.fromFile,
     keepServiceAccounts: flag('Only list the service accounts whose token they know, without deleting them: rotate those soon'),
   },
   summary: 'Remove all access of a person, in all pools',
   description:
     'Suspends the accounts, ends sessions, revokes grants, ends memberships, denies access requests, revokes invitations, and ' +
     'deletes the service accounts whose token was last shown to the person. Each account is closed completely or not at all. Prints what it did; --dry-run prints ' +
-    'what it would do. Global roles stay, but have no effect until the account is activated again. Safe to repeat.',
+    'what it would do. Global roles stay, but have no effect until the account is activated again. Safe to repeat. With ' +
+    '--from-file, --confirm takes the number of users in the file.',
   examples: [
     'user offboard bob@example.com --dry-run',
     'user offboard bob@example.com --confirm bob@example.com --reason "left the company"',
-    'user offboard bob@example.com --confirm bob@example.com --keep-service-accounts --json',
+    'user offboard --from-file leavers.txt --confirm 12 --reason "the office closes"',
   ],
   confirms: 'name',
-  async run(tools, { email, keepServiceAccounts }) {
+  async run(tools, { email: named, fromFile, keepServiceAccounts }) {
     const { settings, io } = tools
+    const people = await readUsers(tools, { user: named, fromFile }, 'EMAIL')
+    if (people.isList) return offboardList(tools, people, keepServiceAccounts)
+    const email = people.who
     const users = await findAccounts(tools.api, email)
     await confirmName(tools, email, `offboard ${users.map(userRefOf).join(', ')}`)
     const rows: Row[] = []
@@ -54,12 +63,48 @@ export const offboardUser = command({
     // Nothing was done, so throw the failure itself.
     if (failure && rows.length === 1) throw failure
     if (settings.dryRun) io.note(`nothing was changed ${tools.place()} (--dry-run)`)
-    for (const { user, did } of rows)
-      for (const role of did?.roles ?? [])
-        io.note(`${user} keeps the role ${role}: authctl user role ${user} --role ${role} --remove --yes`)
+    for (const { did } of rows) if (did) noteRoles(io, did)
     return report(rows, failure)
   },
 })
+
+async function offboardList(tools: Tools, people: Named, keeps: boolean): Promise<Result> {
+  const { rehearsalApi, settings } = tools
+  await confirmName(tools, String(people.refs.length), `offboard ${people.who}`)
+  const query = settings.dryRun ? { dry_run: true } : {}
+  const through = settings.dryRun ? rehearsalApi : tools.api
+  return forUsersTogether(tools, people, async (users) => {
+    const body = { users, ...bodyFor(keeps) }
+    const { items } = await bodyOf(through.POST('/api/v1/admin/users/offboard', { params: { query }, body }))
+    return items.map((item) => {
+      for (const account of item.accounts) noteRoles(tools.io, account)
+      const { outcome, ...rest } = answered(item)
+      const isPlan = settings.dryRun && outcome !== 'failed'
+      return { ...rest, ...(isPlan ? plan(item.accounts) : { outcome }), accounts: item.accounts }
+    })
+  })
+}
+
+/** What a rehearsal of one person says in a line. */
+function plan(accounts: readonly Offboarding[]): Answered {
+  const sum = (count: (account: Offboarding) => number) => accounts.reduce((total, account) => total + count(account), 0)
+  const parts = {
+    'to suspend': sum(({ suspended }) => Number(suspended)),
+    sessions: sum(({ sessions }) => sessions),
+    grants: sum(({ grants }) => grants.length),
+    memberships: sum(({ organizations }) => organizations.length),
+    'access requests': sum(({ access_requests }) => access_requests),
+    invitations: sum(({ invitations }) => invitations),
+    'service accounts': sum(({ service_accounts }) => service_accounts.length),
+  }
+  const told = Object.entries(parts).flatMap(([what, count]) => (count > 0 ? [`${what}: ${count}`] : []))
+  return { outcome: 'planned', message: told.length > 0 ? told.join(', ') : 'nothing to do' }
+}
+
+function noteRoles(io: Tools['io'], { user, roles }: Offboarding): void {
+  const ref = userRefOf(user)
+  for (const role of roles) io.note(`${ref} keeps the role ${role}: authctl user role ${ref} --role ${role} --remove --yes`)
+}
 
 interface Row {
   user: string
@@ -86,11 +131,16 @@ function listByEmail(api: Api, { email, pool }: { email: string; pool: string | 
 }
 
 function offboard({ api, rehearsalApi, settings }: Tools, userId: string, keeps: boolean): Promise<Offboarding> {
-  const body = keeps ? { keep_service_accounts: true } : {}
   const query = settings.dryRun ? { dry_run: true } : {}
   // A rehearsal reports what would be done, which says more than the planned request.
   const through = settings.dryRun ? rehearsalApi : api
-  return bodyOf(through.POST('/api/v1/admin/users/{userId}/offboard', { params: { path: { userId }, query }, body }))
+  return bodyOf(
+    through.POST('/api/v1/admin/users/{userId}/offboard', { params: { path: { userId }, query }, body: bodyFor(keeps) }),
+  )
+}
+
+function bodyFor(keeps: boolean): { keep_service_accounts?: boolean } {
+  return keeps ? { keep_service_accounts: true } : {}
 }
 
 function rowOf(user: User, did: Offboarding, isDryRun: boolean): Row {

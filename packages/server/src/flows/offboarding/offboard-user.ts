@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
 import { Session } from '../../models/session.ts'
@@ -13,11 +14,12 @@ import { lockOrganizationsOf, removeMemberships } from '../../resources/organiza
 import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { removeServiceAccount } from '../../resources/service-accounts/delete-service-account.ts'
 import { listKnownTo } from '../../resources/service-accounts/list-known-to.ts'
+import { findAccountsByRef } from '../../resources/users/find-users-by-ref.ts'
 import { listGlobalRoles } from '../../resources/users/global-roles.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { applyChanges, changeUser } from '../../resources/users/update-user.ts'
-import type { OffboardUserInput, offboarding } from './schema.ts'
+import type { OffboardUserInput, offboarding, offboardings, offboardUsersBody } from './schema.ts'
 
 type Offboarding = z.output<typeof offboarding>
 type Done = Omit<Offboarding, 'user' | 'roles'>
@@ -45,6 +47,56 @@ export async function offboardUser(
     }
     return { user: presentUser({ ...user, status: 'suspended' }), ...done, roles }
   })
+}
+
+/**
+ * Closes the accounts of many people, each as `offboardUser` does, one after the other. A name that matches nobody and an account
+ * that must stay become failed items and do not stop the others.
+ */
+export async function offboardUsers(
+  deps: Deps<Pool>,
+  { users: names, ...input }: z.output<typeof offboardUsersBody>,
+  actor: Actor,
+): Promise<z.output<typeof offboardings>['items']> {
+  const found = await findAccountsByRef(deps, names)
+  const items = []
+  for (const user of names) {
+    const accounts = found.get(user)!
+    items.push({
+      user,
+      ...('code' in accounts
+        ? { outcome: 'failed' as const, accounts: [], ...accounts }
+        : await offboardAll(deps, accounts, input, actor)),
+    })
+  }
+  return items
+}
+
+type Item = Omit<z.output<typeof offboardings>['items'][number], 'user'>
+
+/** The accounts of one person. */
+async function offboardAll(
+  deps: Deps<Pool>,
+  users: readonly PooledUser[],
+  input: OffboardUserInput,
+  actor: Actor,
+): Promise<Item> {
+  const accounts: Offboarding[] = []
+  let failure: Pick<Item, 'code' | 'message'> | undefined
+  for (const { id, email } of users) {
+    try {
+      accounts.push(await offboardUser(deps, id, input, actor))
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      const { code, message } = error
+      if (code === 'last_system_admin') failure = { code, message }
+      // It was deleted in the meantime.
+      else if (code === 'not_found') failure = { code: 'user_not_found', message: `no user matches ${email}` }
+      else throw error
+    }
+  }
+  if (failure) return { outcome: 'failed', accounts, ...failure }
+  return { outcome: accounts.some(hasDoneAnything) ? 'offboarded' : 'unchanged', accounts }
 }
 
 async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise<Omit<Done, 'service_accounts'>> {

@@ -1,6 +1,6 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { offboardUser } from './offboard-user.ts'
-import { offboarding, offboardUserBody, userParams } from './schema.ts'
+import { offboardUser, offboardUsers } from './offboard-user.ts'
+import { offboarding, offboardings, offboardUserBody, offboardUsersBody, userParams } from './schema.ts'
 
 export const offboardingRoutes: Route[] = [
   route({
@@ -19,5 +19,20 @@ export const offboardingRoutes: Route[] = [
     responses: { 200: offboarding },
     errors: ['last_system_admin'],
     handle: async (deps, { params, body, ...actor }) => ok(await offboardUser(deps, params.userId, body, actor)),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/users/offboard',
+    tag: 'Users',
+    summary: 'Close the accounts of many people and remove everything they can access',
+    description:
+      'Works as for one user, one account after the other, each in a transaction of its own. A user who was not found, or the ' +
+      'last system_admin, has the outcome `failed` and does not stop the others. If the call fails as a whole, some accounts may ' +
+      'be closed. Repeating it is safe: a closed account is `unchanged`.',
+    auth: 'system_admin',
+    body: offboardUsersBody,
+    responses: { 200: offboardings },
+    errors: [],
+    handle: async (deps, { body, ...actor }) => ok({ items: await offboardUsers(deps, body, actor) }),
   }),
 ]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id } from '../../lib/fields.ts'
+import { id, list, text } from '../../lib/fields.ts'
 import { userRecord } from '../../lib/records.ts'
 
 export { userParams } from '../../lib/fields.ts'
@@ -12,6 +12,17 @@ export const offboardUserBody = z
   })
   .meta({ id: 'OffboardUser' })
 export type OffboardUserInput = z.output<typeof offboardUserBody>
+
+/** Each is a transaction of its own, and the answer must not take longer than callers wait. */
+const mostPeople = 100
+
+export const offboardUsersBody = offboardUserBody
+  .extend({
+    users: list(text.min(1), mostPeople, 1).meta({
+      description: 'Each as a UUID, as `email@@pool`, or as an e-mail, which means the accounts in all pools',
+    }),
+  })
+  .meta({ id: 'OffboardUsers' })
 
 /** What one call did. A repeated call finds nothing left to do. */
 export const offboarding = z
@@ -34,3 +45,21 @@ export const offboarding = z
       .meta({ description: 'Global roles that the account keeps. They have no effect while it is suspended' }),
   })
   .meta({ id: 'Offboarding' })
+
+export const offboardings = z
+  .object({
+    items: z
+      .array(
+        z.object({
+          user: z.string().meta({ description: 'As given in the request' }),
+          outcome: z.enum(['offboarded', 'unchanged', 'failed']),
+          accounts: z.array(offboarding).meta({
+            description: 'The accounts that are closed now. If it failed, those that were closed before it failed',
+          }),
+          code: z.enum(['invalid_user', 'user_not_found', 'last_system_admin']).optional().meta({ description: 'Why it failed' }),
+          message: z.string().optional(),
+        }),
+      )
+      .meta({ description: 'In the order of `users`' }),
+  })
+  .meta({ id: 'Offboardings' })
