@@ -437,6 +437,53 @@ describe('the second factor', () => {
     expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
   })
 
+  test('gets new recovery codes without being turned off: shown once, told by mail, and the old ones die at once', async () => {
+    const { user, visitor } = await owner()
+    const { secret, codes: old } = await enrol(visitor)
+    const page = await open(visitor, 'two-factor')
+    const shown = await visitor.send(page, 'Get new recovery codes')
+    const codes = codesIn(shown)
+    expect([shown.title, codes.length, codes.filter((code) => old.includes(code))]).toEqual(['Your recovery codes', 10, []])
+    expect((await mailbox.take(user.email, /^New recovery codes/)).text).toContain('The old ones no longer work.')
+    expect(await auditEvents(service, { user_id: user.id, event: 'two_factor.recovery_codes_renewed' })).toMatchObject([
+      { actor_id: user.id },
+    ])
+    const logIn = async (two_factor_code: string) => (await service.login(user.email, shop.code, { two_factor_code })).status
+    expect([await logIn(old[0]!), await logIn(codes[0]!), await logIn(codes[0]!)]).toEqual([401, 200, 401])
+    service.advance(30)
+    expect(await logIn(totpAt(secret, service.deps.clock()))).toBe(200)
+    expect((await open(visitor, 'two-factor')).html).toContain('You have 9 recovery codes left.')
+    // Of two requests at the same time one set is left.
+    const url = `${service.url}/account/two-factor`
+    const again = { ...formOfAny(page), step: 'renew_codes' }
+    await Promise.all([visitor.post(url, again), visitor.post(url, again)])
+    expect((await open(visitor, 'two-factor')).html).toContain('You have 10 recovery codes left.')
+    service.advance(5 * 60 + 1)
+    expect((await visitor.get(shown.url)).html).not.toContain(codes[1])
+  })
+
+  test('gets new recovery codes only after it was shown, and only if it is on', async () => {
+    const { user, visitor } = await owner()
+    const renew = async (from: Arrival) => {
+      const url = `${service.url}/account/two-factor`
+      const reply = await visitor.post(url, { ...formOfAny(from), step: 'renew_codes' })
+      return visitor.get(reply.headers.get('location')!)
+    }
+    const { db } = service.deps
+    const hashes = () => db('recovery_codes').where({ user_id: user.id }).orderBy('code_hash').pluck('code_hash')
+    expect((await renew(await open(visitor, 'two-factor'))).html).toContain('This is gone already.')
+    await enrol(visitor)
+    const before = await hashes()
+    const page = await open(visitor, 'two-factor')
+    service.advance(tenMinutes)
+    const stale = await renew(page)
+    expect([stale.html.includes('Nothing has changed.'), formOf(stale, 'renew_codes')]).toEqual([true, undefined])
+    // The password alone is half a proof.
+    await visitor.send(stale, 'Confirm', { password: PASSWORD })
+    await renew(page)
+    expect(await hashes()).toEqual(before)
+  })
+
   test('never shows a seed that this browser has not asked for', async () => {
     const { user, visitor } = await owner()
     const stolen = (await service.login(user.email, shop.code)).body.access_token

@@ -538,6 +538,8 @@ test('the account page', async () => {
   await look(page, 'account-recovery-codes', 'Your recovery codes', 'Each of these codes works once')
   await page.getByRole('link', { name: 'I have kept them' }).click()
   await look(page, 'account-two-factor-on', 'Second factor', 'You have 10 recovery codes left.')
+  await press(page, 'Get new recovery codes')
+  await look(page, 'account-recovery-codes-renewed', 'Your recovery codes', 'Each of these codes works once')
   // A session of an app, another browser, and one that is trusted.
   await service.login(user.email, shop.code, { two_factor_code: totpAt(secret, service.deps.clock() + 30_000) })
   const { db, clock } = service.deps

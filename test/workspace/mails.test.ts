@@ -186,7 +186,14 @@ test('each says the true reason why its reader gets it', () => {
     askedInside: ['allow_email_change', 'delete_account', 'email_change_requested', 'account_deleted'],
     changed: [
       ...['undo_email_change', 'password_changed', 'password_reset', 'two_factor_activated', 'two_factor_disabled'],
-      ...['two_factor_removed', 'credentials_removed', 'identity_linked', 'identity_unlinked', 'identity_removed'],
+      ...[
+        'two_factor_removed',
+        'recovery_codes_renewed',
+        'credentials_removed',
+        'identity_linked',
+        'identity_unlinked',
+        'identity_removed',
+      ],
       ...['passkey_added', 'passkey_removed'],
     ],
     tried: ['two_factor_locked'],

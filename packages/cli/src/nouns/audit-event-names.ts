@@ -79,6 +79,7 @@ export const auditEventNames = [
   'two_factor.disabled',
   'two_factor.enrolled',
   'two_factor.failed',
+  'two_factor.recovery_codes_renewed',
   'two_factor.recovery_code_used',
   'two_factor.removed',
   'two_factor.set_up',

@@ -21,6 +21,7 @@ export const mails = [
   'two_factor_disabled',
   'two_factor_removed',
   'two_factor_locked',
+  'recovery_codes_renewed',
   'credentials_removed',
   'email_change_requested',
   'identity_linked',

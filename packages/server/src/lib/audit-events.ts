@@ -87,6 +87,7 @@ export const auditEvents = {
   'two_factor.disabled': 'A user disabled their second factor',
   'two_factor.enrolled': 'A user set up a second factor while signing in, because the app demands one',
   'two_factor.failed': 'A wrong second-factor code was sent',
+  'two_factor.recovery_codes_renewed': 'A user got new recovery codes, and the old ones died',
   'two_factor.recovery_code_used': 'A recovery code was used in place of the second factor',
   'two_factor.removed': 'An admin removed the second factor of a user',
   'two_factor.set_up': 'A user started to set up a second factor',

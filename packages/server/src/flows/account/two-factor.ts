@@ -5,7 +5,14 @@ import { RecoveryCode } from '../../models/recovery-code.ts'
 import { enrolmentView } from '../../pages/enrolment.ts'
 import { dayOf } from '../../pages/fields.ts'
 import { newDeviceTokenFor } from '../../resources/sessions/browser-sessions.ts'
-import { activateTwoFactor, digestOfSeed, disableTwoFactor, findPendingSeed, setUpTwoFactor } from '../two-factor/two-factor.ts'
+import {
+  activateTwoFactor,
+  digestOfSeed,
+  disableTwoFactor,
+  findPendingSeed,
+  renewRecoveryCodes,
+  setUpTwoFactor,
+} from '../two-factor/two-factor.ts'
 import { paragraph, type Section, sectionForm } from './section.ts'
 
 const unproven = { password: undefined, two_factor_code: undefined }
@@ -16,12 +23,17 @@ export const twoFactor: Section = {
   title: ({ account }) => account.sections['two-factor'],
   async show(deps, person) {
     const { texts, user, live, isFresh, seed, refusal, hidden } = person
-    const { none, setUp, active, codesLeft, remove, moreCodes, startAgain } = texts.account.twoFactor
+    const { none, setUp, active, codesLeft, remove, moreCodes, renewCodes, startAgain } = texts.account.twoFactor
     if (live.factor_activated_at !== null) {
       const left = await RecoveryCode.countLeft(deps.db, user.id)
-      const form = () => sectionForm('two-factor', person, { step: 'remove', button: remove, isHarmful: true })
+      const forms = () =>
+        html`${sectionForm('two-factor', person, { step: 'renew_codes', button: renewCodes, isQuiet: true })}${sectionForm(
+          'two-factor',
+          person,
+          { step: 'remove', button: remove, isHarmful: true },
+        )}`
       return {
-        body: html`${paragraph(active(dayOf(texts, live.factor_activated_at)))}${paragraph(codesLeft(left), moreCodes)}${isFresh && form()}`,
+        body: html`${paragraph(active(dayOf(texts, live.factor_activated_at)))}${paragraph(codesLeft(left), moreCodes)}${isFresh && forms()}`,
       }
     }
     const pending = isFresh ? await findPendingSeed(deps, user, seed) : undefined
@@ -44,6 +56,9 @@ export const twoFactor: Section = {
       if (code === '') throw fieldError('code', 'required', 'is required')
       const { recovery_codes: codes } = await activateTwoFactor(deps, { ...unproven, code }, actor.caller, actor)
       return { codes, deviceToken: await newDeviceTokenFor(deps, actor.caller.userId) }
+    },
+    async renew_codes(deps, _form, _acting, actor) {
+      return { codes: (await renewRecoveryCodes(deps, actor)).recovery_codes }
     },
     async remove(deps, _form, _acting, actor) {
       await disableTwoFactor(deps, { ...unproven, code: undefined }, actor.caller, actor)

@@ -3,7 +3,7 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, OwnCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller, PersonCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { findTotpStep, newTotpSecret, totpCodeIn, totpUrl } from '../../lib/totp.ts'
 import { BrowserSession } from '../../models/browser-session.ts'
@@ -111,15 +111,44 @@ async function activate(
     await getPendingFactor(deps, userId)
     throw new ApiError('invalid_two_factor_code')
   }
-  const codes = newRecoveryCodes()
-  const [key] = deps.config.encryptionKeys
-  const digests = codes.map((code) => recoveryCodeDigest(key, userId, code)).filter((digest) => digest !== undefined)
-  await RecoveryCode.replace(deps.db, userId, digests)
+  const codes = await replaceRecoveryCodes(deps, userId)
   if (caller.sessionId === null) await BrowserSession.noteNewFactor(deps.db, caller.browserSessionId, now)
   await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
   if (demandedBy !== undefined) await recordEvent(deps, { event: 'two_factor.enrolled', actor, userId, appId: demandedBy })
   return codes
+}
+
+async function replaceRecoveryCodes(deps: Deps<Tx>, userId: string): Promise<string[]> {
+  const codes = newRecoveryCodes()
+  const [key] = deps.config.encryptionKeys
+  const digests = codes.map((code) => recoveryCodeDigest(key, userId, code)).filter((digest) => digest !== undefined)
+  await RecoveryCode.replace(deps.db, userId, digests)
+  return codes
+}
+
+/**
+ * Gives somebody on the account page, who has just shown the second factor, new recovery codes in place of all that they have. Throws
+ * `two_factor_not_set_up` if none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
+ */
+export async function renewRecoveryCodes(
+  deps: Deps<Pool>,
+  actor: Actor & { caller: PersonCaller },
+): Promise<RecoveryCodesAnswer> {
+  const { caller } = actor
+  const factor = await SecondFactor.findActive(deps.db, caller.userId)
+  if (!factor) throw new ApiError('two_factor_not_set_up')
+  await requireFreshProof(deps, { caller, factor }, actor)
+  return transaction(deps, async (deps) => {
+    await lockOwner(deps, caller)
+    // It may have been turned off since, or replaced by one that was not shown.
+    const current = await SecondFactor.findActive(deps.db, caller.userId)
+    if (current?.activated_at !== factor.activated_at) throw new ApiError('two_factor_not_set_up')
+    const codes = await replaceRecoveryCodes(deps, caller.userId)
+    await addNotice(deps, 'recovery_codes_renewed', { user: await getUser(deps, caller.userId) }, actor)
+    await recordEvent(deps, { event: 'two_factor.recovery_codes_renewed', actor, userId: caller.userId })
+    return { recovery_codes: codes }
+  })
 }
 
 /**

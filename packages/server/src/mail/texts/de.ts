@@ -163,6 +163,10 @@ export const de: MailTexts = {
         'Jemand hat Ihren ersten Faktor, zum Beispiel Ihr Passwort, richtig eingegeben und danach zu viele falsche Zwei-Faktor-Codes. Codes für Ihr Konto werden nun eine Weile abgelehnt, und bei jeder Wiederholung länger.',
       advice: `Wenn Sie das nicht waren, ${newPassword}. Wenn Codes weiterhin abgelehnt werden, lassen Sie Ihr Konto entsperren.`,
     },
+    recovery_codes_renewed: {
+      subject: (app) => `Neue Wiederherstellungscodes für ${app}`,
+      text: () => 'Ihr Konto hat neue Wiederherstellungscodes bekommen. Die alten gelten nicht mehr.',
+    },
     credentials_removed: {
       subject: (app) => `Ihre E-Mail-Adresse für ${app} wurde bestätigt`,
       text: () =>

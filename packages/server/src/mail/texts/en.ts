@@ -149,6 +149,10 @@ export const en: MailTexts = {
         'Someone passed your first factor, for example your password, and then sent too many wrong two-factor codes. Codes for your account are refused for a while, and for longer each time this happens.',
       advice: `If this was not you, ${newPassword}. If codes stay refused, ask for your account to be unlocked.`,
     },
+    recovery_codes_renewed: {
+      subject: (app) => `New recovery codes for ${app}`,
+      text: () => 'Your account was given new recovery codes. The old ones no longer work.',
+    },
     credentials_removed: {
       subject: (app) => `Your e-mail address for ${app} was confirmed`,
       text: () =>

@@ -156,6 +156,10 @@ export const es: MailTexts = {
         'Alguien ha superado tu primer factor, por ejemplo la contraseña, y después ha enviado demasiados códigos de dos factores incorrectos. Los códigos de tu cuenta se rechazan durante un tiempo, y más tiempo cada vez que esto se repite.',
       advice: `Si no has sido tú, ${newPassword}. Si los códigos se siguen rechazando, pide que desbloqueen tu cuenta.`,
     },
+    recovery_codes_renewed: {
+      subject: (app) => `Códigos de recuperación nuevos para ${app}`,
+      text: () => 'Tu cuenta tiene códigos de recuperación nuevos. Los anteriores ya no sirven.',
+    },
     credentials_removed: {
       subject: (app) => `Se ha confirmado tu dirección de correo para ${app}`,
       text: () =>

@@ -156,6 +156,10 @@ export const fr: MailTexts = {
         'Quelqu’un a franchi votre premier facteur, par exemple votre mot de passe, puis a saisi trop de codes à deux facteurs incorrects. Les codes de votre compte sont refusés pendant un moment, et plus longtemps à chaque nouvelle fois.',
       advice: `Si ce n’est pas vous, ${newPassword}. Si les codes restent refusés, demandez le déverrouillage de votre compte.`,
     },
+    recovery_codes_renewed: {
+      subject: (app) => `Nouveaux codes de récupération pour ${app}`,
+      text: () => 'Votre compte a reçu de nouveaux codes de récupération. Les anciens ne fonctionnent plus.',
+    },
     credentials_removed: {
       subject: (app) => `Votre adresse e-mail pour ${app} a été confirmée`,
       text: () =>

@@ -152,6 +152,10 @@ export const it: MailTexts = {
         'Qualcuno ha superato il tuo primo fattore, per esempio la password, e poi ha inviato troppi codici a due fattori errati. I codici per il tuo account vengono rifiutati per un po’, e ogni volta più a lungo.',
       advice: `Se non sei stato tu, ${newPassword}. Se i codici continuano a essere rifiutati, chiedi di sbloccare il tuo account.`,
     },
+    recovery_codes_renewed: {
+      subject: (app) => `Nuovi codici di recupero per ${app}`,
+      text: () => 'Il tuo account ha nuovi codici di recupero. Quelli di prima non funzionano più.',
+    },
     credentials_removed: {
       subject: (app) => `Il tuo indirizzo email per ${app} è stato confermato`,
       text: () =>

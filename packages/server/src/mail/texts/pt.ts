@@ -156,6 +156,10 @@ export const pt: MailTexts = {
         'Alguém passou pelo seu primeiro fator, por exemplo a senha, e depois enviou códigos de dois fatores incorretos demais. Os códigos da sua conta serão recusados por algum tempo, e por mais tempo a cada vez que isso acontecer.',
       advice: `Se não foi você, ${newPassword}. Se os códigos continuarem sendo recusados, peça o desbloqueio da sua conta.`,
     },
+    recovery_codes_renewed: {
+      subject: (app) => `Novos códigos de recuperação para ${app}`,
+      text: () => 'A sua conta recebeu novos códigos de recuperação. Os antigos não funcionam mais.',
+    },
     credentials_removed: {
       subject: (app) => `Seu endereço de e-mail para ${app} foi confirmado`,
       text: () =>

@@ -58,6 +58,7 @@ export interface AccountTexts {
     codesLeft(count: number): string
     remove: string
     moreCodes: string
+    renewCodes: string
     startAgain: string
   }
   sessions: {

@@ -75,7 +75,8 @@ export const de: AccountTexts = {
     codesLeft: (count) =>
       count === 1 ? 'Sie haben noch 1 Wiederherstellungscode.' : `Sie haben noch ${count} Wiederherstellungscodes.`,
     remove: 'Zweiten Faktor ausschalten',
-    moreCodes: 'Für neue Wiederherstellungscodes schalten Sie ihn aus, und richten Sie ihn neu ein.',
+    moreCodes: 'Sie sind aufgebraucht oder verloren? Mit neuen gelten die alten nicht mehr.',
+    renewCodes: 'Neue Wiederherstellungscodes anfordern',
     startAgain: 'Mit einem neuen Geheimnis von vorn beginnen',
   },
   sessions: {

@@ -72,7 +72,8 @@ export const en: AccountTexts = {
     active: (day) => `Your second factor has been on since ${day}.`,
     codesLeft: (count) => (count === 1 ? 'You have 1 recovery code left.' : `You have ${count} recovery codes left.`),
     remove: 'Turn off the second factor',
-    moreCodes: 'To get new recovery codes, turn it off and set it up again.',
+    moreCodes: 'They are used up or you have lost them? Get new ones, and the old ones stop working.',
+    renewCodes: 'Get new recovery codes',
     startAgain: 'Start again with a new secret',
   },
   sessions: {

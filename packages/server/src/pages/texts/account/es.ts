@@ -73,7 +73,8 @@ export const es: AccountTexts = {
     active: (day) => `Tu segundo factor está activo desde el ${day}.`,
     codesLeft: (count) => (count === 1 ? 'Te queda 1 código de recuperación.' : `Te quedan ${count} códigos de recuperación.`),
     remove: 'Desactivar el segundo factor',
-    moreCodes: 'Para obtener códigos de recuperación nuevos, desactívalo y configúralo otra vez.',
+    moreCodes: '¿Se te han acabado o los has perdido? Con códigos nuevos, los anteriores dejan de servir.',
+    renewCodes: 'Obtener códigos de recuperación nuevos',
     startAgain: 'Empezar de nuevo con otro secreto',
   },
   sessions: {

@@ -74,7 +74,8 @@ export const fr: AccountTexts = {
     codesLeft: (count) =>
       count === 1 ? 'Il vous reste 1 code de récupération.' : `Il vous reste ${count} codes de récupération.`,
     remove: 'Désactiver le second facteur',
-    moreCodes: 'Pour obtenir de nouveaux codes de récupération, désactivez-le et configurez-le à nouveau.',
+    moreCodes: 'Ils sont épuisés ou perdus ? Avec de nouveaux codes, les anciens ne fonctionnent plus.',
+    renewCodes: 'Obtenir de nouveaux codes de récupération',
     startAgain: 'Recommencer avec un nouveau secret',
   },
   sessions: {

@@ -73,7 +73,8 @@ export const it: AccountTexts = {
     active: (day) => `Il tuo secondo fattore è attivo dal ${day}.`,
     codesLeft: (count) => (count === 1 ? 'Ti resta 1 codice di recupero.' : `Ti restano ${count} codici di recupero.`),
     remove: 'Disattiva il secondo fattore',
-    moreCodes: 'Per avere nuovi codici di recupero, disattivalo e configuralo di nuovo.',
+    moreCodes: 'Li hai finiti o persi? Con codici nuovi, quelli di prima smettono di funzionare.',
+    renewCodes: 'Ottieni nuovi codici di recupero',
     startAgain: 'Ricomincia con un nuovo segreto',
   },
   sessions: {

@@ -73,7 +73,8 @@ export const pt: AccountTexts = {
     active: (day) => `O seu segundo fator está ativo desde ${day}.`,
     codesLeft: (count) => (count === 1 ? 'Resta 1 código de recuperação.' : `Restam ${count} códigos de recuperação.`),
     remove: 'Desativar o segundo fator',
-    moreCodes: 'Para obter novos códigos de recuperação, desative-o e configure-o de novo.',
+    moreCodes: 'Eles acabaram ou você os perdeu? Com códigos novos, os antigos deixam de funcionar.',
+    renewCodes: 'Obter novos códigos de recuperação',
     startAgain: 'Começar de novo com outro segredo',
   },
   sessions: {
