@@ -269,3 +269,24 @@ test('no event holds a secret of what it tells about', async () => {
   }
   expect(everything).toContain('service_account.rotated')
 })
+
+test('what no index knows is looked for in pages, some of them empty, until the cursor ends', async () => {
+  const from = service.deps.clock() - 30 * 86_400_000
+  const [old] = await insertEvents(1, from - 60_000, () => ({ event: 'mail.failed', ip: '192.0.2.77' }))
+  for (let begin = 0; begin < 10_500; begin += 500) await insertEvents(500, from + begin * 60_000, () => ({ ip: '192.0.2.1' }))
+  const until = new Date(from + 9_990 * 60_000).toISOString()
+  const filters: Record<string, string>[] = [{ ip: '192.0.2.77' }, { event: 'mail.failed', until }]
+  for (const filter of filters) {
+    const found: string[] = []
+    let pages = 0
+    for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
+      const page: Json = await audit({ ...filter, limit: '2', ...(cursor === undefined ? {} : { cursor }) })
+      found.push(...page.items.map(({ id }: Json) => id))
+      cursor = page.next_cursor
+    }
+    expect(found).toEqual([old])
+    expect(pages).toBeGreaterThan('ip' in filter ? 1 : 0)
+  }
+  expect((await audit({ ip: '192.0.2.77' })).items).toEqual([])
+  await service.deps.db('audit_events').whereIn('ip', ['192.0.2.1', '192.0.2.77']).delete()
+})

@@ -87,7 +87,8 @@ async function expectFewRead<T>(what: string, run: () => Promise<T>, most = most
   return result
 }
 
-async function expectPage(path: string, most?: number): Promise<void> {
+/** With `mayBeEmpty`, a page looks through some rows and goes on from there, whether or not it has found any. */
+async function expectPage(path: string, most?: number, mayBeEmpty = false): Promise<void> {
   const first = await expectFewRead(`GET ${path}`, () => service.admin('GET', path), most)
   expect(first.status, path).toBe(200)
   const { next_cursor } = first.body
@@ -95,7 +96,7 @@ async function expectPage(path: string, most?: number): Promise<void> {
   const next = `${path}${path.includes('?') ? '&' : '?'}cursor=${next_cursor}`
   const second = await expectFewRead(`GET ${next}`, () => service.admin('GET', next), most)
   expect(second.status, next).toBe(200)
-  expect(second.body.items.length, next).toBeGreaterThan(0)
+  if (!mayBeEmpty) expect(second.body.items.length, next).toBeGreaterThan(0)
 }
 
 const post = (path: string, body: object): Promise<Reply> => service.call('POST', path, { body })
@@ -203,15 +204,12 @@ describe('lists of the admin', () => {
     'sso-providers',
     'audit',
     'audit?event=login.failed',
-    'audit?event=mail.failed',
     'audit?user_id=USER',
     'audit?actor_id=USER',
-    'audit?app_id=APP',
-    'audit?ip=127.0.0.1',
     `audit?email=${encodeURIComponent(emailOf(12))}`,
     'audit?email=nobody@example.com&event=login.failed',
-    'audit?app_id=RARE_APP',
     'audit?user_id=USER&event=login.failed',
+    'audit?actor_id=USER&app_id=APP',
     'audit?since=2020-01-01',
     'audit?until=2020-01-01',
     'audit?event=login.failed&until=2100-01-01',
@@ -238,6 +236,27 @@ describe('lists of the admin', () => {
     const named = path.replace('RARE_APP', rareApp.code).replace('APP', app.code).replace('USER', userId)
     await expectPage(`/admin/${named.replace('ORGANIZATION', organizationId)}`)
   })
+
+  test.for([
+    'event=mail.failed',
+    'event=role.created',
+    'event=user.registered',
+    'app_id=APP',
+    'app_id=RARE_APP',
+    'ip=127.0.0.1',
+    'ip=192.0.2.7&since=2020-01-01',
+  ])('audit events that no index knows, %s: a page looks through 10,000', async (query) => {
+    const named = query.replace('RARE_APP', rareApp.code).replace('APP', app.code)
+    await expectPage(`/admin/audit?${named}`, 10_100, true)
+  })
+
+  // Until Postgres has statistics of the index, it reads all refused logins rather than as many as a page looks through.
+  test.for(['event=login.failed&ip=192.0.2.7', 'event=login.failed&app_id=RARE_APP'])(
+    'refused logins that no index knows, %s',
+    async (query) => {
+      await expectPage(`/admin/audit?${query.replace('RARE_APP', rareApp.code)}`, users * 1.1, true)
+    },
+  )
 
   test('pools, and their collisions', async () => {
     await expectPage('/admin/namespaces?limit=10')

@@ -30,6 +30,7 @@ import * as auditBatches from './migrations/0022-audit-batches.ts'
 import * as auditPositions from './migrations/0023-audit-positions.ts'
 import * as deviceGrant from './migrations/0024-device-grant.ts'
 import * as dailyTasks from './migrations/0025-daily-tasks.ts'
+import * as auditIndexes from './migrations/0026-audit-indexes.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -70,6 +71,7 @@ export const migrations: Migrations = {
     '0023-audit-positions': auditPositions,
     '0024-device-grant': deviceGrant,
     '0025-daily-tasks': dailyTasks,
+    '0026-audit-indexes': auditIndexes,
   },
   checksums,
 }

@@ -189,7 +189,7 @@ export class AuditProofs {
 
   #proof(row: AuditFacts, kind: Kind): AuditProof & { mac: string } {
     const { id, key } = this.#current
-    const salt = randomText(16)
+    const salt = randomText(12)
     const digest = personalDigest(key, salt, row, kind)
     return { salt, personal_digest: digest, mac: macOf(id, key, row, digest, kind) }
   }

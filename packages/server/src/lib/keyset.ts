@@ -21,7 +21,12 @@ export function pageOf<T>(rows: readonly T[], request: PageRequest, key: (row: T
   const limit = request.limit ?? defaultLimit
   const items = rows.slice(0, limit)
   const last = items.at(-1)
-  return { items, nextCursor: rows.length > limit && last !== undefined ? Buffer.from(key(last)).toString('base64url') : null }
+  return { items, nextCursor: rows.length > limit && last !== undefined ? cursorOf(key(last)) : null }
+}
+
+/** The `next_cursor` of a page that ends with the row of this key. */
+export function cursorOf(key: string): string {
+  return Buffer.from(key).toString('base64url')
 }
 
 /** The key in a `next_cursor`. Undefined if this service did not make the text. */

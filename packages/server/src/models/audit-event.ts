@@ -5,7 +5,7 @@ import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { Position, type StoredEvent } from '../lib/audit-proof.ts'
 import { parseSnapshot, type Snapshot } from '../lib/feed-cursors.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
+import { cursorOf, type Page, type PageRequest } from '../lib/keyset.ts'
 import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { pageOrder, withPage } from './list-query.ts'
@@ -14,6 +14,17 @@ import { pageOrder, withPage } from './list-query.ts'
 export type AuditEventRow = Pick<AuditEvent, Exclude<Column, 'details'>> & { details: string | null }
 type Column = (typeof columns)[number]
 
+// Columns of indexes, which the databases use only where they find the same expression.
+const placeInChain = 'coalesce(seal_position, 0)'
+const byPlace = `xid, ${placeInChain}, id`
+/** Rows from before batches that have no place in the chain. */
+const waitsForPlace = `xid = ${Position.former} and ${placeInChain} = 0`
+const emailOfNobody = "coalesce(email, '')"
+/** Who did it, after a mark if a reason was given. All logins of an outcome stand together. */
+const doer = `(case event when 'login.success' then 'success' when 'login.failed' then 'failed'
+  else (case when audit_reason is null then '' else '!' end) || cast(actor_id as text) end)`
+const reasoned = '!'
+
 const columns = [
   ...(['id', 'event', 'reason', 'audit_reason', 'actor_type', 'actor_id', 'user_id', 'app_id'] as const),
   ...(['ip', 'user_agent', 'request_id', 'details', 'email', 'at', 'salt', 'personal_digest', 'mac'] as const),
@@ -21,7 +32,7 @@ const columns = [
 const storedColumns = [...columns, 'count', 'counted_by', 'erased_by', 'erased_mac', 'xid', 'seal_position', 'seal'] as const
 const values = columns.map((column) => `:${column}`).join(', ')
 /** SQLite: a position above all others, also when every sealed event was deleted. On Postgres, the default of the column. */
-const nextPosition = `(select max(coalesce((select xid from audit_events where xid <> 0 order by xid desc limit 1), 0) + 1,
+const nextPosition = `(select max(coalesce((select xid from audit_events order by xid desc limit 1), 0) + 1,
   coalesce((select cast(upto as integer) from audit_chain), 1)))`
 /** SQLite: stores one event, as a statement or as part of one. */
 export const newEvent = `insert into audit_events (${columns.join(', ')}, xid) values (${values}, ${nextPosition})`
@@ -47,7 +58,7 @@ const mostListed = 20
 const loginTally = new Statement<LoginTally>(`
   with recent as materialized (
     select event, reason, ip, user_id, email, count, at from audit_events
-    where event in ('login.success', 'login.failed') and id >= :firstId and at >= cast(:since as bigint)
+    where ${doer} in ('success', 'failed') and id >= :firstId and at >= cast(:since as bigint)
   ), failed as (select * from recent where event = 'login.failed')
   select 'outcome' as part, case when event = 'login.success' then 'success' else coalesce(reason, 'unknown') end as name,
     cast(null as text) as user_id, sum(count) as count, max(at) as last_at
@@ -76,13 +87,12 @@ export interface LoginTally {
   last_at: number
 }
 
-/** The conditions of the indexes for positions. SQLite uses them only where it finds them literally. */
-const isPlaced = 'xid <> 0'
-const isFormer = 'xid = 0'
+/** No user is in these events, so they stand together in the index of users. Their number does not grow with the users. */
+const aboutNobody = /^(app|service_account|sso_provider|role_permissions)\.|^role\.(created|updated|deleted)$/
+/** How many events a page looks through for those that no index finds. */
+const mostSearched = 10_000
 
-/** The columns that leave few events come first. */
 const filterColumns = ['user_id', 'actor_id', 'ip', 'app_id', 'event'] as const
-const narrowColumns: ReadonlySet<string> = new Set(['user_id', 'actor_id', 'ip'])
 type ColumnFilters = Partial<Record<(typeof filterColumns)[number], string | undefined>>
 
 /** Selects the events of the users who have an address, and the refused logins with it that are about no user. */
@@ -135,26 +145,30 @@ export class AuditEvent extends BaseModel {
     return AuditEvent.query(db).findById(id)
   }
 
-  static async isAboutApp(db: Db, appId: string): Promise<boolean> {
-    return (await rowsOf(AuditEvent, db).where({ app_id: appId }).first('id')) !== undefined
-  }
-
   /** The next events that have details, sorted by id. */
   static async listDetails(db: Db, of: DetailsSelection, page: DetailsPage): Promise<DetailsRow[]> {
     return AuditEvent.#details(db, of, page)
   }
 
-  /** The next events that `erasable` selects, sorted by id. Locks them until the transaction ends. */
-  static async listErasableForUpdate(db: Tx, erasable: Erasable, { after, limit }: DetailsPage): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).orderBy('id').limit(limit)
-    if (after !== undefined) query.where('id', '>', after)
-    if ('emails' in erasable) query.whereIn('email', erasable.emails)
-    else if ('reasonsOf' in erasable)
+  /** The next events that `erasable` selects, in the order of their index. Locks them until the transaction ends. */
+  static async listErasableForUpdate(
+    db: Tx,
+    erasable: Erasable,
+    { after, limit }: { after: StoredEvent | undefined; limit: number },
+  ): Promise<StoredEvent[]> {
+    const query = rowsOf(AuditEvent, db).limit(limit)
+    if ('email' in erasable) {
+      query.whereNull('user_id').whereRaw(`${emailOfNobody} = ?`, [erasable.email]).orderBy('id')
+      if (after) query.where('id', '>', after.id)
+    } else if ('reasonsOf' in erasable) {
+      const ordered = isPostgres(db) ? `${doer} collate "C"` : doer
+      query.whereRaw(`${ordered} >= '${reasoned}' and ${ordered} < '"'`).orderByRaw(`${ordered}, id`)
       query.whereNotNull('audit_reason').where((any) => {
         any.where('user_id', erasable.reasonsOf)
         for (const address of erasable.addresses) any.orWhereRaw(...holds('lower(audit_reason)', address))
       })
-    else AuditEvent.#withDetails(query, erasable)
+      if (after) query.whereRaw(`(${ordered}, id) > (?, ?)`, [`${reasoned}${after.actor_id}`, after.id])
+    } else AuditEvent.#withDetails(query, erasable, after?.id)
     return forUpdate(db, query).select<StoredEvent[]>(...storedColumns)
   }
 
@@ -173,16 +187,15 @@ export class AuditEvent extends BaseModel {
 
   /** Counts events about a user, and events about no user whose details contain one of the addresses. */
   static async countErasable(db: Db, userId: string, addresses: readonly string[]): Promise<number> {
-    const [counted] = await rowsOf(AuditEvent, db)
-      .where('user_id', userId)
-      .orWhere((ofNobody) => {
-        ofNobody.whereNull('user_id').where((any) => {
-          any.whereRaw('1 = 0')
-          for (const address of addresses) any.orWhereRaw(...holds('details', JSON.stringify(address)))
-        })
-      })
-      .count({ n: '*' })
-    return Number(counted?.n)
+    const count = async (query: ReturnType<typeof rowsOf<AuditEvent>>) => Number((await query.count({ n: '*' }))[0]?.n)
+    const ofNobody = (email: string) => rowsOf(AuditEvent, db).whereNull('user_id').whereRaw(`${emailOfNobody} = ?`, [email])
+    const holding = ofNobody('').where((any) => {
+      any.whereRaw('1 = 0')
+      for (const address of addresses) any.orWhereRaw(...holds('details', JSON.stringify(address)))
+    })
+    let counted = (await count(rowsOf(AuditEvent, db).where('user_id', userId))) + (await count(holding))
+    for (const address of addresses) if (address !== '') counted += await count(ofNobody(address))
+    return counted
   }
 
   /** Whether the user was registered through the app. */
@@ -194,14 +207,19 @@ export class AuditEvent extends BaseModel {
   /** The events of these kinds by one actor, oldest first. */
   static async listByActor(db: Db, actorId: string, events: readonly string[]): Promise<AuditEvent[]> {
     return AuditEvent.query(db)
-      .where({ actor_id: actorId })
+      .whereRaw(`${doer} in (?, ?)`, doersOf(actorId))
       .whereIn('event', [...events])
       .orderBy('id')
   }
 
-  /** The events of a kind after the one with this id, oldest first. */
+  /** The events of a kind that is about no user, after the one with this id, oldest first. */
   static async listSince(db: Db, event: string, afterId: string): Promise<AuditEvent[]> {
-    return AuditEvent.query(db).where({ event }).where('id', '>', afterId).orderBy('id')
+    return AuditEvent.query(db)
+      .whereNull('user_id')
+      .whereRaw(`${emailOfNobody} = ''`)
+      .where({ event })
+      .where('id', '>', afterId)
+      .orderBy(['user_id', 'id'])
   }
 
   /** What is visible now, in positions. A later statement may see more. */
@@ -230,8 +248,8 @@ export class AuditEvent extends BaseModel {
     { after, limit, below }: { after?: Place | undefined; limit: number; below?: number },
   ): Promise<StoredEvent[]> {
     const rows = (limit: number) => {
-      const query = rowsOf(AuditEvent, db).whereRaw(isPlaced).orderBy(['xid', 'id']).limit(limit)
-      if (after) query.whereRaw('(xid, id) > (?, ?)', [after.xid, after.id])
+      const query = rowsOf(AuditEvent, db).orderByRaw(byPlace).limit(limit)
+      if (after) query.whereRaw(`(${byPlace}) > (?, ?, ?)`, [after.xid, after.seal_position ?? 0, after.id])
       return query.select<StoredEvent[]>(...storedColumns)
     }
     const former = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
@@ -250,7 +268,6 @@ export class AuditEvent extends BaseModel {
         unseen.where((later) => later.where('xid', '>=', from.xmax).where('xid', '<', upto.xmax))
         if (from.running.length > 0) unseen.orWhereIn('xid', [...from.running])
       })
-      .whereRaw(isPlaced)
       .whereNotIn('xid', [...upto.running])
       .delete()
   }
@@ -303,23 +320,21 @@ export class AuditEvent extends BaseModel {
   }
 
   static async countFormer(db: Db): Promise<number> {
-    const [counted] = await rowsOf(AuditEvent, db).whereRaw(isFormer).whereNull('seal_position').count({ n: '*' })
+    const [counted] = await rowsOf(AuditEvent, db).whereRaw(waitsForPlace).count({ n: '*' })
     return Number(counted?.n)
   }
 
   static #former(db: Db, { after, limit }: DetailsPage) {
-    const query = rowsOf(AuditEvent, db).whereRaw(isFormer).whereNull('seal_position').orderBy('id').limit(limit)
+    const query = rowsOf(AuditEvent, db).whereRaw(waitsForPlace).orderBy('id').limit(limit)
     return after === undefined ? query : query.where('id', '>', after)
   }
 
-  /**
-   * The rows with a position in the former chain from one onwards. Rows of batches, in which somebody has written a position, are
-   * among them: while Postgres has no statistics of `xid`, a condition on it would make it sort the table for each page.
-   */
+  /** The rows with a position in the former chain from one onwards. */
   static async listChained(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
-    const query = rowsOf(AuditEvent, db).where('seal_position', '>=', from)
-    return query
-      .orderBy('seal_position')
+    return rowsOf(AuditEvent, db)
+      .where('xid', Position.former)
+      .whereRaw(`${placeInChain} >= ?`, [Math.max(1, from)])
+      .orderByRaw(byPlace)
       .limit(limit)
       .select<StoredEvent[]>(...storedColumns)
   }
@@ -339,30 +354,38 @@ export class AuditEvent extends BaseModel {
 
   /** A row with a place in the former chain that is not after its beginning. */
   static async findBeforeChain(db: Db, beginning: number): Promise<StoredEvent | undefined> {
-    return rowsOf(AuditEvent, db)
-      .where('seal_position', '<=', beginning)
-      .whereRaw(isFormer)
-      .first<StoredEvent>(...storedColumns)
+    const chained = () => rowsOf(AuditEvent, db).where('xid', Position.former)
+    const negative = chained().whereRaw(`${placeInChain} < 0`)
+    return (
+      (await negative.first<StoredEvent>(...storedColumns)) ??
+      (await chained()
+        .whereRaw(`${placeInChain} between 1 and ?`, [beginning])
+        .first<StoredEvent>(...storedColumns))
+    )
   }
 
-  /** A row whose position is in a batch that was deleted: `beginning` sees it. */
+  /** A row whose position is in a batch that was deleted, since `beginning` sees it, or that no transaction can have. */
   static async findBeforeBatches(db: Db, beginning: Snapshot): Promise<StoredEvent | undefined> {
-    return rowsOf(AuditEvent, db)
-      .where('xid', '<', beginning.xmax)
-      .whereRaw(isPlaced)
-      .whereNotIn('xid', [Position.counting, ...beginning.running])
-      .first<StoredEvent>(...storedColumns)
+    const placed = () => rowsOf(AuditEvent, db).whereNotIn('xid', [...beginning.running])
+    const before = placed().where('xid', '>', Position.former).where('xid', '<', beginning.xmax)
+    return (
+      (await before.first<StoredEvent>(...storedColumns)) ??
+      (await placed()
+        .where('xid', '<', Position.counting)
+        .first<StoredEvent>(...storedColumns))
+    )
   }
 
   static async hasChained(db: Db): Promise<boolean> {
-    return (await rowsOf(AuditEvent, db).whereNotNull('seal_position').first('id')) !== undefined
+    const chained = rowsOf(AuditEvent, db).where('xid', Position.former).whereRaw(`${placeInChain} > 0`)
+    return (await chained.first('id')) !== undefined
   }
 
   /** Whether there are rows without a proof, of the first version: from before batches, or from a server that is still running. */
   static async hasUnproven(db: Db): Promise<boolean> {
     const unproven = () => rowsOf(AuditEvent, db).whereNull('mac')
-    const former = await unproven().whereRaw(isFormer).whereNull('seal_position').first('id')
-    return (former ?? (await unproven().whereRaw(isPlaced).orderBy(['xid', 'id']).first('id'))) !== undefined
+    const former = await unproven().whereRaw(waitsForPlace).first('id')
+    return (former ?? (await unproven().where('xid', '<>', Position.former).orderByRaw(byPlace).first('id'))) !== undefined
   }
 
   /**
@@ -370,8 +393,8 @@ export class AuditEvent extends BaseModel {
    * Reads one row of each, since after an upgrade millions may wait.
    */
   static async oldestUnsealedAt(db: Db, seen: Snapshot): Promise<number | undefined> {
-    const placed = () => rowsOf(AuditEvent, db).whereRaw(isPlaced).orderBy(['xid', 'id']).select('at').limit(1)
-    const former = rowsOf(AuditEvent, db).whereRaw(isFormer).whereNull('seal_position').orderBy('id').select('at').limit(1)
+    const placed = () => rowsOf(AuditEvent, db).orderByRaw(byPlace).select('at').limit(1)
+    const former = rowsOf(AuditEvent, db).whereRaw(waitsForPlace).orderBy('id').select('at').limit(1)
     const others = [Position.counting, ...seen.running].map((xid) => placed().where({ xid }))
     const found = await Promise.all([placed().where('xid', '>=', seen.xmax), former, ...others])
     const times = found.flat().map(({ at }) => at)
@@ -380,13 +403,13 @@ export class AuditEvent extends BaseModel {
 
   /** Deletes rows from before batches that never got a place in the chain. */
   static async deleteFormerExpired(db: Tx, { until, limit }: Expired): Promise<number> {
-    const former = db(AuditEvent.tableName).whereRaw(isFormer).whereNull('seal_position')
-    return deleteByKey(AuditEvent, db, former.where('at', '<=', until).limit(limit))
+    const former = db(AuditEvent.tableName).whereRaw(waitsForPlace).where('at', '<=', until)
+    return deleteByKey(AuditEvent, db, former.where('id', '<=', firstIdAt(until + clockSlackMs)).limit(limit))
   }
 
   /** Deletes the rows of the former chain up to a position. */
   static async deleteChained(db: Tx, upTo: number): Promise<number> {
-    return rowsOf(AuditEvent, db).where('seal_position', '<=', upTo).whereRaw(isFormer).delete()
+    return rowsOf(AuditEvent, db).where('xid', Position.former).whereRaw(`${placeInChain} between 1 and ?`, [upTo]).delete()
   }
 
   /** Throws if the database drops one of the rows, so that what the event is about does not happen either. */
@@ -408,14 +431,39 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * Newest first. You can combine the filters. Each filter has an index that ends in the id, so a page is read in order and never
-   * sorted. The time range becomes a range of ids, which begin with their millisecond.
+   * Newest first. You can combine the filters. A filter by user, actor or e-mail has an index that ends in the id, so a page is read
+   * in order and never sorted; with the others, a page looks through `mostSearched` events, and the next one goes on from there. The
+   * time range becomes a range of ids, which begin with their millisecond.
    */
   static async listPage(db: Db, { about, ...filters }: AuditFilters, request: AuditPageRequest): Promise<Page<AuditEvent>> {
+    const isNarrow = about !== undefined || filters.user_id !== undefined || filters.actor_id !== undefined
     const query = AuditEvent.query(db)
-    if (about) query.whereIn('audit_events.id', AuditEvent.#idsAbout(db, about, filters, request))
-    else AuditEvent.#narrow(query, filters, request)
-    return withPage(query, request, 'audit_events.id')
+    if (isNarrow)
+      return withPage(
+        query.whereIn('audit_events.id', AuditEvent.#idsOf(db, about, filters, request)),
+        request,
+        'audit_events.id',
+      )
+    const { event, ip, app_id } = filters
+    const isSearch = ip !== undefined || app_id !== undefined || (event !== undefined && outcomeOf(event) === undefined)
+    const end = isSearch ? await AuditEvent.#endOfSearch(db, event, request) : undefined
+    AuditEvent.#inOrder(query, event)
+    AuditEvent.#narrow(query, filters, request)
+    if (end !== undefined) query.where('audit_events.id', '>=', end)
+    const page = await withPage(query, request, 'audit_events.id')
+    return page.nextCursor === null && end !== undefined ? { ...page, nextCursor: cursorOf(end) } : page
+  }
+
+  /** The id of the last event that a page looks through. Undefined if they are fewer than it may look through. */
+  static async #endOfSearch(db: Db, event: string | undefined, request: AuditPageRequest): Promise<string | undefined> {
+    const searched = AuditEvent.query(db)
+    AuditEvent.#inOrder(searched, event)
+    AuditEvent.#narrow(searched, {}, request)
+    const last = await pageOrder(searched, request, 'audit_events.id')
+      .limit(1)
+      .offset(mostSearched - 1)
+      .select('audit_events.id')
+    return last[0]?.id
   }
 
   /**
@@ -428,8 +476,9 @@ export class AuditEvent extends BaseModel {
   ): Promise<{ since: number; stepMs: number; tallies: LoginTally[] }> {
     let firstId = firstIdAt(wanted)
     let since = wanted
-    for (const event of ['login.success', 'login.failed']) {
-      const newest = rowsOf(AuditEvent, db).where({ event }).where('id', '>=', firstId).orderBy('id', 'desc')
+    for (const outcome of ['success', 'failed']) {
+      const logins = rowsOf(AuditEvent, db).whereRaw(`${doer} = ?`, [outcome])
+      const newest = logins.where('id', '>=', firstId).orderBy('id', 'desc')
       const first = await newest.offset(mostOfEach).first('id', 'at')
       if (!first) continue
       firstId = first.id
@@ -440,34 +489,46 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * The ids of a page about an address: up to a page of refused logins, and up to a page for each of the users. Each part is read
-   * from its index in order.
+   * The ids of a page about an address, a user or an actor: up to a page of each part. Each part is read from its index in order.
    */
-  static #idsAbout(db: Db, { email, userIds }: About, filters: ColumnFilters, request: AuditPageRequest) {
-    const part = (key: { email: string } | { user_id: string }) => {
-      const query = AuditEvent.query(db).select('audit_events.id').where(key)
-      AuditEvent.#narrow(query, filters, request, true)
+  static #idsOf(db: Db, about: About | undefined, filters: ColumnFilters, request: AuditPageRequest) {
+    const part = (key: (query: QueryBuilder<AuditEvent>) => void, rest: ColumnFilters) => {
+      const query = AuditEvent.query(db).select('audit_events.id')
+      key(query)
+      AuditEvent.#narrow(query, rest, request)
       return AuditEvent.query(db)
         .select('part.id')
         .from(pageOrder(query, request, 'audit_events.id').as('part'))
     }
-    return part({ email }).unionAll(userIds.map((id) => part({ user_id: id })))
+    const ofUser = (id: string, rest: ColumnFilters) =>
+      part((query) => query.where('user_id', id).whereRaw(`${emailOfNobody} = ''`), rest)
+    const { user_id, actor_id, ...others } = filters
+    if (about) {
+      const ofNobody = part(
+        (query) => query.whereNull('user_id').whereRaw(`${emailOfNobody} = ?`, [about.email]).orderBy('user_id', 'desc'),
+        filters,
+      )
+      return ofNobody.unionAll(about.userIds.map((id) => ofUser(id, filters)))
+    }
+    if (user_id !== undefined) return ofUser(user_id, { actor_id, ...others })
+    const acts = doersOf(actor_id ?? '').map((each) => part((query) => query.whereRaw(`${doer} = ?`, [each]), others))
+    // All logins stand together, whoever has signed in.
+    return ofUser(actor_id ?? '', filters).unionAll(acts)
   }
 
-  static #narrow(
-    query: QueryBuilder<AuditEvent>,
-    filters: ColumnFilters,
-    { since, until }: AuditPageRequest,
-    isAlreadyNarrow = false,
-  ): void {
-    let isNarrow = isAlreadyNarrow
+  /** Prepares a query for the order of the index that has the events of a kind together, if there is one. */
+  static #inOrder(query: QueryBuilder<AuditEvent>, event: string | undefined): void {
+    const outcome = event === undefined ? undefined : outcomeOf(event)
+    if (outcome !== undefined) query.whereRaw(`${doer} = ?`, [outcome])
+    // Postgres sees that the ids are in order only if all columns before them are in the order of the query.
+    else if (event !== undefined && aboutNobody.test(event))
+      query.whereNull('user_id').whereRaw(`${emailOfNobody} = ''`).orderBy('user_id', 'desc')
+  }
+
+  static #narrow(query: QueryBuilder<AuditEvent>, filters: ColumnFilters, { since, until }: AuditPageRequest): void {
     for (const column of filterColumns) {
       const value = filters[column]
-      if (value === undefined) continue
-      // SQLite keeps no statistics, and might read all logins instead of one person's. So only the narrow filter uses an index.
-      if (isNarrow) query.whereRaw('coalesce(??, ??) = ?', [column, column, value])
-      else query.where(column, value)
-      isNarrow ||= narrowColumns.has(column)
+      if (value !== undefined) query.where(column, value)
     }
     // The ids limit what is read, but `at` decides. An id is never behind its `at`, so the lower bound loses nothing.
     if (since !== undefined) query.where('audit_events.id', '>=', firstIdAt(since)).where('at', '>=', since)
@@ -475,19 +536,34 @@ export class AuditEvent extends BaseModel {
   }
 
   static #details(db: Db, selection: DetailsSelection, { after, limit }: DetailsPage) {
-    const query = rowsOf(AuditEvent, db).orderBy('id').limit(limit)
-    AuditEvent.#withDetails(query, selection)
-    if (after !== undefined) query.where('id', '>', after)
+    const query = rowsOf(AuditEvent, db).limit(limit)
+    AuditEvent.#withDetails(query, selection, after)
     return query.select<DetailsRow[]>('id', 'details')
   }
 
-  static #withDetails(query: ReturnType<typeof rowsOf<AuditEvent>>, { userId, holding }: DetailsSelection): void {
-    query.where({ user_id: userId }).whereNotNull('details')
+  static #withDetails(
+    query: ReturnType<typeof rowsOf<AuditEvent>>,
+    { userId, holding }: DetailsSelection,
+    after: string | undefined,
+  ): void {
+    query.where({ user_id: userId }).whereRaw(`${emailOfNobody} = ''`).whereNotNull('details').orderBy(['user_id', 'id'])
+    if (after !== undefined) query.where('id', '>', after)
     if (holding)
       query.where((any) => {
         for (const text of holding) any.orWhereRaw(...holds('details', text))
       })
   }
+}
+
+/** Under what the index has the acts of somebody. */
+function doersOf(actorId: string): [string, string] {
+  return [actorId, `${reasoned}${actorId}`]
+}
+
+/** Under what the index has the logins of this outcome. */
+function outcomeOf(event: string): string | undefined {
+  if (event === 'login.success') return 'success'
+  return event === 'login.failed' ? 'failed' : undefined
 }
 
 /** A trigger or a rule that someone made can drop rows without an error. */
@@ -507,8 +583,8 @@ export interface DetailsRow {
   details: string
 }
 
-/** Selects refused logins with these e-mails, audit reasons about a user or with one of the addresses, or details. */
-export type Erasable = { emails: readonly string[] } | { reasonsOf: string; addresses: readonly string[] } | DetailsSelection
+/** Selects refused logins with an e-mail, audit reasons about a user or with one of the addresses, or details. */
+export type Erasable = { email: string } | { reasonsOf: string; addresses: readonly string[] } | DetailsSelection
 
 /** Selects events about a user, or about no user if null. With `holding`, only those whose JSON contains one of the texts. */
 export interface DetailsSelection {
@@ -517,7 +593,7 @@ export interface DetailsSelection {
 }
 
 /** Of a row among those in the order of positions. */
-export type Place = Pick<StoredEvent, 'xid' | 'id'>
+export type Place = Pick<StoredEvent, 'xid' | 'seal_position' | 'id'>
 
 interface DetailsPage {
   after: string | undefined

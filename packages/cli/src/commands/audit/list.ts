@@ -8,7 +8,9 @@ export const listAudit = command({
   path: 'audit list',
   options: { ...auditFilters, until: untilOption, limit: count('N', 'Maximum number of events. Default: all') },
   summary: 'List what happened, newest first',
-  description: 'JSON has more than the table: the request, the user agent, and what was changed, before and after.',
+  description:
+    'JSON has more than the table: the request, the user agent, and what was changed, before and after. ' +
+    '--ip, --app and --event alone look through the whole audit, 10,000 events a request: add --since, --user or --actor.',
   examples: [
     'audit list --since 1h',
     'audit list --event login.failed --user bob@example.com --limit 20',

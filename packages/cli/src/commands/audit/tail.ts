@@ -28,7 +28,7 @@ export const tailAudit = command({
 
 async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Pages<AuditEvent> {
   // The service dates events by its own clock, which may differ from ours.
-  const begin = await read(api, query, query.since === undefined ? eventsKnown : undefined)
+  const begin = query.since === undefined ? await readNewest(api, query) : await read(api, query)
   const floor = query.since ?? begin[0]?.at
   let shown = new Map<string, number>()
   let fresh = begin
@@ -49,8 +49,14 @@ async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Page
   }
 }
 
-/** Reads events, oldest first. With a limit, reads only the newest ones. */
-async function read(api: Api, query: AuditQuery, limit?: number): Promise<AuditEvent[]> {
-  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
+/** Reads one page, oldest first. The rest of what is rare may be months away. */
+async function readNewest(api: Api, query: AuditQuery): Promise<AuditEvent[]> {
+  const params = { query: { ...query, limit: eventsKnown } }
+  return (await bodyOf(api.GET('/api/v1/admin/audit', { params }))).items.reverse()
+}
+
+/** Reads all events, oldest first. */
+async function read(api: Api, query: AuditQuery): Promise<AuditEvent[]> {
+  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })))
   return (await readAll(all)).reverse()
 }

@@ -31,7 +31,7 @@ export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, b
   const by = actor === systemActor ? actor : { ...actor, origin: { ...actor.origin, auditReason: undefined } }
   let events: StoredEvent[] = []
   do {
-    const after = events.at(-1)?.id
+    const after = events.at(-1)
     events = await transaction(deps, async (deps) => {
       const rows = await AuditEvent.listErasableForUpdate(deps.db, erasable, { after, limit: portion })
       const changed = rows.flatMap((row) => {

@@ -11,16 +11,22 @@ export const auditParams = z.object({ id })
 
 export const listAuditQuery = z.strictObject({
   ...pageQuery,
-  event: auditEvent.optional().meta({ description: 'The full name of the event, such as `login.failed`' }),
+  event: auditEvent
+    .optional()
+    .meta({ description: 'The full name of the event, such as `login.failed`. All but logins are looked for like an `ip`' }),
   user_id: id.optional().meta({ description: 'The user that the event is about' }),
-  app_id: appRef.optional().meta({ description: 'UUID or code of an app. A deleted app is only found by its UUID' }),
+  app_id: appRef.optional().meta({ description: 'UUID or code of an app. A deleted app is only found by its UUID. See `ip`' }),
   email: email.optional().meta({ description: 'Events about the users with this e-mail, and refused logins with it' }),
   ip: z
     .string()
     .min(1)
     .max(MAX_NAME)
     .optional()
-    .meta({ description: 'The IP address that a request came from, in the form that events show' }),
+    .meta({
+      description:
+        'The IP address that a request came from, in the form that events show. No index knows it: without `user_id`, `actor_id` or ' +
+        '`email`, a page looks through 10,000 events and may have fewer items than `limit`, or none, while `next_cursor` leads on',
+    }),
   actor_id: id.optional().meta({ description: 'The user or service account that did it' }),
   since: moment.optional().meta({ description: 'Events at or after this time; ISO 8601' }),
   until: moment.optional().meta({ description: 'Events before this time; ISO 8601' }),

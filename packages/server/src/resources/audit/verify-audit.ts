@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { parseSnapshot } from '../../lib/feed-cursors.ts'
+import { firstSnapshot, parseSnapshot } from '../../lib/feed-cursors.ts'
 import { AuditBatch } from '../../models/audit-batch.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
@@ -62,7 +62,7 @@ async function verifyPhase(
 async function rowBefore({ db }: Deps, { position, upto }: Beginning) {
   return (
     (await AuditEvent.findBeforeChain(db, position)) ??
-    (upto === null ? undefined : await AuditEvent.findBeforeBatches(db, parseSnapshot(upto)))
+    (await AuditEvent.findBeforeBatches(db, parseSnapshot(upto ?? firstSnapshot)))
   )
 }
 

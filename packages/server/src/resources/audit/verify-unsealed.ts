@@ -24,7 +24,7 @@ export async function verifyUnsealed(
   const rows = await AuditEvent.listUnseen(
     deps.db,
     { xmax: seen.xmax, running: [Position.counting, ...seen.running] },
-    { after: id === '' ? undefined : { xid: Number(xid), id }, limit: pageSize },
+    { after: id === '' ? undefined : { xid: Number(xid), seal_position: null, id }, limit: pageSize },
   )
   // No transaction of the service has written what is above. Such a row would never be sealed.
   const { xmax } = await AuditEvent.snapshot(deps.db, chain?.shift ?? 0)

@@ -33,7 +33,8 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
     await eraseInvitations(deps, userId, addresses)
     await eraseOutbox(deps, userId, addresses)
     const holding = [...addresses].map((address) => JSON.stringify(address))
-    await erase({ emails: [...addresses] }, () => ({ email: null }))
+    for (const email of addresses)
+      await erase({ email }, ({ details }) => ({ email: null, ...blankDetails(details, addresses, false) }))
     await erase({ userId: null, holding }, ({ details }) => blankDetails(details, addresses, false))
   }
   await erase({ userId }, ({ details }) => blankDetails(details, addresses, true))
