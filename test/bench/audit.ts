@@ -69,7 +69,7 @@ function loginsOf({ auditProofs }: Deps, count: number) {
   return Array.from({ length: count }, (_, index) => {
     const at = Date.now()
     const facts = {
-      ...{ id: newId(at), event: 'login.success', reason: null, audit_reason: null, actor_type: "anonymous" as const },
+      ...{ id: newId(at), event: 'login.success', reason: null, audit_reason: null, actor_type: 'anonymous' as const },
       ...{ actor_id: null, user_id: newId(at), app_id: newId(0), ip: `203.0.113.${index}` },
       ...{ user_agent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36' },
       ...{ request_id: newId(at), details: null, email: null, at },
