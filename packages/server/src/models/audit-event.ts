@@ -512,7 +512,7 @@ export class AuditEvent extends BaseModel {
     }
     if (user_id !== undefined) return ofUser(user_id, { actor_id, ...others })
     const acts = doersOf(actor_id ?? '').map((each) => part((query) => query.whereRaw(`${doer} = ?`, [each]), others))
-    // All logins stand together, whoever has signed in.
+    // All logins stand together. Those of the actor are events about the actor.
     return ofUser(actor_id ?? '', filters).unionAll(acts)
   }
 
