@@ -1,5 +1,7 @@
 // The account page, as a browser without scripts sees it. It stands on the browser session alone: no app, no token.
 import { describe, expect, test } from 'vitest'
+import { sealField } from '../../packages/server/src/flows/sign-in/sealed-fields.ts'
+import { type AccountSection, accountSections } from '../../packages/server/src/lib/account-sections.ts'
 import { addMember, buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { buildSsoProvider } from '../support/provider.ts'
@@ -126,6 +128,13 @@ function formOfAny(page: Arrival): Record<string, string> {
   return { field, app }
 }
 
+/** The same for a section that shows the person no form. */
+function formOfSection({ user, visitor }: Owner, section: AccountSection): Record<string, string> {
+  const sealed = { section, userId: user.id, sealedAt: service.deps.clock() }
+  const browser = visitor.cookies.get('__Host-gatehouse_browser')!
+  return { field: sealField(service.deps, 'account', browser, sealed), app: shop.code }
+}
+
 /** One form of each section, with which somebody could do something. */
 const changes: [string, string, Record<string, string>][] = [
   ['profile', 'save', { first_name: 'Eve', last_name: '', locale: 'de' }],
@@ -184,6 +193,9 @@ describe('a change', () => {
     expect((await visitor.post(url, { ...sent, field: '' })).status).toBe(400)
     const { visitor: other } = await owner()
     expect((await other.post(url, sent)).status).toBe(400)
+    // A field that another section has shown, also right before.
+    const { field: foreign = '' } = formOfAny(await open(visitor, section === 'profile' ? 'password' : 'profile'))
+    expect((await visitor.post(url, { ...sent, field: foreign })).status).toBe(400)
     // Another person has signed in in the same browser meanwhile.
     const second = await buildUser(service, shop)
     service.advance(1)
@@ -266,6 +278,17 @@ describe('a change', () => {
     const page = await open(visitor, 'profile')
     service.advance(60 * 60 + 1)
     expect((await visitor.send(page, 'Save')).title).toBe('This page is too old')
+  })
+
+  test('is told on the page of its own section alone', async () => {
+    const { visitor } = await owner()
+    const saved = await visitor.send(await open(visitor, 'profile'), 'Save', { first_name: 'Ada', locale: '' })
+    expect(saved.html).toContain('Saved.')
+    const { search } = new URL(saved.url)
+    for (const section of accountSections) {
+      const path = section === 'overview' ? '/account' : `/account/${section}`
+      expect((await visitor.get(path + search)).html.includes('Saved.')).toBe(section === 'profile')
+    }
   })
 
   test('that no section knows is none', async () => {
@@ -584,7 +607,7 @@ describe('connected accounts', () => {
     const theirs = await open(thief.visitor, 'identities')
     expect(theirs.html).toContain('No account of another provider is connected.')
     await thief.visitor.post(`${service.url}/account/identities`, {
-      ...formOfAny(await open(thief.visitor, 'profile')),
+      ...formOfSection(thief, 'identities'),
       step: 'unlink',
       id: identity.id,
     })
@@ -614,7 +637,7 @@ describe('organizations', () => {
     expect(await countRows(service, 'organization_memberships', { organization_id: organization.id })).toBe(1)
     // Nobody puts out another member, nor leaves what they are not in.
     await other.visitor.post(`${service.url}/account/organizations`, {
-      ...formOfAny(await open(other.visitor, 'profile')),
+      ...formOfSection(other, 'organizations'),
       step: 'leave',
       id: organization.id,
     })
@@ -622,24 +645,22 @@ describe('organizations', () => {
   })
 
   test('are joined by those whose proven address was invited, and nobody else', async () => {
-    const { user, visitor } = await owner()
+    const ada = await owner()
+    const { user, visitor } = ada
     const organization = await buildOrganization(service)
     await buildInvitation(service, { organizationId: organization.id, email: user.email })
     const { id } = await service.deps.db('invitations').where({ email: user.email }).first()
-    const join = async (as: Visitor) => {
-      const page = await open(as, 'organizations')
-      const hidden = page.forms[0]?.values ?? formOfAny(await open(as, 'profile'))
-      return as.post(`${service.url}/account/organizations`, { ...hidden, step: 'join', id })
-    }
+    const join = (as: Owner) =>
+      as.visitor.post(`${service.url}/account/organizations`, { ...formOfSection(as, 'organizations'), step: 'join', id })
     const thief = await owner()
-    await join(thief.visitor)
+    await join(thief)
     // Somebody else registered the address, and has not shown that it is theirs.
     await service.deps
       .db('users')
       .where({ id: user.id })
       .update({ email_verified_at: null, first_verified_at: null, mailbox_proven_at: null })
     expect((await open(visitor, 'organizations')).html).not.toContain(organization.name)
-    await join(visitor)
+    await join(ada)
     expect(await countRows(service, 'organization_memberships', { organization_id: organization.id })).toBe(0)
     await markVerified(service, user.id)
     const page = await visitor.send(await open(visitor, 'organizations'), `Join ${organization.name}`)
@@ -663,6 +684,33 @@ describe('apps', () => {
     expect(asked.html).toContain('You have asked for access. You get a mail')
     expect(asked.forms.some(({ values }) => values.step === 'ask')).toBe(false)
     expect(await countRows(service, 'access_requests', { user_id: user.id, app_id: vault.id, status: 'open' })).toBe(1)
+  })
+
+  test('are also those that let the person in without a grant, in their own pools alone', async () => {
+    const { user, visitor } = await owner()
+    const names = ({ html }: Arrival) => [...html.matchAll(/<h2><bdi>([^<]*)<\/bdi><\/h2>/g)].map(([, name]) => name)
+    const grants = { auto_grant_on_signup: true }
+    const build = (name: string, settings: Json) => buildApp(service, { name, ...settings })
+    await build('Open to all', { ...grants, frontend_url: 'https://open.example' })
+    await build('Open elsewhere', { ...grants, registration_namespace: 'account-elsewhere' })
+    await build('Open to a domain', { ...grants, auto_grant_follows_policy: true, allowed_email_domains: ['corp.example'] })
+    await build('Switched off', { ...grants, status: 'inactive' })
+    const revoked = await build('Revoked', grants)
+    await service.admin('POST', `/admin/users/${user.id}/apps/${revoked.id}`)
+    await service.admin('DELETE', `/admin/users/${user.id}/apps/${revoked.id}`)
+    const page = await open(visitor, 'apps')
+    expect(names(page)).toEqual(expect.arrayContaining(['The Shop', 'Open to all', 'Revoked']))
+    for (const name of ['Open elsewhere', 'Open to a domain', 'Switched off', 'authctl']) expect(page.html).not.toContain(name)
+    expect(page.html).toContain('<a class="button quiet" href="https://open.example">Open Open to all</a>')
+    const asking = page.forms.filter(({ values }) => values.step === 'ask')
+    expect(asking.map(({ values }) => values.id)).toEqual([revoked.id])
+    // An admin enters the app of the command line by right.
+    await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: 'system_admin' } })
+    const { name } = await service.deps.db('apps').where({ code: 'authctl' }).first()
+    expect(names(await open(visitor, 'apps'))).toContain(name)
+    // Nobody asks for what is open, nor through a page of an app of other pools.
+    const elsewhere = await buildApp(service, { name: 'Far away', registration_namespace: 'account-elsewhere' })
+    expect(names(await open(visitor, 'apps', { app: elsewhere.code }))).not.toContain('Far away')
   })
 
   test('an address that is not verified cannot ask', async () => {
@@ -690,6 +738,17 @@ describe('the way back', () => {
     const page = await open(visitor, '', { return_to: returnTo })
     expect(page.html.includes('Go to <bdi>The Shop</bdi>')).toBe(isOffered)
     expect(page.html.includes(`href="${returnTo}"`)).toBe(isOffered)
+  })
+
+  test('leads also to an app that lets the person in without a grant', async () => {
+    const { visitor } = await owner()
+    const at = (name: string) => `https://${name}.example/back`
+    const build = (name: string, settings: Json = {}) =>
+      buildApp(service, { name, auto_grant_on_signup: true, allowed_redirect_urls: [at(name)], ...settings })
+    await build('garden')
+    await build('abroad', { registration_namespace: 'account-abroad' })
+    expect((await open(visitor, '', { return_to: at('garden') })).html).toContain('Go to <bdi>garden</bdi>')
+    expect((await open(visitor, '', { return_to: at('abroad') })).html).not.toContain(at('abroad'))
   })
 
   test('survives the sections and a sign-in', async () => {

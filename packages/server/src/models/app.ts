@@ -242,6 +242,14 @@ export class App extends BaseModel {
       .select('id', 'code', 'auto_grant_on_signup', ...pools, ...policyColumns)
   }
 
+  /** The active apps that may let somebody in without a grant of theirs: those that grant by themselves, and the built-in one. */
+  static async listOpen(db: Db): Promise<App[]> {
+    return App.query(db)
+      .where({ status: 'active' })
+      .where((either) => either.where({ auto_grant_on_signup: 1 }).orWhere({ built_in: 1 }))
+      .orderBy('code')
+  }
+
   static async insert(db: Tx, row: PartialModelObject<App>): Promise<App> {
     return App.query(db).insertAndFetch(row)
   }

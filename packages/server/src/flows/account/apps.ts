@@ -1,13 +1,16 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { entersWithoutGrant } from '../../lib/authority.ts'
 import { grantStateAt } from '../../lib/grant-state.ts'
 import { html } from '../../lib/html.ts'
+import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { AccessRequest } from '../../models/access-request.ts'
-import type { App } from '../../models/app.ts'
+import { App } from '../../models/app.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { dayOf, nameOf, shown } from '../../pages/fields.ts'
 import { autoGrants } from '../../resources/apps/check-policy.ts'
 import { openRequest } from '../../resources/grants/requests.ts'
+import { listGlobalRoles } from '../../resources/users/global-roles.ts'
 import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { paragraph, type Section, sectionForm } from './section.ts'
 
@@ -22,27 +25,36 @@ interface ListedApp {
 }
 
 /**
- * The apps that the person was let into at some time, or has asked for, and the app of the page. No other is named: a person does not
- * learn here what apps there are.
+ * The apps that the person can enter, also those that let everybody of their pools in and the one that they administer the service with;
+ * those that they were let into at some time, or have asked for; and the app of the page. No other is named: a person does not learn here
+ * what apps there are.
  */
 async function listApps(deps: Deps, user: PooledUser, ofPage: App | undefined): Promise<ListedApp[]> {
   const now = deps.clock()
   const grants = (await UserApp.listOfUser(deps.db, user.id, most)).items
   const requests = (await AccessRequest.list(deps.db, { status: 'open', user_id: user.id }, most)).items
+  const roles = await listGlobalRoles(deps, user.id)
   const asked = new Set(requests.map(({ app_id: id }) => id))
-  const stateOf = (id: string) => (asked.has(id) ? ('asked' as const) : ('closed' as const))
-  const granted = grants.map(({ app, ...grant }) => {
-    const isOpen = grantStateAt(grant, now) === 'active'
-    return { app, state: isOpen ? ('open' as const) : stateOf(app.id), expiresAt: isOpen ? grant.expires_at : null }
+  const granted = grants.map(({ app, ...grant }): ListedApp => {
+    const state = grantStateAt(grant, now)
+    if (state === 'active') return { app, state: 'open', expiresAt: grant.expires_at }
+    const isOpen = state === 'expired' && entersWithoutGrant(roles, app)
+    return { app, state: isOpen ? 'open' : asked.has(app.id) ? 'asked' : 'closed', expiresAt: null }
   })
   const known = new Set(granted.map(({ app }) => app.id))
-  const others = [...requests.map(({ app }) => app), ...(ofPage ? [ofPage] : [])]
-    .filter(({ id }, index, all) => !known.has(id) && all.findIndex((app) => app.id === id) === index)
-    .map((app) => {
-      const isOpen = autoGrants(app, { email: user.email, isInvited: false })
-      return { app, state: isOpen ? ('open' as const) : stateOf(app.id), expiresAt: null }
-    })
-  return [...granted, ...others].filter(({ app }) => app.status === 'active')
+  const isOpen = (app: App) =>
+    isInPools(user, poolSet(app)) && (autoGrants(app, { email: user.email, isInvited: false }) || entersWithoutGrant(roles, app))
+  const open = (await App.listOpen(deps.db)).filter((app) => !known.has(app.id) && isOpen(app)).slice(0, most.limit)
+  for (const { id } of open) known.add(id)
+  const others = [...requests.map(({ app }) => app), ...(ofPage ? [ofPage] : [])].filter(
+    (app, index, all) =>
+      !known.has(app.id) && isInPools(user, poolSet(app)) && all.findIndex(({ id }) => id === app.id) === index,
+  )
+  return [
+    ...granted,
+    ...open.map((app): ListedApp => ({ app, state: 'open', expiresAt: null })),
+    ...others.map((app): ListedApp => ({ app, state: asked.has(app.id) ? 'asked' : 'closed', expiresAt: null })),
+  ].filter(({ app }) => app.status === 'active')
 }
 
 export const apps: Section = {

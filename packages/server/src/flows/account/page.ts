@@ -55,13 +55,13 @@ export async function showSection(
   const known = cookies.browser === undefined ? { cookies: { browser: { value: browser, seconds: browserSeconds } } } : {}
   const user = userOf(live)
   const caller = callerOfBrowser(deps, live)
-  const own = outcome?.userId === user.id ? outcome : undefined
+  const own = outcome?.userId === user.id && outcome.section === section.name ? outcome : undefined
   const person: Person = {
     ...{ live, user, caller, app, place, browser, texts, query, origin, said: own?.refusal },
     isFresh: refuseChange(deps, live) === undefined,
     seed: own?.seed,
     hidden: {
-      field: sealField(deps, 'account', browser, { userId: user.id, sealedAt: now, seed: own?.seed }),
+      field: sealField(deps, 'account', browser, { section: section.name, userId: user.id, sealedAt: now, seed: own?.seed }),
       ...hiddenOf(query),
     },
     refusal: formRefusalOf(own?.refusal),
@@ -121,7 +121,7 @@ export async function takeStep(
   const query = queryOf(form)
   const sealed = openField(deps, 'account', browser, form.field)
   const now = deps.clock()
-  if (browser === undefined || !sealed || now - sealed.sealedAt > requestLifeMs) {
+  if (browser === undefined || sealed?.section !== section.name || now - sealed.sealedAt > requestLifeMs) {
     const place = await findPlaceOfPage(deps, form)
     const texts: PageTexts = textsFor({ accepts: origin.languages, place })
     return { view: startAgainView(texts, accountPath(section.name, query), place) }
@@ -166,7 +166,8 @@ export function pathWith(
   { browser, userId }: { browser: string; userId: string },
   said: Said,
 ): string {
-  return accountPath(name, query, sealField(deps, 'account', browser, { userId, sealedAt: deps.clock(), ...said }))
+  const sealed = { section: name, userId, sealedAt: deps.clock(), ...said }
+  return accountPath(name, query, sealField(deps, 'account', browser, sealed))
 }
 
 async function change(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { accountSections } from '../../lib/account-sections.ts'
 import { faultWords } from '../../pages/texts/faults.ts'
 
 /** What a hidden field may carry of a request: long enough for a person who is called away, and no longer than a day's forms. */
@@ -73,6 +74,7 @@ const kinds = {
   new_passkey: z.object({ challenge: z.string(), sealedAt: z.number(), userId: z.string(), userHandle: z.string() }),
   /** A form of the account page, and what came of the last one. */
   account: z.object({
+    section: z.enum(accountSections),
     userId: z.string(),
     sealedAt: z.number(),
     refusal: refusal.optional(),
