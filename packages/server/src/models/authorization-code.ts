@@ -97,13 +97,13 @@ export class AuthorizationCode extends BaseModel {
     db: Tx,
     hash: string,
     now: number,
-  ): Promise<Pick<AuthorizationCode, 'user_id' | 'app_id' | 'session_id'> | undefined> {
+  ): Promise<Pick<AuthorizationCode, 'user_id' | 'app_id' | 'session_id' | 'redirect_uri'> | undefined> {
     const [reused] = await rowsOf(AuthorizationCode, db)
       .where({ hash })
       .whereNotNull('spent_at')
       .andWhere('expires_at', '>', now)
       .update({ reused_at: now })
-      .returning(['user_id', 'app_id', 'session_id'])
+      .returning(['user_id', 'app_id', 'session_id', 'redirect_uri'])
     return reused
   }
 

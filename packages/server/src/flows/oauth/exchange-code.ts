@@ -45,7 +45,7 @@ function factorChanged(): ApiError {
 
 /**
  * Exchanges a code for the tokens of a new app session. The code is spent before anything is judged, so a wrong verifier, app or
- * redirect URL spends it too. A second use within its life ends the session that the first one opened. Throws `invalid_grant`, also
+ * redirect URL spends it too. A second use within its life ends the session that the first one opened (`punishReuse`). Throws `invalid_grant`, also
  * if the browser session has ended or a floor has risen since the code was given, `app_not_found`, and what the gate throws.
  */
 export async function exchangeCode(
@@ -130,13 +130,23 @@ async function enterByCode(
   return { tokens, told }
 }
 
-/** The second of two uses may be an attacker's, and so may the first: the session that the code opened ends, if it opened one. */
+/** A device that hears nothing asks again, so two of its polls may be under way when the person allows it. */
+const pollsTogetherMs = 30_000
+
+/**
+ * The second of two uses may be an attacker's, and so may the first: the session that the code opened ends, if it opened one. A
+ * browser carries a code once, but a device sends its own many times. Its poll that comes together with the one that got the tokens,
+ * and from the same address, is only refused.
+ */
 async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const reused = await AuthorizationCode.noteReuse(deps.db, hash, deps.clock())
     if (!reused) return
-    const { user_id: userId, app_id: appId, session_id: sessionId } = reused
-    const opened = sessionId === null ? undefined : await Session.findOwner(deps.db, sessionId)
+    const { user_id: userId, app_id: appId, session_id: sessionId, redirect_uri: redirectUri } = reused
+    const session = sessionId === null ? undefined : await Session.find(deps.db, sessionId)
+    const opened = session?.ended_at === null ? session : undefined
+    const isNear = opened !== undefined && deps.clock() - opened.created_at <= pollsTogetherMs
+    if (redirectUri === deviceGrantType && isNear && opened.ip === (actor.origin.ip || null)) return
     const details = opened ? { session_id: sessionId } : {}
     await recordEvent(deps, { event: 'code.reused', actor, userId, appId, details })
     if (opened) await endSession(deps, opened, 'session.ended', actor)
