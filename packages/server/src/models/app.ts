@@ -1,5 +1,5 @@
 import type { ModelObject, PartialModelObject } from 'objection'
-import type { Db, Tx } from '../db/handle.ts'
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import type { Brand } from '../lib/brand.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
@@ -144,6 +144,16 @@ export class App extends BaseModel {
   /** Like `findByRef`, and keeps the app from being deleted until the transaction ends. */
   static async findByRefKept(db: Tx, ref: string): Promise<App | undefined> {
     return keptFromDeletion(db, App.#named(db, ref))
+  }
+
+  /**
+   * Keeps an app from being deleted until the transaction ends; false if it is gone. A deletion takes the app before the rows that go
+   * with it. So call this before one of them is changed in a transaction that also adds one, or the two deadlock. Needs no query on
+   * SQLite, which has only one writer.
+   */
+  static async keep(db: Tx, id: string): Promise<boolean> {
+    if (!isPostgres(db)) return true
+    return (await keptFromDeletion(db, rowsOf(App, db).where({ id }).first('id'))) !== undefined
   }
 
   /** The pools that each app names, in any order. */

@@ -46,11 +46,19 @@ const inserting = new Statement(
   `insert into authorization_codes (${columns.join(', ')}) values (${columns.map((column) => `:${column}`).join(', ')})`,
 )
 
-const spending = new Statement<SpentCode>(`
-  update authorization_codes set spent_at = :now, session_id = :sessionId where hash = :hash and spent_at is null and expires_at > :now
+const spend = (ofKeptApp: string) => `
+  update authorization_codes set spent_at = :now, session_id = :sessionId
+  where hash = :hash and spent_at is null and expires_at > :now ${ofKeptApp}
   returning *, (select u.email from users u where u.id = authorization_codes.user_id) as email, ${catalogGeneration},
     (select b.started_at from browser_sessions b
-      where b.id = authorization_codes.browser_session_id and b.ended_at is null and b.expires_at > :now) as browser_started_at`)
+      where b.id = authorization_codes.browser_session_id and b.ended_at is null and b.expires_at > :now) as browser_started_at`
+/** As `App.keep` says: the app is locked before the code, since its subquery is part of how the code is found. */
+const spending = new Statement<SpentCode>(
+  `with app as materialized (
+    select id from apps where id = (select app_id from authorization_codes where hash = :hash) for key share
+  ) ${spend('and app_id = (select id from app)')}`,
+  [spend('')],
+)
 
 /** What an app exchanges for the tokens of a session. */
 export class AuthorizationCode extends BaseModel {

@@ -56,10 +56,10 @@ const tokenInsert = new Statement(newToken)
 /** How many spent tokens a session keeps. The last answers a client that lost the answer. Older ones are known without a row. */
 const spentKept = 3
 
-const spend = `
+const spend = (ofSession: string) => `
   update refresh_tokens set used_at = :now, successor_hash = :successorHash, successor_salt = :successorSalt
-  where token_hash = :hash and used_at is null
-    and exists (select 1 from sessions where id = refresh_tokens.session_id and ended_at is null)`
+  where token_hash = :hash and used_at is null and session_id = (${ofSession})`
+const openSession = 'select id from sessions where id = :sessionId and ended_at is null'
 /** Deletes spent tokens except the last ones. On Postgres, the one that is being spent is not among them yet. */
 const forget = `
   delete from refresh_tokens where session_id = :sessionId and used_at is not null and token_hash not in (
@@ -69,7 +69,9 @@ const forget = `
 const use = 'update sessions set last_used_at = :now, organization_id = :organizationId'
 
 const rotation = new Statement(
-  `with spent as (${spend} returning session_id),
+  // Whatever deletes a session takes it before its tokens, and so does this.
+  `with session as materialized (${openSession} for no key update),
+    spent as (${spend('select id from session')} returning session_id),
     successor as (
       insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
       select :successorHash, session_id, cast(:now as bigint), cast(:expiresAt as bigint) from spent
@@ -77,7 +79,7 @@ const rotation = new Statement(
     forgotten as (${forget} and exists (select 1 from spent))
   ${use} from spent where id = spent.session_id`,
   [
-    spend,
+    spend(openSession),
     `insert into refresh_tokens (token_hash, session_id, created_at, expires_at)
       values (:successorHash, :sessionId, :now, :expiresAt)`,
     `${use} where id = :sessionId`,

@@ -1,5 +1,5 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import { forUpdateOfUnlocked } from '../db/locks.ts'
+import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
@@ -203,10 +203,9 @@ export class Session extends BaseModel {
     return selfBySession.all(db, { id })
   }
 
-  /** A session that has not ended, even if it is expired or under a floor. */
-  static async findOpen(db: Db, id: string): Promise<OpenSession | undefined> {
-    return rowsOf(Session, db)
-      .where({ id })
+  /** A session that has not ended, even if it is expired or under a floor. Locks it, since a deletion takes it before its tokens. */
+  static async findOpenForUpdate(db: Tx, id: string): Promise<OpenSession | undefined> {
+    return forUpdate(db, rowsOf(Session, db).where({ id }))
       .whereNull('ended_at')
       .first('expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor')
   }

@@ -11,6 +11,7 @@ import type { ShownFactors } from '../../lib/proof.ts'
 import type { Membership } from '../../lib/records.ts'
 import { withAnswer } from '../../lib/redirect-url.ts'
 import { hasScope } from '../../lib/standard-claims.ts'
+import { App } from '../../models/app.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { DeviceCode } from '../../models/device-code.ts'
@@ -246,6 +247,7 @@ async function allowDevice(
 ): Promise<boolean> {
   return transaction(deps, async (deps) => {
     const now = deps.clock()
+    if (!(await App.keep(deps.db, code.app_id))) return false
     if (!(await DeviceCode.decide(deps.db, code.hash, { state: 'approved', now }))) return false
     await AuthorizationCode.insert(deps.db, code)
     await recordEvent(deps, { event: 'device_grant.approved', actor, userId: code.user_id, appId: code.app_id })

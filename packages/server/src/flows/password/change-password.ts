@@ -1,4 +1,4 @@
-import type { Pool } from '../../db/handle.ts'
+import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
@@ -41,6 +41,7 @@ export async function changePassword(
 
   return transaction(deps, async (deps) => {
     await lockUserRow(deps, caller.userId)
+    if (caller.appId !== null && !(await App.keep(deps.db, caller.appId))) throw new ApiError('token_revoked')
     const session = await getLiveSession(deps, caller.sessionId)
     // Of two concurrent changes, the second proved a password that has been replaced.
     const isChanged = await User.replaceHash(deps.db, { id: caller.userId, password_hash: oldHash }, newHash)
@@ -79,10 +80,10 @@ export async function changePassword(
 }
 
 async function getLiveSession(
-  deps: Deps,
+  deps: Deps<Tx>,
   id: string,
 ): Promise<{ id: string; expiresAt: number; organizationId: string | null; shown: ShownFactors }> {
-  const row = await Session.findOpen(deps.db, id)
+  const row = await Session.findOpenForUpdate(deps.db, id)
   if (!row) throw new ApiError('token_revoked')
   return { id, expiresAt: row.expires_at, organizationId: row.organization_id, shown: storedShown(row) }
 }

@@ -7,7 +7,7 @@ import { ApiError } from '../../errors.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { KeptProof } from '../../lib/proof.ts'
 import { randomText } from '../../lib/random.ts'
-import type { App } from '../../models/app.ts'
+import { App } from '../../models/app.ts'
 import { SsoLogin, type SsoLoginRow } from '../../models/sso-login.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
 import { assertServesApp, findEnabledProvider, findKeptProvider } from '../../resources/sso-providers/get-provider.ts'
@@ -76,8 +76,8 @@ function opened(deps: Deps, { claims_box, ...login }: KeptProof<SsoLoginRow & { 
  * Spends the code in the same transaction as what it is exchanged for. Of several concurrent uses, only one succeeds. Throws
  * `invalid_sso_code`.
  */
-export async function spendCode(deps: Deps<Tx>, { state_hash }: KeptProof<SsoLoginRow>): Promise<void> {
-  if (!(await SsoLogin.spend(deps.db, state_hash, deps.clock()))) throw invalidCode()
+export async function spendCode(deps: Deps<Tx>, { app_id, state_hash }: KeptProof<SsoLoginRow>): Promise<void> {
+  if (!(await App.keep(deps.db, app_id)) || !(await SsoLogin.spend(deps.db, state_hash, deps.clock()))) throw invalidCode()
 }
 
 export function invalidCode(): ApiError {

@@ -6,7 +6,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { only } from '../../lib/only.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { Membership } from '../../lib/records.ts'
-import type { App } from '../../models/app.ts'
+import { App } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
@@ -59,6 +59,7 @@ export async function acceptInvitation(
   const roleCodes = await rolesLeft(deps, invitation)
   const joined = await addMember(deps, { organizationId, userId: user.id, roleCodes }, actor)
   if (joined) {
+    if (invitation.app_id !== null && !(await App.keep(deps.db, invitation.app_id))) throw invalidInvitation()
     if (!(await Invitation.spend(deps.db, invitation.id, user, deps.clock()))) throw invalidInvitation()
     await recordEvent(deps, {
       event: 'invitation.accepted',

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type AccountRecord, isUnproven } from '../../lib/account-record.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { App } from '../../models/app.ts'
 import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
 import { getUser, lockUserRow } from '../users/get-user.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -41,7 +42,8 @@ export async function getMailTokenOfCode(deps: Deps, codeKey: string, purpose: T
 export async function spendMailToken(deps: Deps<Tx>, found: SpendableToken): Promise<PooledUser> {
   // Lock the user first, in the same order as issuing a token.
   await lockUserRow(deps, found.user_id)
-  const spent = await MailToken.spend(deps.db, found.token_hash, deps.clock())
+  const isKept = found.app_id === null || (await App.keep(deps.db, found.app_id))
+  const spent = isKept && (await MailToken.spend(deps.db, found.token_hash, deps.clock()))
   const user = await getUser(deps, found.user_id)
   if (!spent || (found.account_email !== null && user.email !== found.account_email)) throw invalidToken()
   return user
