@@ -126,7 +126,7 @@ describe('imports', () => {
     ['packages/cli/src/planted-name.ts', "import '@gatehouse/server'", 'not-resolvable'],
     ['packages/cli/src/text/planted.ts', "import '../commands/index.ts'", 'cli-text-imports-rooms-before-it'],
     ['packages/cli/src/nouns/planted.ts', "import '../user-files/split-lines.ts'", 'cli-nouns-imports-rooms-before-it'],
-    ['packages/cli/src/commands/app/planted.ts', "import './list.ts'", 'cli-commands-import-no-command'],
+    ['packages/cli/src/commands/planted.ts', "import './role.ts'", 'cli-commands-import-no-command'],
     ['packages/cli/src/planted-sdk.ts', "import '@gatehouse/sdk'", 'cli-speaks-http'],
     ['packages/cli/src/planted-path.ts', "import '../../sdk/src/inspect.ts'", 'sdk-by-name'],
     [`${server}/lib/planted-sdk.ts`, "import '@gatehouse/sdk/inspect'", 'foundations-import-lib'],

@@ -1,123 +1,75 @@
 import type { Command } from '../tools/command.ts'
 import { api } from './api.ts'
-import { activateApp } from './app/activate.ts'
-import { listClientSecrets } from './app/client-secret/list.ts'
-import { newClientSecret } from './app/client-secret/new.ts'
-import { revokeClientSecret } from './app/client-secret/revoke.ts'
-import { createApp } from './app/create.ts'
-import { deactivateApp } from './app/deactivate.ts'
-import { deleteApp } from './app/delete.ts'
-import { appEnv } from './app/env.ts'
-import { listApps } from './app/list.ts'
-import { onboardApp } from './app/onboard.ts'
-import { showApp } from './app/show.ts'
-import { appSigning } from './app/signing.ts'
-import { updateApp } from './app/update.ts'
-import { applyDeclaration } from './apply.ts'
-import { listAudit } from './audit/list.ts'
-import { showAudit } from './audit/show.ts'
-import { tailAudit } from './audit/tail.ts'
-import { verifyAudit } from './audit/verify.ts'
-import { whoGave } from './audit/who.ts'
+import { activateApp, createApp, deactivateApp, deleteApp, listApps, showApp, updateApp } from './app.ts'
+import { onboardApp } from './app-onboarding.ts'
+import { appEnv, appSigning, listClientSecrets, newClientSecret, revokeClientSecret } from './app-secrets.ts'
+import { listAudit, showAudit, tailAudit, verifyAudit, whoGave } from './audit.ts'
 import { completion } from './completion.ts'
-import { deleteContext } from './context/delete.ts'
-import { listContexts } from './context/list.ts'
-import { setContext } from './context/set.ts'
-import { showContext } from './context/show.ts'
-import { useContext } from './context/use.ts'
+import { deleteContext, listContexts, setContext, showContext, useContext } from './context.ts'
 import { dashboard } from './dashboard.ts'
-import { probeBackend } from './dev/probe.ts'
-import { diffDeclaration } from './diff.ts'
+import { applyDeclaration, diffDeclaration, exportDeclaration } from './declaration.ts'
+import { probeBackend } from './dev.ts'
 import { doctor } from './doctor.ts'
-import { exportDeclaration } from './export.ts'
-import { addGrant } from './grant/add.ts'
-import { explainGrant } from './grant/explain.ts'
-import { listGrants } from './grant/list.ts'
-import { approveRequest } from './grant/request/approve.ts'
-import { denyRequest } from './grant/request/deny.ts'
-import { listRequests } from './grant/request/list.ts'
-import { revokeGrant } from './grant/revoke.ts'
-import { clearLockouts } from './lockout/clear.ts'
-import { listLockouts } from './lockout/list.ts'
-import { login } from './login.ts'
-import { logout } from './logout.ts'
-import { previewMail } from './mail/preview.ts'
-import { testMail } from './mail/test.ts'
-import { createOrganization } from './org/create.ts'
-import { deleteOrganization } from './org/delete.ts'
-import { revokeInvitation } from './org/invitation/revoke.ts'
-import { inviteMember } from './org/invite.ts'
-import { listOrganizations } from './org/list.ts'
-import { setMember } from './org/member.ts'
-import { showOrganization } from './org/show.ts'
-import { updateOrganization } from './org/update.ts'
-import { generatePermissions } from './permission/codegen.ts'
-import { diffPermissions } from './permission/diff.ts'
-import { listPermissions } from './permission/list.ts'
-import { registerPermissions } from './permission/register.ts'
-import { listCollisions } from './pool/collisions.ts'
-import { listPools } from './pool/list.ts'
-import { movePool } from './pool/move.ts'
-import { showPool } from './pool/show.ts'
-import { tagUser } from './pool/tag.ts'
-import { untagUser } from './pool/untag.ts'
-import { createRole } from './role/create.ts'
-import { deleteRole } from './role/delete.ts'
-import { forbidRole } from './role/forbid.ts'
-import { listRoles } from './role/list.ts'
-import { permitRole } from './role/permit.ts'
-import { showRole } from './role/show.ts'
-import { newSecret } from './secret/new.ts'
-import { rotateSecret } from './secret/rotate.ts'
-import { secretStatus } from './secret/status.ts'
-import { createServiceAccount } from './service-account/create.ts'
-import { deleteServiceAccount } from './service-account/delete.ts'
-import { forbidServiceAccount } from './service-account/forbid.ts'
-import { listServiceAccounts } from './service-account/list.ts'
-import { permitServiceAccount } from './service-account/permit.ts'
-import { rotateServiceAccount } from './service-account/rotate.ts'
-import { updateServiceAccount } from './service-account/update.ts'
-import { listSigningKeys } from './signing-key/list.ts'
-import { rotateSigningKeys } from './signing-key/rotate.ts'
-import { createSsoProvider } from './sso-provider/create.ts'
-import { deleteSsoProvider } from './sso-provider/delete.ts'
-import { listSsoProviders } from './sso-provider/list.ts'
-import { showSsoProvider } from './sso-provider/show.ts'
-import { updateSsoProvider } from './sso-provider/update.ts'
-import { inspect } from './token/inspect.ts'
-import { traceToken } from './token/trace.ts'
+import { addGrant, approveRequest, denyRequest, explainGrant, listGrants, listRequests, revokeGrant } from './grant.ts'
+import { clearLockouts, listLockouts } from './lockout.ts'
+import { previewMail, testMail } from './mail.ts'
+import {
+  createOrganization,
+  deleteOrganization,
+  inviteMember,
+  listOrganizations,
+  revokeInvitation,
+  setMember,
+  showOrganization,
+  updateOrganization,
+} from './org.ts'
+import { diffPermissions, generatePermissions, listPermissions, registerPermissions } from './permission.ts'
+import { listCollisions, listPools, movePool, showPool, tagUser, untagUser } from './pool.ts'
+import { createRole, deleteRole, forbidRole, listRoles, permitRole, showRole } from './role.ts'
+import { newSecret, rotateSecret, secretStatus } from './secret.ts'
+import {
+  createServiceAccount,
+  deleteServiceAccount,
+  forbidServiceAccount,
+  listServiceAccounts,
+  permitServiceAccount,
+  rotateServiceAccount,
+  updateServiceAccount,
+} from './service-account.ts'
+import { login, logout, whoami } from './session.ts'
+import { listSigningKeys, rotateSigningKeys } from './signing-key.ts'
+import { createSsoProvider, deleteSsoProvider, listSsoProviders, showSsoProvider, updateSsoProvider } from './sso-provider.ts'
+import { inspect, traceToken } from './token.ts'
 import { top } from './top.ts'
-import { disableTwoFactor } from './two-factor/disable.ts'
-import { reportTwoFactor } from './two-factor/report.ts'
-import { setUpTwoFactor } from './two-factor/setup.ts'
-import { activateUser } from './user/activate.ts'
-import { listTrustedBrowsers } from './user/browser/list.ts'
-import { revokeTrustedBrowser } from './user/browser/revoke.ts'
-import { createUser } from './user/create.ts'
-import { deleteUser } from './user/delete.ts'
-import { exportUsers } from './user/export.ts'
-import { findUsers, listUsers } from './user/find.ts'
-import { listIdentities } from './user/identity/list.ts'
-import { unlinkIdentity } from './user/identity/unlink.ts'
-import { importUsers } from './user/import.ts'
-import { logoutUser } from './user/logout.ts'
-import { offboardUser } from './user/offboard.ts'
-import { listPasskeys } from './user/passkey/list.ts'
-import { removePasskey } from './user/passkey/remove.ts'
-import { resetTwoFactor } from './user/reset-two-factor.ts'
-import { setUserRole } from './user/role.ts'
-import { endSession } from './user/session/end.ts'
-import { listSessions } from './user/session/list.ts'
-import { showUser } from './user/show.ts'
-import { suspendUser } from './user/suspend.ts'
-import { unlockUser } from './user/unlock.ts'
-import { updateUser } from './user/update.ts'
+import { disableTwoFactor, reportTwoFactor, setUpTwoFactor } from './two-factor.ts'
+import {
+  activateUser,
+  createUser,
+  deleteUser,
+  findUsers,
+  listUsers,
+  setUserRole,
+  showUser,
+  suspendUser,
+  updateUser,
+} from './user.ts'
+import { exportUsers, importUsers } from './user-files.ts'
+import { offboardUser } from './user-offboarding.ts'
+import {
+  endSession,
+  listIdentities,
+  listPasskeys,
+  listSessions,
+  listTrustedBrowsers,
+  logoutUser,
+  removePasskey,
+  resetTwoFactor,
+  revokeTrustedBrowser,
+  unlinkIdentity,
+  unlockUser,
+} from './user-sign-ins.ts'
 import { versionCommand } from './version.ts'
-import { listDeliveries } from './webhook/deliveries.ts'
-import { listWebhooks } from './webhook/list.ts'
-import { redeliverWebhook } from './webhook/redeliver.ts'
-import { testWebhooks } from './webhook/test.ts'
-import { whoami } from './whoami.ts'
+import { listDeliveries, listWebhooks, redeliverWebhook, testWebhooks } from './webhook.ts'
 
 /** Every command, in the order of help and reference. */
 export const commands: readonly Command[] = [

@@ -1,0 +1,324 @@
+import { type Api, bodyOf, type Pages, pages, readAll } from '../api/api-client.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
+import { count, positional, text } from '../command-line/options.ts'
+import {
+  type AuditEvent,
+  type AuditQuery,
+  auditColumns,
+  auditFilters,
+  auditQuery,
+  shownActor,
+  untilOption,
+} from '../nouns/audit-events.ts'
+import { refusalByLaterChange } from '../nouns/later-change.ts'
+import { parsePlainName } from '../nouns/plain-name.ts'
+import { type Undo, undoOf, wordsToTakeRole } from '../nouns/undo-event.ts'
+import { userSubject } from '../nouns/user-commands.ts'
+import { getUserDetail } from '../nouns/user-records.ts'
+import { userRefOf } from '../nouns/user-ref.ts'
+import { list, rowsOf, stream } from '../output/output.ts'
+import { toCommandLine } from '../text/shell-words.ts'
+import { isUuid } from '../text/uuid.ts'
+import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
+
+export const listAudit = command({
+  path: 'audit list',
+  options: { ...auditFilters, until: untilOption, limit: count('N', 'Maximum number of events. Default: all') },
+  summary: 'List what happened, newest first',
+  description:
+    'JSON has more than the table: the request, the user agent, and what was changed, before and after. ' +
+    '--ip, --app and --event alone look through the whole audit, 10,000 events a request: add --since, --user or --actor.',
+  examples: [
+    'audit list --since 1h',
+    'audit list --event login.failed --user bob@example.com --limit 20',
+    'audit list --actor ada@example.com --since 7d --until 1d -o ndjson',
+  ],
+  lists: 'long',
+  async run({ api, now }, { limit, ...filters }) {
+    const query = await auditQuery(api, filters, now())
+    const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })), limit)
+    return list(all, auditColumns, 'no events')
+  },
+})
+
+const options = auditFilters
+
+const pollMs = 2_000
+/** How many past events it shows without --since. */
+const eventsBefore = 10
+/** How many past events it reads, so that it recognizes them when they come again. */
+const eventsKnown = 200
+/** An event gets its date before its transaction ends, so it can show up after a newer event. */
+const overlapMs = 30_000
+
+export const tailAudit = command({
+  path: 'audit tail',
+  summary: 'Show events as they happen, until Ctrl-C',
+  description: `Starts with the last ${eventsBefore} events, or with those since --since, oldest first. Asks for more every ${pollMs / 1000} seconds.`,
+  examples: ['audit tail', 'audit tail --event login.failed', 'audit tail --app shop --since 1h -o ndjson'],
+  options,
+  formats: { all: ['table', 'ndjson'], terminal: 'table', pipe: 'ndjson' },
+  async run({ api, now, sleep }, filters) {
+    return stream(follow(api, await auditQuery(api, filters, now()), sleep), auditColumns)
+  },
+})
+
+async function* follow(api: Api, query: AuditQuery, sleep: Tools['sleep']): Pages<AuditEvent> {
+  // The service dates events by its own clock, which may differ from ours.
+  const begin = query.since === undefined ? await readNewest(api, query) : await read(api, query)
+  const floor = query.since ?? begin[0]?.at
+  let shown = new Map<string, number>()
+  let fresh = begin
+  let newest = 0
+  for (let isFirst = true; ; isFirst = false) {
+    for (const { id, at } of fresh) {
+      shown.set(id, Date.parse(at))
+      newest = Math.max(newest, Date.parse(at))
+    }
+    if (isFirst && query.since === undefined) fresh = fresh.slice(-eventsBefore)
+    if (fresh.length > 0) yield fresh
+    const overlap = Math.max(Date.parse(floor ?? '') || 0, newest - overlapMs)
+    // Forgets events that cannot be returned again, so that memory stays bounded for months.
+    shown = new Map([...shown].filter(([, at]) => at >= overlap))
+    await sleep(pollMs)
+    const events = await read(api, newest === 0 ? query : { ...query, since: new Date(overlap).toISOString() })
+    fresh = events.filter(({ id }) => !shown.has(id))
+  }
+}
+
+/** Reads one page, oldest first. The rest of what is rare may be months away. */
+async function readNewest(api: Api, query: AuditQuery): Promise<AuditEvent[]> {
+  const params = { query: { ...query, limit: eventsKnown } }
+  return (await bodyOf(api.GET('/api/v1/admin/audit', { params }))).items.reverse()
+}
+
+/** Reads all events, oldest first. */
+async function read(api: Api, query: AuditQuery): Promise<AuditEvent[]> {
+  const all = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })))
+  return (await readAll(all)).reverse()
+}
+
+export const showAudit = command({
+  path: 'audit show',
+  options: { id: positional('ID', 'Id of the event, as audit list shows it') },
+  summary: 'Show an event in full, and the command that undoes the change',
+  description:
+    'Shows users, apps and service accounts by name if they still exist. Not every change can be undone. If something changed the ' +
+    'same thing later, the newest such event is named and no command is printed.',
+  examples: [
+    'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
+    'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --json',
+    'audit show 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --context production',
+  ],
+  async run({ api, now }, { id }) {
+    if (!isUuid(id)) {
+      throw new Failure('invalid', `"${id}" is not the id of an event`, {
+        code: 'invalid_event',
+        hint: 'audit list --json shows the ids',
+      })
+    }
+    const event = await bodyOf(api.GET('/api/v1/admin/audit/{id}', { params: { path: { id } } }))
+    const undoing = await stillSafe(api, event, undoOf(event, now()))
+    const undo = undoing && 'words' in undoing ? `authctl ${toCommandLine(undoing.words)}` : null
+    const refusal = undoing && 'refusal' in undoing ? undoing.refusal : null
+    const { details, actor: _, names, user_id, app_id, ...told } = event
+    const record = { ...told, actor: shownActor(event), user: names.user, app: names.app, user_id, app_id, ...(details ?? {}) }
+    return {
+      kind: 'report',
+      value: { ...event, undo, undo_refused: refusal },
+      parts: [{ record }, ...(undo ? ['', 'To undo it:', `  ${undo}`] : []), ...(refusal ? ['', refusal] : [])],
+    }
+  },
+})
+
+/** An undo of something that changed later could reverse the later change. */
+async function stillSafe(api: Tools['api'], event: AuditEvent, undo: Undo | undefined): Promise<Undo | undefined> {
+  if (!undo || 'refusal' in undo) return undo
+  const refusal = await refusalByLaterChange(api, event)
+  return refusal === undefined ? undo : { refusal }
+}
+
+export const whoGave = command({
+  path: 'audit who',
+  options: { user: userSubject, role: positional('ROLE', 'A global role, or one within organizations') },
+  summary: 'Show who gave a user a role, and who removed it',
+  description:
+    'Newest first, as far back as the audit goes. Also shows whether the user holds the role now, and how to remove it. To find the ' +
+    'holders of a role, use user find --role ROLE.',
+  examples: [
+    'audit who bob@example.com system_admin',
+    'audit who bob@example.com org_admin',
+    'audit who bob@example.com support --json',
+  ],
+  async run({ api }, input) {
+    const role = parsePlainName(input.role, 'role')
+    const user = await getUserDetail(api, input.user)
+    const organizations = new Map(user.organizations.map(({ id, slug }) => [id, slug]))
+    const changes: Change[] = []
+    for (const event of await changesOf(api, user.id)) {
+      const change = changeOf(event, role)
+      if (!change) continue
+      const id = textOf(event.details?.organization_id)
+      changes.push({
+        at: event.at,
+        change,
+        by: event.actor.type === 'system' ? 'the service itself, or its command line' : shownActor(event),
+        organization: id === undefined ? null : (organizations.get(id) ?? id),
+        ip: event.ip,
+        why: event.audit_reason,
+        event_id: event.id,
+      })
+    }
+    const within = user.organizations.filter(({ role_codes }) => role_codes.includes(role)).map(({ slug }) => slug)
+    const holds = user.roles.includes(role)
+    const remedy = holds ? `authctl ${toCommandLine(wordsToTakeRole(user.id, role))}` : null
+    const head = { user: userRefOf(user), user_id: user.id, role, holds, organizations: within }
+    const table = rowsOf(changes, ['at', 'change', 'by', 'organization', 'ip', 'why'])
+    return {
+      kind: 'report',
+      value: { ...head, changes, remedy },
+      parts: [
+        { record: head },
+        '',
+        ...(changes.length > 0 ? [table] : ['The audit does not say who gave it.']),
+        ...(remedy ? ['', 'To remove it:', `  ${remedy}`] : []),
+      ],
+    }
+  },
+})
+
+const changesOfRoles = [
+  'role.assigned',
+  'role.unassigned',
+  'membership.created',
+  'membership.updated',
+  'membership.deleted',
+] as const
+
+interface Change {
+  at: string
+  change: 'given' | 'taken'
+  by: string
+  organization: string | null
+  ip: string | null
+  why: string | null
+  event_id: string
+}
+
+/** Newest first. */
+async function changesOf(api: Api, userId: string): Promise<AuditEvent[]> {
+  const lists = await Promise.all(
+    changesOfRoles.map((event) =>
+      readAll(
+        pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { user_id: userId, event, ...page } } }))),
+      ),
+    ),
+  )
+  return lists.flat().sort((one, other) => (one.id < other.id ? 1 : -1))
+}
+
+/** What the event did to the role. Undefined if it did not change it. */
+function changeOf({ event, details }: AuditEvent, role: string): Change['change'] | undefined {
+  if (event === 'role.assigned' || event === 'role.unassigned') {
+    if (details?.role_code !== role) return undefined
+    return event === 'role.assigned' ? 'given' : 'taken'
+  }
+  const [before, after] = [hasRole(details?.before, role), hasRole(details?.after, role)]
+  if (before === after) return undefined
+  return after ? 'given' : 'taken'
+}
+
+function hasRole(state: unknown, role: string): boolean {
+  const codes = typeof state === 'object' && state !== null && 'role_codes' in state ? state.role_codes : undefined
+  return Array.isArray(codes) && codes.includes(role)
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export const verifyAudit = command({
+  path: 'audit verify',
+  options: {
+    head: text(
+      'POSITION:SEAL',
+      'End of the chain, from the log of the service ("audit sealed"). Also detects events cut off the end',
+    ),
+    sinceBatch: text('BATCH', 'Begin after this batch, the BATCH of an earlier run. Needs the --head of that run or a later one'),
+  },
+  summary: 'Check whether events were changed, removed or inserted by anything but the service',
+  description:
+    'Compares every event with its proof and its batch. Exits with 8 and names the first event that is not what the service wrote. ' +
+    'The counts are those of the compared events; the head is the end of the last batch. Note both: the next run can go on from there.',
+  examples: [
+    'audit verify',
+    'audit verify --since-batch 8112 --head 48211:1f0c9b7e.Yw3cWb0yC5n2Jm8QpT4sVd6LxKz1RaEu7HoGiNfMtBk',
+    'audit verify --json',
+  ],
+  async run({ api }, { head, sinceBatch }) {
+    if (sinceBatch !== undefined && !/^\d{1,15}$/.test(sinceBatch))
+      throw usageFailure('--since-batch must be the number of a batch')
+    if (sinceBatch !== undefined && head === undefined)
+      throw usageFailure('--since-batch needs --head', 'without it, the events before could have been replaced')
+    const counts = { checked: 0, adopted: 0, unsealed: 0 }
+    let cursor = sinceBatch === undefined ? undefined : `batch.${sinceBatch}`
+    for (;;) {
+      const query = { ...(cursor !== undefined && { cursor }), ...(head !== undefined && { head }) }
+      const page = await bodyOf(api.GET('/api/v1/admin/audit/verify', { params: { query } }))
+      counts.checked += page.checked
+      counts.adopted += page.adopted
+      counts.unsealed += page.unsealed
+      cursor = page.next_cursor ?? undefined
+      if (cursor !== undefined) continue
+      const { fault } = page
+      const shown = {
+        ...counts,
+        batch: page.head?.batch ?? null,
+        head: page.head === null ? null : `${page.head.position}:${page.head.seal}`,
+        whole: fault === null,
+      }
+      const said = fault === null ? undefined : sentenceOf(fault)
+      return {
+        kind: 'report',
+        value: { ...shown, head: page.head, fault },
+        parts: [{ record: shown }, ...(said === undefined ? [] : ['', said])],
+        failure:
+          said === undefined
+            ? undefined
+            : new Failure('failures', said, {
+                code: 'audit_not_whole',
+                hint: 'docs/sealed-audit.md, "When verify names an event"',
+              }),
+      }
+    }
+  },
+})
+
+interface Fault {
+  kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
+  subject: 'event' | 'batch' | 'head' | 'checkpoint'
+  position: number | null
+  batch: number | null
+  event_id: string | null
+}
+
+function sentenceOf(fault: Fault): string {
+  const named = nameOf(fault)
+  if (fault.kind === 'removed') return `${named} is missing`
+  if (fault.kind === 'inserted') return `${named} was not written by the service`
+  if (fault.kind === 'unknown_key') return `${named} was proven with a key that the service no longer has`
+  return `${named} is not what the service wrote`
+}
+
+function nameOf({ subject, position, batch, event_id: id }: Fault): string {
+  if (subject === 'batch') return `the batch ${batch}`
+  if (subject === 'head') return 'the record of the end of the seals'
+  if (subject === 'checkpoint') return 'the record of the beginning of the seals'
+  const place = [
+    ...(position === null ? [] : [`at position ${position}`]),
+    ...(batch === null ? [] : [`in batch ${batch}`]),
+    ...(position === null && batch === null ? ['without a seal'] : []),
+  ]
+  return ['the event', ...(id === null ? [] : [id]), ...place].join(' ')
+}
