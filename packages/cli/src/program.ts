@@ -144,7 +144,7 @@ export function groupExamples(noun: string): string[] {
   return turns.flatMap((turn) => specs.map(({ examples }) => examples[turn])).slice(0, 3)
 }
 
-export function examplesText(examples: readonly string[]): string {
+function examplesText(examples: readonly string[]): string {
   return `Examples:\n${examples.map((example) => `  $ authctl ${example}`).join('\n')}\n`
 }
 

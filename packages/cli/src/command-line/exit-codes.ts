@@ -18,7 +18,7 @@ export const endings = {
 
 export type Ending = keyof typeof endings
 
-export interface FailureDetails {
+interface FailureDetails {
   /** A stable code, from the service or from authctl itself. */
   code: string
   /** What to do about it. */

@@ -25,14 +25,14 @@ export interface TextOption<Required extends boolean = boolean> {
 }
 
 /** Can be given several times, or once with several values. A single empty value means the empty list. */
-export interface TextsOption {
+interface TextsOption {
   kind: 'texts'
   completes?: Completes
   value: string
   about: string
 }
 
-export interface ChoiceOption<Choice extends string = string, Standard extends Choice | undefined = Choice | undefined> {
+interface ChoiceOption<Choice extends string = string, Standard extends Choice | undefined = Choice | undefined> {
   kind: 'choice'
   choices: readonly Choice[]
   about: string
@@ -40,26 +40,26 @@ export interface ChoiceOption<Choice extends string = string, Standard extends C
 }
 
 /** A whole number. */
-export interface CountOption {
+interface CountOption {
   kind: 'count'
   least: 0 | 1
   value: string
   about: string
 }
 
-export interface FlagOption {
+interface FlagOption {
   kind: 'flag'
   about: string
 }
 
 /** `--x` and `--no-x`. Undefined if neither is given. */
-export interface ToggleOption {
+interface ToggleOption {
   kind: 'toggle'
   about: string
 }
 
 /** Only `--no-x`. The default is true. */
-export interface OffOption {
+interface OffOption {
   kind: 'off'
   about: string
 }

@@ -6,14 +6,13 @@ import { choice, choiceWithStandard, flag, positional, requiredText, text } from
 import { readLogo, writeLogo } from '../nouns/app-logo.ts'
 import { appSubject, parseAppRef } from '../nouns/app-ref.ts'
 import { allPermissionsNote, appBody, appSettings, inFlags, isSameApp } from '../nouns/app-settings.ts'
-import { appStatus } from '../nouns/app-status.ts'
 import { type OpenIdClient, productNames, products, secretPlaceholder } from '../nouns/openid-products.ts'
 import { noteNewPools } from '../nouns/pool-names.ts'
 import { record } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { listCommand } from '../tools/list-command.ts'
-import { deleteCommand, statusCommand } from '../tools/subject-commands.ts'
+import { deleteCommand, type StatusNoun, statusCommand } from '../tools/subject-commands.ts'
 
 export const createApp = command({
   path: 'app create',
@@ -199,6 +198,18 @@ export const updateApp = command({
     return record(after, isSameApp(before, after) ? 'unchanged' : 'updated')
   },
 })
+
+const appStatus: StatusNoun<'active' | 'inactive'> = {
+  subject: appSubject,
+  async find(api, typed) {
+    const path = { appId: parseAppRef(typed) }
+    const before = await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path } }))
+    return {
+      before,
+      write: (status) => bodyOf(api.PATCH('/api/v1/admin/apps/{appId}', { params: { path }, body: { status } })),
+    }
+  },
+}
 
 export const activateApp = statusCommand({
   path: 'app activate',

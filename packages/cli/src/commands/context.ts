@@ -1,12 +1,34 @@
-import { assertContextName, type Context, findContext } from '../command-line/contexts.ts'
-import { usageFailure } from '../command-line/exit-codes.ts'
+import { assertContextName, type Context, type ContextFile, findContext } from '../command-line/contexts.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { optionalPositional, positional, text, toggle } from '../command-line/options.ts'
 import { normalizeBaseUrl } from '../command-line/settings.ts'
-import { getContext } from '../nouns/get-context.ts'
-import { viewContext } from '../nouns/view-context.ts'
 import { list, type Outcome, record } from '../output/output.ts'
 import { askFor, confirmName } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
+
+/** The context of that name. Throws `context_not_found` if it does not exist. */
+export function getContext(file: ContextFile, name: string): Context {
+  const context = findContext(file, name)
+  if (context) return context
+  throw new Failure('notFound', `there is no context "${name}"`, {
+    code: 'context_not_found',
+    hint: 'authctl context list shows all contexts',
+  })
+}
+
+/** A context as it is shown: never with its tokens. */
+function viewContext(name: string, context: Context, current: string | null, now: number) {
+  const { base_url, email, tokens } = context
+  return {
+    name,
+    current: name === current,
+    base_url,
+    email,
+    protected: context.protected ?? false,
+    signed_in: tokens !== null && tokens.refresh_expires_at > now,
+    session_expires_at: tokens === null ? null : new Date(tokens.refresh_expires_at).toISOString(),
+  }
+}
 
 export const listContexts = command({
   path: 'context list',

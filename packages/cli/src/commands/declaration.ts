@@ -138,7 +138,7 @@ export const diffDeclaration = command({
   run: runDiff,
 })
 
-export async function runDiff(tools: Tools, { file, prune, exitCode }: Input<typeof diffOptions>): Promise<Result> {
+async function runDiff(tools: Tools, { file, prune, exitCode }: Input<typeof diffOptions>): Promise<Result> {
   // Loaded late: the schema is slow to load, and other commands do not need it.
   const { prepare } = await import('../declarations/prepare.ts')
   const { plan } = await prepare(tools, { file, prune })
@@ -174,7 +174,7 @@ export const exportDeclaration = command({
   run: runExport,
 })
 
-export async function runExport({ api, io, settings }: Tools, { file }: Input<typeof exportOptions>): Promise<Result> {
+async function runExport({ api, io, settings }: Tools, { file }: Input<typeof exportOptions>): Promise<Result> {
   // Loaded late: the schema is slow to load, and other commands do not need it.
   const { plainDeclaration, renderDeclaration } = await import('../declarations/render-declaration.ts')
   const { services, roles, apps } = await readInstallation(api)

@@ -1,13 +1,36 @@
-import { readAll } from '../api/api-client.ts'
+import type { components } from '@gatehouse/sdk/admin'
+import { type Api, bodyOf, type Pages, pages, readAll } from '../api/api-client.ts'
 import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { count, flag, optionalPositional } from '../command-line/options.ts'
 import { inLanes } from '../nouns/in-lanes.ts'
-import { kindOfLockout, lockoutsIn } from '../nouns/lockouts.ts'
 import { isAbsent } from '../nouns/user-records.ts'
 import { list, type Result, record } from '../output/output.ts'
 import { askFor, confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
+
+export type Lockout = components['schemas']['Lockout']
+
+/** Reads the counters of failed logins, or with `locked` only those that lock. */
+async function* lockoutsIn(
+  api: Api,
+  { locked, limit = Number.POSITIVE_INFINITY }: { locked: boolean; limit?: number | undefined },
+): Pages<Lockout> {
+  let left = limit
+  const all = pages((query) => bodyOf(api.GET('/api/v1/admin/lockouts', { params: { query } })))
+  for await (const page of all) {
+    const chosen = page.filter(({ locked_until }) => !locked || locked_until !== null).slice(0, left)
+    left -= chosen.length
+    yield chosen
+    if (left === 0) return
+  }
+}
+
+/** What a counter belongs to: an address, a second factor or a device. */
+function kindOfLockout({ key, pool }: Lockout): string {
+  if (pool !== null) return 'address'
+  return key.startsWith('two-factor:') ? 'second factor' : 'device'
+}
 
 export const listLockouts = command({
   path: 'lockout list',

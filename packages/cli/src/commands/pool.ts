@@ -1,16 +1,42 @@
 import { type Api, bodyOf, pages } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
-import { count, positional, requiredText } from '../command-line/options.ts'
-import { changeTag, tagOptions } from '../nouns/change-pool-tag.ts'
+import { count, type Input, type Options, positional, requiredText } from '../command-line/options.ts'
 import { forUsers, readUsers, userOptions } from '../nouns/for-users.ts'
 import { nearestName } from '../nouns/nearest-name.ts'
 import { parsePlainName } from '../nouns/plain-name.ts'
 import { noteNewPools } from '../nouns/pool-names.ts'
 import { userRefOf } from '../nouns/user-ref.ts'
-import { list, rowsOf } from '../output/output.ts'
+import { list, type Result, rowsOf } from '../output/output.ts'
 import { confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
+import type { Tools } from '../tools/create-tools.ts'
 import { listCommand } from '../tools/list-command.ts'
+
+const tagOptions = { ...userOptions, pool: requiredText('POOL', 'The pool', { completes: 'pools' }) } satisfies Options
+
+/** Adds or removes a pool tag. Sends nothing if there is nothing to change. */
+async function changeTag(
+  tools: Tools,
+  { pool, ...input }: Input<typeof tagOptions>,
+  change: 'add' | 'remove',
+): Promise<Result> {
+  const { api } = tools
+  const tag = parsePlainName(pool, 'pool')
+  const users = await readUsers(tools, input)
+  if (change === 'add') await noteNewPools(tools, [tag])
+  return forUsers(tools, users, async (userId) => {
+    const path = { userId }
+    const user = await bodyOf(api.GET('/api/v1/admin/users/{userId}', { params: { path } }))
+    const named = { user_id: user.id, email: user.email }
+    const isSo = user.namespaces.includes(tag) === (change === 'add')
+    if (isSo && user.status !== 'deleted') {
+      return { value: { ...named, namespace: user.namespace, namespaces: user.namespaces }, outcome: 'unchanged' }
+    }
+    const body = { [change]: [tag] }
+    const pools = await bodyOf(api.PATCH('/api/v1/admin/users/{userId}/namespaces', { params: { path }, body }))
+    return { value: { ...named, ...pools }, outcome: change === 'add' ? 'tagged' : 'untagged' }
+  })
+}
 
 export const listPools = listCommand({
   path: 'pool list',

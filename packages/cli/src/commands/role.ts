@@ -1,12 +1,45 @@
-import { bodyOf, inTurn } from '../api/api-client.ts'
-import { choice, choiceWithStandard, type Input, positional, requiredText, text } from '../command-line/options.ts'
+import { type Api, bodyOf, inTurn } from '../api/api-client.ts'
+import { usageFailure } from '../command-line/exit-codes.ts'
+import {
+  choice,
+  choiceWithStandard,
+  type Input,
+  type Options,
+  positional,
+  requiredText,
+  text,
+  texts,
+} from '../command-line/options.ts'
 import { parsePlainName } from '../nouns/plain-name.ts'
-import { permissionOptions, readPermissionsOf, roleSubject } from '../nouns/role-permissions.ts'
 import { type Result, record, rowsOf } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { listCommand } from '../tools/list-command.ts'
 import { deleteCommand } from '../tools/subject-commands.ts'
+
+const roleSubject = positional('CODE', 'Code of the role', { completes: 'roles' })
+
+/** The options that `role permit` and `role forbid` share. */
+const permissionOptions = {
+  code: roleSubject,
+  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows them'),
+} satisfies Options
+
+interface Permitted {
+  api: Api
+  path: { roleCode: string }
+  /** As given, without duplicates. */
+  permissions: string[]
+  /** The permissions that the role has now. */
+  held: string[]
+}
+
+async function readPermissionsOf({ api }: Tools, input: Input<typeof permissionOptions>): Promise<Permitted> {
+  if (!input.permission?.length) throw usageFailure('--permission is required')
+  const path = { roleCode: parsePlainName(input.code, 'role') }
+  const { items } = await bodyOf(api.GET('/api/v1/admin/roles/{roleCode}/permissions', { params: { path } }))
+  return { api, path, permissions: [...new Set(input.permission)], held: items.map(({ code }) => code) }
+}
 
 export const listRoles = listCommand({
   path: 'role list',
@@ -85,7 +118,7 @@ export const permitRole = command({
   run: runPermitRole,
 })
 
-export async function runPermitRole(tools: Tools, input: Input<typeof permissionOptions>): Promise<Result> {
+async function runPermitRole(tools: Tools, input: Input<typeof permissionOptions>): Promise<Result> {
   const { api, path, permissions, held } = await readPermissionsOf(tools, input)
   if (permissions.every((code) => held.includes(code))) return record({ code: path.roleCode, permissions: held }, 'unchanged')
   const body = { permissions }
@@ -106,7 +139,7 @@ export const forbidRole = command({
   run: runForbidRole,
 })
 
-export async function runForbidRole(tools: Tools, input: Input<typeof permissionOptions>): Promise<Result> {
+async function runForbidRole(tools: Tools, input: Input<typeof permissionOptions>): Promise<Result> {
   const { api, path, permissions, held } = await readPermissionsOf(tools, input)
   const gone = permissions.filter((code) => held.includes(code))
   await inTurn(

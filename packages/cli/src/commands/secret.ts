@@ -6,7 +6,6 @@ import { flag, type Input, text, toggle } from '../command-line/options.ts'
 import { commonFormats } from '../command-line/settings.ts'
 import { type Result, record, rowsOf } from '../output/output.ts'
 import { writeFile } from '../terminal/write-file.ts'
-import { makeSecret, makeWebhookSecret } from '../tokens/make-secret.ts'
 import { planReplacement, planRotation, type RotationState } from '../tokens/plan-rotation.ts'
 import { whoAccepts } from '../tokens/who-accepts-secret.ts'
 import { command } from '../tools/command.ts'
@@ -194,4 +193,21 @@ function report({ apps, ...state }: RotationState, next: string | undefined): Re
       ...(apps.length > 0 ? ['', table] : []),
     ],
   }
+}
+
+const bytes = 48
+const webhookBytes = 32
+
+/** A fresh random signing secret, and its key id. */
+async function makeSecret(): Promise<{ secret: string; kid: string }> {
+  // Loaded late: most commands do not need it.
+  const { hash, randomBytes } = await import('node:crypto')
+  const secret = randomBytes(bytes).toString('base64')
+  return { secret, kid: keyIdOf(secret, hash) }
+}
+
+/** A fresh random secret for a webhook, in the form of Standard Webhooks. */
+async function makeWebhookSecret(): Promise<string> {
+  const { randomBytes } = await import('node:crypto')
+  return `whsec_${randomBytes(webhookBytes).toString('base64')}`
 }

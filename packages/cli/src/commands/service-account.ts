@@ -1,14 +1,35 @@
 import { bodyOf } from '../api/api-client.ts'
 import { parseExpiry } from '../command-line/duration.ts'
 import { usageFailure } from '../command-line/exit-codes.ts'
-import { type Input, positional, requiredText, text, texts } from '../command-line/options.ts'
-import { heldPermissionOptions, patchHeldPermissions } from '../nouns/service-account-permissions.ts'
+import { type Input, type Options, positional, requiredText, text, texts } from '../command-line/options.ts'
 import { getServiceAccount, type Scope, scopes } from '../nouns/service-account-ref.ts'
 import { type Result, record } from '../output/output.ts'
 import { confirmName, confirmYes } from '../terminal/prompt.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { listCommand } from '../tools/list-command.ts'
+
+/** The options that `service-account permit` and `service-account forbid` share. */
+const heldPermissionOptions = {
+  account: positional('ACCOUNT', 'Name or id of the service account'),
+  permission: texts('PERMISSION', 'Codes such as orders:read; permission list shows them'),
+} satisfies Options
+
+/** Adds or removes permissions in one write. */
+async function patchHeldPermissions(
+  { api }: Tools,
+  { account, permission }: Input<typeof heldPermissionOptions>,
+  change: { member: 'add' | 'remove'; done: 'permitted' | 'forbidden' },
+): Promise<Result> {
+  if (!permission?.length) throw usageFailure('--permission is required')
+  const before = await getServiceAccount(api, account)
+  const params = { path: { serviceAccountId: before.id } }
+  const body = { [change.member]: [...new Set(permission)] }
+  const after = await bodyOf(api.PATCH('/api/v1/admin/service-accounts/{serviceAccountId}/permissions', { params, body }))
+  const isUnchanged = JSON.stringify(after.permissions) === JSON.stringify(before.permissions)
+  const { id, name, permissions } = after
+  return record({ id, name, permissions }, isUnchanged ? 'unchanged' : change.done)
+}
 
 export const createServiceAccount = command({
   path: 'service-account create',
@@ -74,7 +95,7 @@ export const permitServiceAccount = command({
   run: runPermitServiceAccount,
 })
 
-export function runPermitServiceAccount(tools: Tools, input: Input<typeof heldPermissionOptions>): Promise<Result> {
+function runPermitServiceAccount(tools: Tools, input: Input<typeof heldPermissionOptions>): Promise<Result> {
   return patchHeldPermissions(tools, input, { member: 'add', done: 'permitted' })
 }
 
@@ -91,7 +112,7 @@ export const forbidServiceAccount = command({
   run: runForbidServiceAccount,
 })
 
-export function runForbidServiceAccount(tools: Tools, input: Input<typeof heldPermissionOptions>): Promise<Result> {
+function runForbidServiceAccount(tools: Tools, input: Input<typeof heldPermissionOptions>): Promise<Result> {
   return patchHeldPermissions(tools, input, { member: 'remove', done: 'forbidden' })
 }
 

@@ -39,7 +39,7 @@ export const login = command({
   run: runLogin,
 })
 
-export async function runLogin(tools: Tools, input: Input<typeof options>): Promise<Result> {
+async function runLogin(tools: Tools, input: Input<typeof options>): Promise<Result> {
   const { io, settings } = tools
   const { contextName, context, baseUrl, isStandardAddress } = tools.connect({ mayBeNew: true })
   assertContextName(contextName)

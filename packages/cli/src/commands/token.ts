@@ -1,7 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { inspectToken } from '@gatehouse/sdk/inspect'
 import { bodyOf } from '../api/api-client.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { optionalPositional, text } from '../command-line/options.ts'
 import { parseAppRef } from '../nouns/app-ref.ts'
 import { inLanes } from '../nouns/in-lanes.ts'
@@ -12,7 +12,6 @@ import { toCommandLine } from '../text/shell-words.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { readSecretFile } from '../tools/read-secret-file.ts'
-import { readToken, readTokens } from '../tools/read-token.ts'
 
 export const inspect = command({
   path: 'token inspect',
@@ -194,4 +193,31 @@ function remediesOf({ kind, state, user, session, service_account }: Trace): str
     ['user', 'session', 'end', user.id, '--session', session.id],
     ['user', 'logout', user.id],
   ]
+}
+
+/** Like `readTokens`, for a single token. Throws `usage` if there are several. */
+export async function readToken(tools: Tools, source: string | undefined, path: string): Promise<string> {
+  const [token, ...others] = await readTokens(tools, source, path)
+  if (others.length > 0) throw usageFailure('standard input contains more than one token', 'authctl token trace - takes several')
+  return token
+}
+
+/**
+ * Reads tokens from standard input, one per line, or one from a hidden prompt. `source` is the argument on the command line,
+ * which may only be `-`. The failure does not repeat it, since it may be the token.
+ */
+export async function readTokens(
+  { io, prompt }: Tools,
+  source: string | undefined,
+  path: string,
+): Promise<[string, ...string[]]> {
+  if (source !== undefined && source !== '-')
+    throw usageFailure('a token is never taken on the command line', `authctl ${path} - reads it from standard input`)
+  // A pipe works like `-`.
+  const asks = source !== '-' && io.inputIsTerminal
+  if (asks && !io.canAsk) throw usageFailure('a token is required', `authctl ${path} - reads it from standard input`)
+  const typed = asks ? await prompt.hidden('Token:') : await io.readInput()
+  const [first, ...others] = typed.split(/\s+/).filter((word) => word !== '')
+  if (first === undefined) throw usageFailure('standard input does not contain a token')
+  return [first, ...others]
 }

@@ -4,7 +4,6 @@ import { type Api, bodyOf, pages } from '../api/api-client.ts'
 import { Failure, systemCodeOf, usageFailure } from '../command-line/exit-codes.ts'
 import { choice, count, flag, requiredText, text } from '../command-line/options.ts'
 import { parseAppRef } from '../nouns/app-ref.ts'
-import { refused } from '../nouns/two-factor-refused.ts'
 import { list, record } from '../output/output.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
@@ -145,3 +144,9 @@ export const reportTwoFactor = command({
     )
   },
 })
+
+/** A failure for a refused password or code: the input is wrong, not the session, despite the 401. Undefined for other errors. */
+export function refused(error: unknown): Failure | undefined {
+  const isTyped = error instanceof Failure && /^invalid_(two_factor_code|credentials)$/.test(error.code)
+  return isTyped ? new Failure('invalid', error.message, error) : undefined
+}

@@ -2,7 +2,7 @@ import { Html, type HtmlPart, html } from '../text/html.ts'
 import { style } from './style.ts'
 
 /** The pages: their path after the token, and their title. */
-export const pageTitles = {
+const pageTitles = {
   '': 'Now',
   users: 'Users',
   sessions: 'Sessions',

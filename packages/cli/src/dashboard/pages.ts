@@ -8,12 +8,13 @@ import { type AuditEvent, auditColumns } from '../nouns/audit-events.ts'
 import { readStats, type Stats } from '../nouns/stats.ts'
 import { withTriedEmail } from '../nouns/tried-email.ts'
 import { findUserId, shownUser, userRefOf } from '../nouns/user-ref.ts'
+import { type Column, cell, memberOf, nameOfColumn } from '../output/cells.ts'
+import { stateStyle } from '../output/state-style.ts'
 import { counted } from '../text/counted.ts'
 import { type Html, type HtmlPart, html } from '../text/html.ts'
-import { barTable, loginsChart, number } from './chart.ts'
+import { isMoment } from '../text/relative-time.ts'
 import { type Asked, type Field, linkTo, searchForm } from './form.ts'
 import type { PageName } from './layout.ts'
-import { dataTable, type LinkedColumn, moment, plainColumns } from './table.ts'
 
 type Grant = components['schemas']['Grant'] & { user?: components['schemas']['User'] }
 type Session = components['schemas']['Session']
@@ -288,4 +289,92 @@ function consumersView({ app_count, behind_count, behind }: Stats['consumers']):
 export function failureView({ message, hint, requestId }: Failure): Html {
   return html`<section role="alert"><p class="fault key">${message}</p>
 ${hint === undefined ? '' : html`<p>${hint}</p>`}${requestId === undefined ? '' : html`<p class="none">Request ${requestId}</p>`}</section>`
+}
+
+const half = 50
+
+/** Logins over time. Successes go up and refusals go down, so the chart does not depend on colour. */
+function loginsChart({ logins, at }: Stats): Html {
+  const { steps } = logins
+  const highest = Math.max(1, ...steps.flatMap(({ succeeded, failed }) => [succeeded, failed]))
+  const height = (count: number) => Number(((count / highest) * half).toFixed(2))
+  const bars = steps.map(({ succeeded, failed }, step) => [
+    succeeded > 0
+      ? html`<rect class="succeeded" x="${step + 0.1}" y="${half - height(succeeded)}" width=".8" height="${height(succeeded)}"/>`
+      : '',
+    failed > 0 ? html`<rect class="failed" x="${step + 0.1}" y="${half}" width=".8" height="${height(failed)}"/>` : '',
+  ])
+  const total = (of: 'succeeded' | 'failed') => steps.reduce((sum, step) => sum + step[of], 0)
+  const told = `${number(total('succeeded'))} logins succeeded and ${number(total('failed'))} were refused from ${clock(logins.counted_since)} to ${clock(at)}`
+  return html`<figure>
+<svg viewBox="0 0 ${Math.max(1, steps.length)} ${2 * half}" preserveAspectRatio="none" role="img" aria-label="${told}">${bars}
+<line class="axis" x1="0" x2="${Math.max(1, steps.length)}" y1="${half}" y2="${half}"/></svg>
+<div><span>${clock(logins.counted_since)}</span><span>${clock(at)}</span></div>
+<figcaption><span class="key good">▲ succeeded ${number(total('succeeded'))}</span>, <span class="key fault">▼ refused ${number(total('failed'))}</span>; at most ${number(highest)} in a bar</figcaption>
+</figure>`
+}
+
+interface Bar {
+  name: string
+  href?: string | undefined
+  count: number
+}
+
+/** A table of counts, each with a bar. */
+function barTable(bars: readonly Bar[], { title, none }: { title: string; none: string }): Html {
+  if (bars.length === 0) return html`<p class="none">${none}</p>`
+  const highest = Math.max(1, ...bars.map(({ count }) => count))
+  const rows = bars.map(({ name, href, count }) => {
+    const label = href === undefined ? name : html`<a href="${href}">${name}</a>`
+    const width = ((count / highest) * 100).toFixed(2)
+    const bar = html`<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect class="plain" width="${width}" height="1"/></svg>`
+    return html`<tr><th scope="row">${label}</th><td class="number">${number(count)}</td><td class="bar">${bar}</td></tr>\n`
+  })
+  return html`<table><thead><tr><th scope="col">${title}</th><th scope="col" class="number">Count</th><td></td></tr></thead>\n<tbody>${rows}</tbody></table>`
+}
+
+export function number(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+function clock(moment: string): string {
+  return `${moment.slice(11, 19)} UTC`
+}
+
+/** A column as in lists, with an optional link for its cells. */
+type LinkedColumn<Row> = [title: string, cell: (row: Row) => unknown, href?: (row: Row) => string | undefined]
+
+/** A table that scrolls sideways if it is wider than the window. */
+function dataTable<Row extends object>(rows: readonly Row[], columns: readonly LinkedColumn<Row>[], about: string): Html {
+  const head = columns.map(([title]) => html`<th scope="col">${titleOf(title)}</th>`)
+  const body = rows.map((row) => html`<tr>${columns.map((column) => html`<td>${cellOf(row, column)}</td>`)}</tr>\n`)
+  return html`<div class="scroll" role="region" aria-label="${about}" tabindex="0"><table>
+<thead><tr>${head}</tr></thead>
+<tbody>${body}</tbody></table></div>`
+}
+
+/** The columns of a list on the terminal, without the id and the `wide` ones. */
+function plainColumns<Row extends object>(columns: readonly Column<Row>[]): LinkedColumn<Row>[] {
+  return columns
+    .filter((column) => column !== 'id' && (typeof column === 'string' || column[2] !== 'wide'))
+    .map((column) => [nameOfColumn(column as Column<never>), (row) => memberOf(row, column as Column<never>)])
+}
+
+function cellOf<Row>(row: Row, [title, read, href]: LinkedColumn<Row>): HtmlPart {
+  const value = read(row)
+  if (isMoment(value)) return moment(value)
+  const text = cell(value)
+  const target = href?.(row)
+  if (target !== undefined) return html`<a href="${target}">${text}</a>`
+  const state = stateStyle(title, text)
+  return state === undefined ? text : html`<span class="${{ green: 'good', yellow: 'warn', red: 'fault' }[state]}">${text}</span>`
+}
+
+export function moment(iso: string): Html {
+  return html`<time class="time" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`
+}
+
+function titleOf(name: string): string {
+  const words = name === 'ip' ? 'address' : name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -19,7 +19,7 @@ interface Rehearsing {
   installation: Installation
 }
 
-export interface Rehearsal {
+interface Rehearsal {
   /** The plan without the changes that the service takes for none, because it writes a value in one way only. */
   plan: Plan
   refusals: { change: PlannedChange; failure: Failure }[]

@@ -60,7 +60,7 @@ export const appSettings = {
   webhookFile: text('FILE', 'JSON list of webhooks: [{name, url, events, secret}]'),
 } satisfies Options
 
-export type AppSettings = components['schemas']['UpdateApp']
+type AppSettings = components['schemas']['UpdateApp']
 
 /** The setting of the app that each option sets. */
 const members = {

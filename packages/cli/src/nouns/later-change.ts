@@ -54,7 +54,7 @@ function aboutTheSame({ user_id, app_id }: AuditEvent, kind: string): { user_id?
 }
 
 /** Whether another event about the same user, app or role decides on the same thing, such as one of the settings. */
-export function changesTheSame(event: Event, other: Event): boolean {
+function changesTheSame(event: Event, other: Event): boolean {
   const fields = changedFields(event)
   switch (other.event) {
     case 'grant.created':

@@ -6,7 +6,7 @@ import { csvLine } from './csv.ts'
 import { stateStyle } from './state-style.ts'
 
 /** Turns the pages of a list into text as they arrive. It keeps no rows. */
-export interface ListWriter {
+interface ListWriter {
   /** Text for one page, which is never empty. */
   page(rows: object[]): string
   /** Text for the end of the list. Not written if the list fails. */

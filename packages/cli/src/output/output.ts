@@ -1,12 +1,11 @@
 import { describePlan, type Pages, type Request } from '../api/api-client.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import type { Format } from '../command-line/settings.ts'
 import type { Io } from '../terminal/io.ts'
 import { escapeControls, toJson } from '../text/escape-controls.ts'
 import { redact, redactUrl } from '../text/redact.ts'
 import { isMoment, relativeTime } from '../text/relative-time.ts'
-import { type Column, cell, cellsOf, memberOf, nameOfColumn, titleOf, titleOfColumn } from './cells.ts'
-import { shownColumns } from './columns.ts'
+import { type Column, cell, cellsOf, isWide, memberOf, nameOfColumn, titleOf, titleOfColumn } from './cells.ts'
 import { listWriter } from './list-writers.ts'
 import { stateStyle } from './state-style.ts'
 import type { Paint } from './table.ts'
@@ -244,4 +243,20 @@ export function renderFailure(
     for (const line of hint?.split('\n') ?? []) stderr.write(`  ${escapeControls(line)}\n`)
   }
   if (debug && failure.cause instanceof Error && !asJson) stderr.write(`${failure.cause.stack}\n`)
+}
+
+/** The formats that show a list in columns. */
+const columnFormats: readonly Format[] = ['table', 'wide', 'csv']
+
+/** The columns to show: those that `--columns` names, in its order, or those of the format. Throws `usage` for an unknown one. */
+function shownColumns<C extends Column<never>>(columns: readonly C[], format: Format, chosen: string | undefined): C[] {
+  if (chosen === undefined) return columns.filter((column) => format !== 'table' || !isWide(column))
+  if (!columnFormats.includes(format))
+    throw usageFailure(`-o ${format} has no columns`, `--columns works with ${columnFormats.join(', ')}`)
+  return chosen.split(',').map((typed) => {
+    const name = typed.trim().toLowerCase()
+    const column = columns.find((column) => nameOfColumn(column) === name)
+    if (column) return column
+    throw usageFailure(`there is no column "${name}"`, `there are ${columns.map(nameOfColumn).join(', ')}`)
+  })
 }

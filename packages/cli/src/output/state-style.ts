@@ -10,7 +10,7 @@ const styles = {
 /** The verdicts on an attack. An accepted one should have been refused. */
 const verdicts: Record<string, StateStyle> = { refused: 'green', accepted: 'red' }
 
-export type StateStyle = keyof typeof styles
+type StateStyle = keyof typeof styles
 
 /** The colour of a state, depending on its column. Of the events, only failures have one. */
 export function stateStyle(column: string, text: string): StateStyle | undefined {

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { isUuid } from '../text/uuid.ts'
-import { widthOf } from './width.ts'
 
 const gap = '  '
 const ellipsis = '…'
@@ -10,7 +10,7 @@ const narrowText = 12
 export type Paint = (text: string, row: number, column: number) => string
 
 /** Draws rows of cells, page after page. It keeps only the widths of the columns. */
-export interface Table {
+interface Table {
   lines(rows: string[][], paint?: Paint): string[]
   /** How many columns at the end the terminal has no room for. */
   readonly leftOut: number
@@ -134,4 +134,17 @@ export function cut(text: string, width: number): string {
     shown += segment
   }
   return shown + ellipsis
+}
+
+type StringWidth = typeof import('string-width').default
+
+const load = createRequire(import.meta.url)
+let stringWidth: StringWidth | undefined
+
+/** How many columns of a terminal the text takes. */
+function widthOf(text: string): number {
+  if (/^[ -~…]*$/.test(text)) return text.length
+  // Loaded late: its table of characters takes as long to load as Node itself, and most cells need no table.
+  stringWidth ??= (load('string-width') as { default: StringWidth }).default
+  return stringWidth(text)
 }

@@ -14,7 +14,7 @@ export interface RotationState {
   apps: AppState[]
 }
 
-export interface AppState {
+interface AppState {
   app_code: string
   /** Which of its consumers accept the next secret. */
   accepts_next: 'all' | 'some' | 'none'

@@ -2,21 +2,21 @@ import { type Answer, type Api, createApi, exchange, type Request, type Session,
 import { contextSession, givenSession } from '../api/session.ts'
 import { type EndLook, lookForUpdate } from '../api/update-notice.ts'
 import { type ContextStore, openContexts } from '../command-line/contexts.ts'
-import type { Failure } from '../command-line/exit-codes.ts'
+import { type Failure, usageFailure } from '../command-line/exit-codes.ts'
 import type { GlobalInput } from '../command-line/options.ts'
 import {
   type Connection,
   type Formats,
+  isAtContext,
   placeOf,
   readSettings,
   resolveConnection,
   type Settings,
 } from '../command-line/settings.ts'
 import { renderFailure } from '../output/output.ts'
-import { confirmProtected } from '../terminal/confirm-protected.ts'
 import type { OpenBrowser } from '../terminal/find-browser.ts'
 import { createIo, type Io, type World } from '../terminal/io.ts'
-import { type Prompt, terminalPrompt } from '../terminal/prompt.ts'
+import { declined, type Prompt, terminalPrompt } from '../terminal/prompt.ts'
 
 /** The tools of a command. */
 export interface Tools {
@@ -120,4 +120,29 @@ export function createTools(world: World, input: GlobalInput, formats?: Formats)
       return exchange(wire, { ...request, url: `${connection.baseUrl}/api/v1${below}` }, openSession(connection))
     },
   }
+}
+
+interface Asking {
+  settings: Pick<Settings, 'yes' | 'dryRun'>
+  io: Pick<Io, 'canAsk' | 'complain' | 'showProgress'>
+  prompt: Prompt
+}
+
+/**
+ * Confirms the first write of a command in a protected context: the user types the name of the context. A script names the
+ * context with --context and adds --yes. A context that the environment or `context use` chose does not count as named.
+ */
+async function confirmProtected({ settings, io, prompt }: Asking, connection: Connection): Promise<void> {
+  const { contextName, context, isContextNamed } = connection
+  if (settings.dryRun || !context?.protected || !isAtContext(connection)) return
+  if (!io.canAsk) {
+    if (isContextNamed && settings.yes) return
+    throw usageFailure(
+      `the context ${contextName} is protected: to write ${placeOf(connection)} without a terminal, --context ${contextName} and --yes are required`,
+      'nothing was done',
+    )
+  }
+  io.showProgress(undefined)
+  io.complain(`*** PROTECTED: this writes ${placeOf(connection)} ***`)
+  if ((await prompt.text(`To continue, type ${contextName}:`)) !== contextName) throw declined()
 }

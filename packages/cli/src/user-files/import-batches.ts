@@ -18,7 +18,7 @@ const mostLines = 2_000
 const mostBytes = 2 * 1024 * 1024
 
 /** The form of a file of users. */
-export interface ImportForm {
+interface ImportForm {
   /** CSV with a header, instead of one JSON object per line. */
   isCsv: boolean
   /** Gets the columns of a CSV file, in words and as in its header. */

@@ -14,7 +14,7 @@ export interface LineFault {
 }
 
 /** The outcome of a batch. The counts are those of its lines. */
-export interface BatchAnswer extends Pick<Answer, 'imported' | 'updated' | 'unchanged' | 'failed'> {
+interface BatchAnswer extends Pick<Answer, 'imported' | 'updated' | 'unchanged' | 'failed'> {
   faults: LineFault[]
   /** An answer was lost, so lines that were imported by the first try may count as unchanged. */
   wasSentAgain: boolean
