@@ -15,11 +15,7 @@ import { listCommand } from '../tools/list-command.ts'
 const tagOptions = { ...userOptions, pool: requiredText('POOL', 'The pool', { completes: 'pools' }) } satisfies Options
 
 /** Adds or removes a pool tag. Sends nothing if there is nothing to change. */
-async function changeTag(
-  tools: Tools,
-  { pool, ...input }: Input<typeof tagOptions>,
-  change: 'add' | 'remove',
-): Promise<Result> {
+async function changeTag(tools: Tools, { pool, ...input }: Input<typeof tagOptions>, change: 'add' | 'remove'): Promise<Result> {
   const { api } = tools
   const tag = parsePlainName(pool, 'pool')
   const users = await readUsers(tools, input)
