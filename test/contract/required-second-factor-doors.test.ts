@@ -8,7 +8,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { arrive, buildSsoProvider, callbackOf, exchange, REDIRECT_URL, startProvider } from '../support/provider.ts'
 import { auditEvents, markVerified } from '../support/rows.ts'
 import { buildApp, claimsOf, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
-import { type AskedFor, askFor, exchange as exchangeCode, type Visitor, visit } from '../support/sign-in-page.ts'
+import { type Arrival, type AskedFor, askFor, exchange as exchangeCode, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const { service, mailbox } = mailingFixture({ AUTH_RATE_LIMIT_USER: 'off' }, { frozen: true })
@@ -173,20 +173,27 @@ describe.each(holders)('for a holder of %s', (holder) => {
 })
 
 /** Signs in on the page, shows this much, and goes on to the app. */
-async function onPage({ email, code, device }: Person, app: Json, shown: string): Promise<Outcome | string> {
+async function onPage(person: Person, app: Json, shown: string): Promise<Outcome | string> {
   const visitor = visit(service)
   const asked = askFor(app)
-  let page = await visitor.get(asked.path)
+  const page = await showOnPage(visitor, person, asked, shown)
+  if (page.title === 'Enter your code' && shown === 'nothing') return 'asked for the code'
+  return endOf(visitor, page, app, asked)
+}
+
+async function showOnPage(visitor: Visitor, { email, code, device }: Person, asked: AskedFor, shown: string): Promise<Arrival> {
+  const page = await visitor.get(asked.path)
   if (shown === 'the passkey') {
     const { action, values } = page.forms.find((form) => form.buttons.has('Sign in'))!
-    const reply = await visitor.post(new URL(action, service.url).href, { ...values, passkey: device!.get(askedIn(page)!) })
-    page = await visitor.get(reply.headers.get('location') ?? '')
-  } else {
-    page = await visitor.send(page, 'Sign in', { email, password: PASSWORD })
-    if (page.title === 'Enter your code' && shown === 'nothing') return 'asked for the code'
-    if (shown === 'the code') page = await visitor.send(page, 'Continue', { two_factor_code: code!() })
+    const reply = await visitor.post(new URL(action, service.url).href, {
+      ...values,
+      keep: 'yes',
+      passkey: device!.get(askedIn(page)!),
+    })
+    return visitor.get(reply.headers.get('location') ?? '')
   }
-  return endOf(visitor, page, app, asked)
+  const next = await visitor.send(page, 'Sign in', { email, password: PASSWORD, keep: 'yes' })
+  return shown === 'the code' ? visitor.send(next, 'Continue', { two_factor_code: code!() }) : next
 }
 
 async function endOf(visitor: Visitor, page: Json, app: Json, asked: AskedFor): Promise<Outcome | string> {
@@ -281,6 +288,70 @@ describe('a session that is older than the policy', () => {
     // The refusal has spent nothing: the session goes on if the app gives the policy up.
     await setPolicy(app, 'off')
     expect((await refresh(before.body.refresh_token)).status).toBe(200)
+  })
+
+  test.each([
+    ['a code', 'asked for the code'],
+    ['a passkey', 'asked for the passkey'],
+  ] as const)('is refused from the date on if %s was shown before it, and a new proof goes on', async (shown, asked) => {
+    const person = await build('base_user', shown)
+    const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: inDays(1) })
+    const enter = async () => {
+      service.advance(30)
+      const visitor = visit(service)
+      const request = askFor(app)
+      const page = await showOnPage(visitor, person, request, shown === 'a code' ? 'the code' : 'the passkey')
+      const arrival = page.app ? page : await visitor.send(page, 'Continue')
+      const { status, body } = await exchangeCode(service, app, request, arrival.app)
+      expect(status, JSON.stringify(body)).toBe(200)
+      return { visitor, body }
+    }
+    const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
+    const before = await enter()
+    service.advance(86_400 - 60)
+    const last = await refresh(before.body.refresh_token)
+    expect(last.status).toBe(200)
+    service.advance(60)
+    expect(outcomeOf(await refresh(last.body.refresh_token), app)).toBe(asked)
+    // Nor is the app entered silently with it: the page asks again.
+    const title = (await before.visitor.get(askFor(app).path)).title
+    expect(title).toBe(shown === 'a code' ? 'Sign in' : 'Use your passkey')
+    const after = await enter()
+    const next = await refresh(after.body.refresh_token)
+    expect(next.status).toBe(200)
+    // A date in the future lets all of them go on.
+    await setPolicy(app, 'everyone, from next month on')
+    expect((await refresh(last.body.refresh_token)).status).toBe(200)
+  })
+
+  test('is refused from the date on if a trusted browser stood for the code, and the page asks for the code once', async () => {
+    const { email, code } = await build('base_user', 'a code')
+    const policy = { require_two_factor: 'everyone', require_two_factor_from: inDays(2) }
+    const app = await buildApp(service, { ...open, trust_device_days: 30, ...policy })
+    const visitor = visit(service)
+    const signIn = async () => {
+      visitor.cookies.delete('gatehouse_session')
+      const request = askFor(app)
+      const page = await visitor.get(request.path)
+      return { request, page: await visitor.send(page, 'Sign in', { email, password: PASSWORD }) }
+    }
+    const first = await signIn()
+    service.advance(30)
+    const entry = await visitor.send(first.page, 'Continue', { two_factor_code: code!(), trust: 'yes' })
+    const arrival = entry.app ? entry : await visitor.send(entry, 'Continue')
+    expect((await exchangeCode(service, app, first.request, arrival.app)).status).toBe(200)
+    service.advance(86_400)
+    const trusted = await signIn()
+    const { body } = await exchangeCode(service, app, trusted.request, trusted.page.app)
+    expect(claimsOf(body.access_token).amr).toEqual(['pwd'])
+    service.advance(86_400)
+    const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+    expect(outcomeOf(refreshed, app)).toBe('asked for the code')
+    const again = await signIn()
+    expect(again.page.title).toBe('Enter your code')
+    await visitor.send(again.page, 'Continue', { two_factor_code: code!(), trust: 'yes' })
+    const last = await signIn()
+    expect((await exchangeCode(service, app, last.request, last.page.app)).status).toBe(200)
   })
 
   test('goes on after a change of the password with what it had shown, though its tokens no longer name two factors', async () => {

@@ -36,20 +36,31 @@ export interface ShownFactors {
   method: string
   /** Whether a second factor or a passkey was shown, or the browser stood for one. */
   second: 'shown' | 'trusted' | null
+  /** When that was, in milliseconds. */
+  secondProvenAt: number | null
 }
 
 export function kindOfSecond({ second }: Pick<Proof, 'second'>): ShownFactors['second'] {
   return second && (second.isTrusted ? 'trusted' : 'shown')
 }
 
-/** For a stored session. Earlier versions kept no more than the facts in the tokens. */
+export function shownBy(proof: Pick<Proof, 'method' | 'second'>): ShownFactors {
+  return { method: proof.method, second: kindOfSecond(proof), secondProvenAt: proof.second?.provenAt ?? null }
+}
+
+/**
+ * For a stored session. Earlier versions kept no more than the facts in the tokens. The gate judged the second factor when the session
+ * began, so it counts from then.
+ */
 export function storedShown(session: {
   auth_method: string
   second_factor: ShownFactors['second']
   amr: string | null
+  session_created_at: number
 }): ShownFactors {
-  const { auth_method: method, second_factor: second, amr } = session
-  return { method, second: second ?? (amr?.split(' ').includes('mfa') ? 'shown' : null) }
+  const { auth_method: method, second_factor, amr, session_created_at: began } = session
+  const second = second_factor ?? (amr?.split(' ').includes('mfa') ? 'shown' : null)
+  return { method, second, secondProvenAt: second && began }
 }
 
 declare const whole: unique symbol

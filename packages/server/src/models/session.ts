@@ -58,7 +58,7 @@ export interface SelfRow
 }
 
 /** What goes on in a session whose password is changed. */
-type OpenSession = Pick<Session, 'expires_at' | 'organization_id' | 'amr' | 'auth_method' | 'second_factor'>
+type OpenSession = Pick<Session, 'created_at' | 'expires_at' | 'organization_id' | 'amr' | 'auth_method' | 'second_factor'>
 
 /** A session, and whose it is. */
 export type SessionOwner = Pick<Session, 'id' | 'user_id' | 'app_id'>
@@ -207,7 +207,7 @@ export class Session extends BaseModel {
   static async findOpenForUpdate(db: Tx, id: string): Promise<OpenSession | undefined> {
     return forUpdate(db, rowsOf(Session, db).where({ id }))
       .whereNull('ended_at')
-      .first('expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor')
+      .first('created_at', 'expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor')
   }
 
   /** When the newest session of a user began. Null if none is kept. */

@@ -190,10 +190,11 @@ function shownIn(
 
 /** The same, as the gate judges it. */
 function factorsOf(
-  { first_factor: method }: LiveBrowserSession,
+  { first_factor: method, second_proven_at: trustedSince }: LiveBrowserSession,
   { secondProvenAt, isTrusted }: Pick<SignedIn, 'secondProvenAt' | 'isTrusted'>,
 ): ShownFactors {
-  return { method, second: secondProvenAt !== null ? 'shown' : isTrusted ? 'trusted' : null }
+  if (secondProvenAt !== null) return { method, second: 'shown', secondProvenAt }
+  return { method, second: isTrusted ? 'trusted' : null, secondProvenAt: isTrusted ? trustedSince : null }
 }
 
 async function canAccept(deps: Deps, token: string, user: PooledUser): Promise<boolean> {

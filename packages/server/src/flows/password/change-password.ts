@@ -85,5 +85,10 @@ async function getLiveSession(
 ): Promise<{ id: string; expiresAt: number; organizationId: string | null; shown: ShownFactors }> {
   const row = await Session.findOpenForUpdate(deps.db, id)
   if (!row) throw new ApiError('token_revoked')
-  return { id, expiresAt: row.expires_at, organizationId: row.organization_id, shown: storedShown(row) }
+  return {
+    id,
+    expiresAt: row.expires_at,
+    organizationId: row.organization_id,
+    shown: storedShown({ ...row, session_created_at: row.created_at }),
+  }
 }

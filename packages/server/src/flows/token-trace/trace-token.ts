@@ -189,7 +189,7 @@ async function describeSession(
   if (!row) return nothing
   const { app_id, app_code, organization_id } = row
   const [organization = null] = organization_id === null ? [] : await listMemberships(deps, live.user_id, organization_id)
-  const shown = storedShown(row)
+  const shown = storedShown({ ...row, session_created_at: row.created_at })
   const session = {
     id,
     alive: isSessionAlive(deps, live),

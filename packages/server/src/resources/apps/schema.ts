@@ -167,7 +167,8 @@ const settings = {
       'Users who own none set one up on the sign-in page. Sessions without one end at their next refresh. Default: `off`',
   }),
   require_two_factor_from: clearable(z.iso.datetime({ offset: true }).transform((moment) => Date.parse(moment))).meta({
-    description: 'From when on it is required, so that it can be announced. Default: at once',
+    description:
+      'From when on it is required, so that it can be announced. What was shown before that does not count. Default: at once',
   }),
   brand: clearable(brandInput).meta({
     description: 'What the pages and mails of the app show. Members that are not given stay unchanged',

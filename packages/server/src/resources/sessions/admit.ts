@@ -7,7 +7,7 @@ import { entersWithoutGrant } from '../../lib/authority.ts'
 import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
-import { kindOfSecond, type Proof, type ShownFactors } from '../../lib/proof.ts'
+import { type Proof, type ShownFactors, shownBy } from '../../lib/proof.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
@@ -99,14 +99,13 @@ export async function admitByProof(
   if (proof.userId !== user.id) throw new Error('another user was proven')
   if (newcomer?.made.id === user.id) {
     const grant = newcomer.isGranted ? freshGrant : grantStateOf(deps, undefined)
-    const shown = { method: proof.method, second: kindOfSecond(proof) }
-    return admit(deps, { ...request, shown, rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
+    return admit(deps, { ...request, shown: shownBy(proof), rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
   }
   const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
   const isDead = proof.second?.isTrusted && !(hasSecondFactor && app && isTrustedAt(app, proof.second.provenAt, deps.clock()))
-  const second = isDead ? null : kindOfSecond(proof)
-  if (hasSecondFactor && second === null) throw new ApiError('two_factor_required')
-  return admit(deps, { ...request, shown: { method: proof.method, second }, rolesAndGrant }, actor)
+  const shown = shownBy(isDead ? { ...proof, second: null } : proof)
+  if (hasSecondFactor && shown.second === null) throw new ApiError('two_factor_required')
+  return admit(deps, { ...request, shown, rolesAndGrant }, actor)
 }
 
 const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false, expiresAt: null }

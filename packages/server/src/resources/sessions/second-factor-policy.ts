@@ -31,14 +31,16 @@ interface Entrant {
 }
 
 /**
- * Refuses a sign-in that has not shown what the app demands. A user who owns a second factor or a passkey has to show it; only one who
+ * Refuses a sign-in that has not shown what the app demands, or has shown it before the date from which the app demands it. A user who owns a second factor or a passkey has to show it; only one who
  * owns neither may set one up. Throws `second_factor_not_shown` and `two_factor_enrollment_required`.
  */
 export async function assertPolicyMet(deps: Deps, { user, app, globalRoles, shown }: Entrant): Promise<void> {
-  if (!demandsSecondFactor(app, globalRoles, deps.clock()) || shown.second === 'shown') return
+  if (!demandsSecondFactor(app, globalRoles, deps.clock())) return
+  const isNewEnough = (shown.secondProvenAt ?? 0) >= (app.require_two_factor_from ?? 0)
+  if (shown.second === 'shown' && isNewEnough) return
   const isOfAdmins = isAdminApp(deps.config, app)
   // For how many days a trust counts was asked at the entry.
-  if (shown.second === 'trusted' && app.trust_device_days > 0 && !isOfAdmins) return
+  if (shown.second === 'trusted' && isNewEnough && app.trust_device_days > 0 && !isOfAdmins) return
   const owned = await findOwned(deps, user.id)
   if (owned === 'code') throw new ApiError('second_factor_not_shown', { detail: 'Sign in again, with the second factor' })
   if (owned === 'passkey') {

@@ -18,9 +18,15 @@ import type { trustedBrowserRecord } from './schema.ts'
 
 const dayMs = 86_400_000
 
-/** Whether an app still accepts a second factor that was shown then. */
-export function isTrustedAt(app: Pick<App, 'trust_device_days'>, provenAt: number, now: number): boolean {
-  return now - provenAt < app.trust_device_days * dayMs
+/** Whether an app still accepts a second factor that was shown then. It must be newer than the date from which the app demands one. */
+export function isTrustedAt(
+  app: Pick<App, 'trust_device_days' | 'require_two_factor' | 'require_two_factor_from'>,
+  provenAt: number,
+  now: number,
+): boolean {
+  const { require_two_factor: whose, require_two_factor_from: from } = app
+  const demandedSince = whose !== 'off' && from !== null && from <= now ? from : 0
+  return now - provenAt < app.trust_device_days * dayMs && provenAt >= demandedSince
 }
 
 /** The trust that a browser has at an app. Undefined if the person has to show the second factor. */
