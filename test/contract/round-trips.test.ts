@@ -16,7 +16,7 @@ const costs = {
     'refresh, the answer was lost': 2,
     me: 1,
     logout: 2,
-    register: 16,
+    register: 11,
     'email code, asked for': 5,
     'email code, asked for nobody': 5,
     'email code, wrong': 4,

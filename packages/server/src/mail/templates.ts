@@ -199,8 +199,14 @@ function describePlace(texts: MailTexts, { at, ip, userAgent }: Origin): string 
   return [from, timeOf(texts, at), ip === null ? undefined : texts.from(ip)].filter((part) => part !== undefined).join(', ')
 }
 
+/** Made once for each language: that costs as much as the rest of a mail. */
+const formats = new Map<string, Record<'date' | 'time', Intl.DateTimeFormat>>()
+
 function timeOf({ locale }: MailTexts, ms: number): string {
-  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(ms)
-  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'short', hourCycle: 'h23', timeZone: 'UTC' }).format(ms)
-  return `${date}, ${time} UTC`
+  const format = formats.get(locale) ?? {
+    date: new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }),
+    time: new Intl.DateTimeFormat(locale, { timeStyle: 'short', hourCycle: 'h23', timeZone: 'UTC' }),
+  }
+  formats.set(locale, format)
+  return `${format.date.format(ms)}, ${format.time.format(ms)} UTC`
 }

@@ -4,6 +4,7 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
+import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { User } from './user.ts'
@@ -23,6 +24,15 @@ export type NewGrant = GrantKey &
 
 const stateByKey = new Statement<GrantStateRow>(
   'select status, expires_at from user_apps where user_id = :userId and app_id = :appId',
+)
+
+const missing = `insert into user_apps (id, user_id, app_id, status, granted_via, granted_by, granted_at)
+  values (:grantId, :userId, :appId, 'active', :via, :by, :now) on conflict (user_id, app_id) do nothing`
+/** On Postgres it fails, by a division by zero, where a trigger drops the event. */
+const granting = new Statement(
+  `with granted as (${missing} returning id), recorded as (${newEventFor('granted')} returning id)
+  select 1 / (select count(*) from recorded) from granted`,
+  [missing, newEvent],
 )
 
 /** Narrows a query to grants that open the app now, without revoked and expired ones. */
@@ -75,10 +85,10 @@ export class UserApp extends BaseModel {
     await insertRows(db, UserApp.tableName, rows)
   }
 
-  /** False if there is a grant already, even a revoked one. */
-  static async insertMissing(db: Tx, row: NewGrant): Promise<boolean> {
-    const inserted = await rowsOf(UserApp, db).insert(row).onConflict(['user_id', 'app_id']).ignore().returning('id')
-    return inserted.length > 0
+  /** Inserts an active grant with the event that records it, unless there is a grant already, even a revoked one. */
+  static async insertMissing(db: Tx, row: NewGrant, event: AuditEventRow): Promise<void> {
+    const { id: grantId, granted_via: via, granted_by: by = null, granted_at: now } = row
+    await granting.run(db, { ...event, ...{ grantId, userId: row.user_id, appId: row.app_id, via, by, now } })
   }
 
   static async updateBulk(db: Tx, appId: string, userIds: readonly string[], changes: Partial<NewGrant>): Promise<void> {

@@ -16,10 +16,6 @@ export class UserRole extends BaseModel {
   declare role_code: string
   declare created_at: number
 
-  static async insertAll(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
-    await rowsOf(UserRole, db).insert(rows)
-  }
-
   /** Inserts any number of roles. */
   static async insertBulk(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
     await insertRows(db, UserRole.tableName, rows)

@@ -76,6 +76,29 @@ const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: numbe
   from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId
   where u.id = :userId`)
 
+const insertedColumns = [
+  ...(['id', 'email', 'email_verified_at', 'first_verified_at', 'link_verified_at', 'mailbox_proven_at', 'made_by'] as const),
+  ...(['password_hash', 'first_name', 'last_name', 'locale', 'namespace', 'status', 'token_version'] as const),
+  ...(['min_token_version', 'created_at', 'updated_at'] as const satisfies (keyof NewUserRow)[]),
+]
+const insertedUser = `insert into users (${insertedColumns.join(', ')}) values (${insertedColumns.map((column) => `:${column}`).join(', ')})`
+const insertedRoles = (roles: string) =>
+  `insert into user_roles (user_id, role_code, created_at) select :id, value, :created_at from ${roles}`
+// These two may insert nothing. SQLite takes one that begins with `insert` for a row that a trigger dropped.
+const insertedTags = (tags: string) => `with listed as (select value from ${tags})
+  insert into user_namespaces (user_id, namespace, created_at) select :id, value, :created_at from listed`
+const sharedNow = `with other as (select 1 from users where email = :email and status <> 'deleted' and id <> :id limit 1)
+  insert into shared_emails (email) select cast(:email as text) from other where true on conflict do nothing`
+const grownPools = (tags: string) => `insert into pool_changes (namespace, homes, tagged)
+  select cast(:namespace as text), 1, 0 union all select value, 0, 1 from ${tags}`
+const listedOnPostgres = (list: string) => `json_array_elements_text(cast(${list} as json)) as given(value)`
+const newUser = new Statement(
+  `with made as (${insertedUser}), roles as (${insertedRoles(listedOnPostgres(':roles'))}),
+    tags as (${insertedTags(listedOnPostgres(':tags'))}), shared as (${sharedNow})
+  ${grownPools(listedOnPostgres(':tags'))}`,
+  [insertedUser, insertedRoles('json_each(:roles)'), insertedTags('json_each(:tags)'), sharedNow, grownPools('json_each(:tags)')],
+)
+
 const homes = "users where status <> 'deleted'"
 
 /** Above every id. */
@@ -248,9 +271,9 @@ export class User extends BaseModel {
     )
   }
 
-  static async insert(db: Tx, row: NewUserRow): Promise<void> {
-    await rowsOf(User, db).insert(row)
-    await noteNew(db, [row])
+  /** Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. */
+  static async insert(db: Tx, row: NewUserRow, { tags, roles }: Record<'tags' | 'roles', readonly string[]>): Promise<void> {
+    await newUser.run(db, { ...row, tags: JSON.stringify(tags), roles: JSON.stringify(roles) })
   }
 
   /** Inserts any number of users. */

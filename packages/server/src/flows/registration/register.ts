@@ -6,7 +6,7 @@ import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, Caller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
-import { poolSet } from '../../lib/pool-set.ts'
+import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import type { App } from '../../models/app.ts'
 import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
@@ -15,7 +15,7 @@ import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../re
 import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
 import { foundOrganization } from '../../resources/organizations/insert-organization.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
+import { findUserInPools, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { accessOf, createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
 import { enterAsNew, orEnrolment } from '../sign-in/enter.ts'
@@ -36,7 +36,9 @@ export async function register(
   actor: Actor,
   page?: PageOfMail,
 ): Promise<RegistrationAnswer> {
-  const app = await resolveApp(deps, input) // step 1
+  // One statement reads the users of the address and tells whether the app in memory is still current.
+  const { users, catalogGeneration } = await listUsersOfEmail(deps, input.email)
+  const app = await resolveApp(deps, input, catalogGeneration) // step 1
   const invitation = invitationOf(input)
   const isInvited = invitation !== undefined && (await isInvitedTo(deps, app, invitation, input))
   // If the app does not take this sign-up, this is only a login. Neither its answer nor its timing reveals who is registered.
@@ -45,7 +47,7 @@ export async function register(
   checkPolicy(app, { email: input.email, method: 'password', isInvited, founds }) // step 2
 
   // steps 3 and 4, first without the lock: if the user already exists, no hash is needed
-  const existing = await findCollision(deps, input.email, app)
+  const existing = firstInPools(users, poolSet(app))
   if (existing) return answerCollision(deps, input, app, existing, actor)
 
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
@@ -70,10 +72,10 @@ async function isInvitedTo(deps: Deps, app: App, token: string, { email }: Regis
   return opensSignUp(deps, await getAcceptableInvitation(deps, token, { email }), app)
 }
 
-async function resolveApp(deps: Deps, input: RegisterInput): Promise<App> {
+async function resolveApp(deps: Deps, input: RegisterInput, catalogGeneration: string): Promise<App> {
   const code = input.app_code ?? deps.config.defaultAppCode
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
-  return getActiveApp(deps, code)
+  return getActiveApp(deps, code, catalogGeneration)
 }
 
 /**

@@ -8,7 +8,7 @@ import { Role } from '../../models/role.ts'
 import { type GrantedVia, UserApp } from '../../models/user-app.ts'
 import { autoGrants } from '../apps/check-policy.ts'
 import { membershipRoleOf } from '../apps/present.ts'
-import { recordEvent } from '../audit/record-event.ts'
+import { eventRow, recordEvent } from '../audit/record-event.ts'
 import { addMember } from '../organizations/add-member.ts'
 
 const fallbackRole = 'org_member'
@@ -59,8 +59,8 @@ export async function insertGrant(
     granted_by: grantedBy,
     granted_at: now,
   } as const
-  if (await UserApp.insertMissing(deps.db, grant))
-    await recordEvent(deps, { event: 'grant.created', actor, userId, appId, details: { granted_via: via } })
+  const event = { event: 'grant.created', actor, userId, appId, details: { granted_via: via } } as const
+  await UserApp.insertMissing(deps.db, grant, eventRow(deps, event))
 }
 
 async function linkApps(deps: Deps<Tx>, { userId, email, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {

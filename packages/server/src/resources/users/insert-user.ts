@@ -3,8 +3,6 @@ import type { Deps } from '../../deps.ts'
 import { type MadeBy, neverVerified, verifiedNow } from '../../lib/account-record.ts'
 import { newId } from '../../lib/uuid.ts'
 import { User } from '../../models/user.ts'
-import { UserNamespace } from '../../models/user-namespace.ts'
-import { UserRole } from '../../models/user-role.ts'
 import type { PooledUser } from './present.ts'
 
 declare const isNew: unique symbol
@@ -48,18 +46,8 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
     created_at: now,
     updated_at: now,
   }
-  await User.insert(deps.db, row)
   const tags = input.tags.filter((tag) => tag !== input.namespace)
-  const held = { user_id: row.id, created_at: now }
-  if (tags.length > 0)
-    await UserNamespace.insert(
-      deps.db,
-      tags.map((namespace) => ({ ...held, namespace })),
-    )
-  await UserRole.insertAll(
-    deps.db,
-    input.roles.map((role_code) => ({ ...held, role_code })),
-  )
+  await User.insert(deps.db, row, { tags, roles: input.roles })
   const user: PooledUser = { ...row, tags }
   return user as NewAccount
 }
