@@ -84,6 +84,53 @@ describe('forms of other sites', () => {
     expect(await isSignedIn(visitor)).toBe(true)
   })
 
+  test.each(foreign)('%s may send an authorization request, which is led to the same request by GET', async (_, headers) => {
+    const { visitor, user } = await buildVisitor()
+    const asked = askFor(shop, { scope: 'openid', nonce: 'a nonce' })
+    const sent = Object.fromEntries(new URLSearchParams(asked.path.split('?')[1]))
+    const own = { account: 'overview', device: 'x', return_to: 'x', resume: 'x', step: 'another_account', query: 'x' }
+    const more = { ...own, email: user.email, password: PASSWORD, unknown: 'x' }
+    const reply = await visitor.post(`${service.url}/oauth/authorize`, { ...sent, ...more }, headers)
+    expect([reply.status, reply.headers.getSetCookie(), await reply.text()]).toEqual([303, [], ''])
+    const location = new URL(reply.headers.get('location')!, service.url)
+    expect([location.origin, location.pathname]).toEqual([new URL(service.url).origin, '/oauth/authorize'])
+    expect(Object.fromEntries(location.searchParams)).toEqual(sent)
+    // From there on it is as with any link: whoever is signed in enters, and nobody was signed in or out by it.
+    expect((await visitor.get(location.href)).app?.searchParams.has('code')).toBe(true)
+    expect((await visit(service).get(location.href)).title).toBe('Sign in')
+  })
+
+  test('an authorization request as a form is judged like a link: repeated, unknown or too long', async () => {
+    const send = (form: string) =>
+      fetch(`${service.url}/oauth/authorize`, {
+        ...{ method: 'POST', redirect: 'manual', body: form },
+        headers: { 'sec-fetch-site': 'cross-site', 'content-type': 'application/x-www-form-urlencoded' },
+      })
+    const query = askFor(shop).path.split('?')[1]
+    const twice = await send(`${query}&scope=openid&scope=email`)
+    const { app } = await visit(service).get(twice.headers.get('location')!)
+    expect(app?.searchParams.get('error_description')).toBe('scope is given twice')
+    const unknown = await send('client_id=nobody&redirect_uri=https://evil.example/')
+    expect(unknown.headers.get('location')).toMatch(/^\/oauth\/authorize\?/)
+    expect((await visit(service).get(unknown.headers.get('location')!)).status).toBe(400)
+    const long = await send(`${query}&login_hint=${'x'.repeat(6_000)}`)
+    expect([long.status, long.headers.get('location')]).toEqual([400, null])
+    const json = await fetch(`${service.url}/oauth/authorize`, {
+      ...{ method: 'POST', redirect: 'manual', body: JSON.stringify({ client_id: shop.code }) },
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(json.status).toBe(403)
+  })
+
+  test('a request to sign out may come as a form, and asks like a link', async () => {
+    const { visitor } = await buildVisitor()
+    const sent = { client_id: shop.code, state: 'bye', query: 'x', request: 'x' }
+    const reply = await visitor.post(`${service.url}/oauth/logout`, sent, { 'sec-fetch-site': 'cross-site' })
+    expect([reply.status, reply.headers.get('location')]).toEqual([303, `/oauth/logout?client_id=${shop.code}&state=bye`])
+    expect((await visitor.get(reply.headers.get('location')!)).title).toBe('Sign out')
+    expect(await isSignedIn(visitor)).toBe(true)
+  })
+
   test('a browser that names no site is served if it names our origin', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)

@@ -9,7 +9,7 @@ import { isRecord } from '../lib/is-record.ts'
 import { partSentBack } from '../lib/sent-back.ts'
 import { wayOn } from '../pages/fields.ts'
 import { textsFor } from '../pages/texts/texts-for.ts'
-import { assertOwnForm, readCookies, writeCookies } from './cookies.ts'
+import { isOwnForm, readCookies, writeCookies } from './cookies.ts'
 import { countRefusal, limitOf } from './limits.ts'
 import {
   auditReasonOf,
@@ -25,7 +25,7 @@ import {
 import type { Route, RouteAuth, RouteRequest } from './route.ts'
 import { errorAsJson, type Reply, say, toApiError } from './speak/json.ts'
 import { errorForOAuth, oauthStatusOf } from './speak/oauth.ts'
-import { errorForBrowser, errorOfPage } from './speak/page.ts'
+import { errorForBrowser, errorOfPage, leadTo } from './speak/page.ts'
 import { validate } from './validate.ts'
 import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
 
@@ -56,7 +56,12 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
   let countsIfRefused = limit === 'failures' || limit === 'strangers'
   try {
     const query = queryOf(route, ctx)
-    if (route.cookies && route.method !== 'GET') assertOwnForm(deps, ctx)
+    if (route.cookies && route.method !== 'GET' && !isOwnForm(deps, ctx)) {
+      const reply = await leadOn(route, ctx)
+      say(ctx, reply)
+      options.onReply?.(route, { requestId, status: reply.status, body: reply.body, code: undefined })
+      return
+    }
     const known = await whoCalls(deps, route, ctx, options)
     countsIfRefused &&= limit === 'failures' && known.client?.hasShownSecret !== true
     const request = await whatTheySent(deps, route, ctx, known, query)
@@ -73,6 +78,14 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
     options.onReply?.(route, { requestId, status: route.oauthErrors ? oauthStatusOf(code, route.oauthErrors) : status, code })
     throw error
   }
+}
+
+/** Leads a form of another site to the GET that it asks for. Nothing else comes of such a form. Throws `foreign_form`. */
+async function leadOn(route: Route, ctx: Context): Promise<Reply> {
+  if (route.leadsOn) ctx.state.foreignForm = (await readBody(ctx, route).catch(() => noBody)).value
+  const location = route.leadsOn?.(ctx.state.foreignForm ?? {})
+  if (location === undefined) throw new ApiError('foreign_form')
+  return leadTo(location)
 }
 
 /** The query as it was sent. Throws `validation_failed` if it is too long, or asks for a dry run where there is none. */
@@ -187,10 +200,11 @@ async function errorReply(deps: Deps, ctx: Context, error: ApiError): Promise<Re
 
 /** The app that a form is about which was refused before it was read: it came from elsewhere, or there were too many. */
 async function findPlace(deps: Deps, route: Route, ctx: Context, { code }: ApiError): Promise<PagePlace | undefined> {
-  const isUnread = (code === 'foreign_form' || code === 'rate_limited') && !ctx.req.readableDidRead
+  const { foreignForm } = ctx.state
+  const isUnread = (code === 'foreign_form' || code === 'rate_limited') && (foreignForm || !ctx.req.readableDidRead)
   if (!route.placeOf || !isUnread) return undefined
   try {
-    return await route.placeOf(deps, (await readBody(ctx, route)).value)
+    return await route.placeOf(deps, foreignForm ?? (await readBody(ctx, route)).value)
   } catch {
     return undefined
   }

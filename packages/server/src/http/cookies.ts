@@ -1,6 +1,5 @@
 import type { Context } from 'koa'
 import type { Deps } from '../deps.ts'
-import { ApiError } from '../errors.ts'
 import type { CookieName, Cookies, SetCookies } from '../lib/cookies.ts'
 
 /**
@@ -41,11 +40,10 @@ function isSecure(publicUrl: string): boolean {
 }
 
 /**
- * Refuses a form that a page of another origin has sent. Browsers name the site of the sender; those that do not yet do so name its
- * origin. `Origin: null` is never ours. Throws `foreign_form`.
+ * Whether a page of this origin has sent a form. Browsers name the site of the sender; those that do not yet do so name its origin.
+ * `Origin: null` is never ours.
  */
-export function assertOwnForm({ config }: Deps, ctx: Context): void {
+export function isOwnForm({ config }: Deps, ctx: Context): boolean {
   const site = ctx.get('Sec-Fetch-Site')
-  const isOurs = site === '' ? ctx.get('Origin') === new URL(config.publicUrl).origin : site === 'same-origin'
-  if (!isOurs) throw new ApiError('foreign_form')
+  return site === '' ? ctx.get('Origin') === new URL(config.publicUrl).origin : site === 'same-origin'
 }

@@ -14,6 +14,8 @@ declare module 'koa' {
     lineFields: LineFields
     /** The route that answers, with its whole path as declared. Unset if there is none. */
     answering?: { route: Route; pattern: string }
+    /** A form of another site, as far as it was read. Anybody can have written it. */
+    foreignForm?: Record<string, unknown>
     /** The code of the error response, if it is one. */
     errorCode?: string | undefined
   }

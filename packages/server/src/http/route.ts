@@ -98,6 +98,11 @@ export interface Route {
    * The cookies that it reads and sets. Only routes at the root have any. A POST that reads one takes only forms of our own pages.
    */
   cookies?: { reads: readonly CookieName[]; sets: readonly CookieName[] }
+  /**
+   * Where a form of another site leads: to the GET whose parameters it has, which does no more than a link would. Undefined if the
+   * form is none of these; then it is refused.
+   */
+  leadsOn?(sent: Record<string, unknown>): string | undefined
   /** The app that the page of an error names, of a form that was not taken. What the form says may be anybody's. */
   placeOf?(deps: Deps, sent: Record<string, unknown>): Promise<PagePlace | undefined>
   auth: RouteAuth

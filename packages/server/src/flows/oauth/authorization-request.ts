@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
+import { fieldError } from '../../errors.ts'
 import { accountPath, accountSections } from '../../lib/account-sections.ts'
 import { mfa } from '../../lib/acr.ts'
 import { hasAnswerMember, isExactRedirectUrl, withAnswer } from '../../lib/redirect-url.ts'
@@ -266,6 +267,38 @@ function queryOf(given: Partial<Record<ParameterName, string>>): string {
 /** The parameters in a query that `AuthorizationRequest` carries. */
 export function parametersIn(query: string): SentParameters {
   return Object.fromEntries(new URLSearchParams(query))
+}
+
+/** The parameters that only links and forms of our own pages have. */
+const ownNames: ReadonlySet<string> = new Set(['account', 'device', 'return_to'] satisfies ParameterName[])
+const mostFormCharacters = 6_000
+
+/**
+ * OpenID Connect Core 3.1.2.1: apps may send their request as a form, too. It comes from another site, without cookies, so the
+ * browser is led to the same request by GET. A form of our page never has `client_id`.
+ */
+export function pathOfSentRequest(sent: Record<string, unknown>): string | undefined {
+  return pathOfForm(
+    '/oauth/authorize',
+    parameterNames.filter((name) => !ownNames.has(name)),
+    sent,
+  )
+}
+
+/** The same for a request to sign out (RP-Initiated Logout 1.0, section 2). */
+export function pathOfSentLogout(sent: Record<string, unknown>): string | undefined {
+  return pathOfForm('/oauth/logout', ['client_id', 'id_token_hint', 'post_logout_redirect_uri', 'state', 'ui_locales'], sent)
+}
+
+function pathOfForm(path: string, names: readonly string[], sent: Record<string, unknown>): string | undefined {
+  if (sent.client_id === undefined && sent.id_token_hint === undefined) return undefined
+  const values = (name: string) => [sent[name]].flat().filter((value) => typeof value === 'string')
+  const query = new URLSearchParams(
+    names.flatMap((name) => values(name).map((value): [string, string] => [name, value])),
+  ).toString()
+  if (query.length > mostFormCharacters)
+    throw fieldError('form', 'too_long', `must have at most ${mostFormCharacters} characters`)
+  return `${path}?${query}`
 }
 
 export function hashOfQuery(query: string): string {

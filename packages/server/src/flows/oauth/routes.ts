@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ok, type Route, route } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
-import { scopeOf } from './authorization-request.ts'
+import { pathOfSentLogout, pathOfSentRequest, scopeOf } from './authorization-request.ts'
 import { assertPagesOn } from './authorize.ts'
 import { beginDeviceGrant } from './device-grant.ts'
 import { showDevicePage, takeUserCode } from './device-page.ts'
@@ -65,11 +65,14 @@ export const oauthRoutes: Route[] = [
     path: '/oauth/authorize',
     tag,
     summary: 'Take a step of the sign-in page',
-    description: 'For forms of the page itself. Always leads on to the same authorization request, or to the app.',
+    description:
+      'For forms of the page itself. Always leads on to the same authorization request, or to the app. An authorization request that an ' +
+      'app sends as a form is led to the same request by GET.',
     auth: 'public',
     speaks: 'page',
     noStore: true,
     cookies,
+    leadsOn: pathOfSentRequest,
     body: stepForm,
     placeOf: async (deps, sent) => findPlaceOfForm(deps, stepForm.parse(sent)),
     responses: { 303: null, 400: z.string(), 403: z.string() },
@@ -297,10 +300,13 @@ export const oauthRoutes: Route[] = [
     path: '/oauth/logout',
     tag,
     summary: 'Sign a person out of this service, and of the apps that they entered from this browser',
+    description:
+      'For the form of the page itself. A request to sign out that an app sends as a form is led to the same request by GET.',
     auth: 'public',
     speaks: 'page',
     noStore: true,
     cookies: { reads: ['browser', 'session'], sets: ['session'] },
+    leadsOn: pathOfSentLogout,
     body: logoutForm,
     placeOf: async (deps, sent) => findPlaceOfForm(deps, logoutForm.parse(sent)),
     responses: { 303: null, 400: z.string() },
