@@ -1,6 +1,6 @@
-// Measures how many events a second `audit verify` compares: those in batches, beside those in the chain of former versions, in
-// turns; and how many bytes a login takes in the audit of Postgres, indexes included. 600 bytes and 100,000 events a second are the
-// project's own targets.
+// Measures how many events `audit verify` compares in a second of processor time of the service: those in batches, beside those in the
+// chain of former versions, in turns, and the same by the clock; and how many bytes a login takes in the audit of Postgres, indexes included. 600 bytes and 100,000 events a second are the
+// project's own targets. The chain is compared a tenth faster than when it was the only form, so 2.2 is 2.5 of that.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,19 +34,21 @@ async function measure(kind: DatabaseKind): Promise<void> {
   const [batched, chained] = [await audited(kind, folder), await audited(kind, folder)]
   if (kind === 'postgres') await recordBytes(batched.deps)
   await chain(chained.deps)
-  const rates = { batched: [] as number[], chained: [] as number[] }
+  const rates = { batched: [] as Rate[], chained: [] as Rate[] }
   for (let round = 0; round <= rounds; round += 1) {
     const measured = { batched: await rateOf(batched.deps), chained: await rateOf(chained.deps) }
     if (round === 0) continue
     rates.batched.push(measured.batched)
     rates.chained.push(measured.chained)
   }
-  record({
-    ...{ what: `audit verify, ${kind}`, beside: 'the chain of former versions', unit: 'events/s', better: 'higher' as const },
-    ...{ ours: median(rates.batched), peer: median(rates.chained) },
-    ratio: median(rates.batched.map((rate, round) => rate / rates.chained[round]!)),
-    bound: 1,
-  })
+  for (const by of ['processor', 'clock'] as const)
+    record({
+      ...{ what: `audit verify, ${kind}, by the ${by}`, beside: 'the chain of former versions', unit: 'events/s' },
+      ...{ ours: median(rates.batched.map((rate) => rate[by])), peer: median(rates.chained.map((rate) => rate[by])) },
+      ratio: median(rates.batched.map((rate, round) => rate[by] / rates.chained[round]![by])),
+      better: 'higher',
+      ...(by === 'processor' && { bound: 2.2 }),
+    })
   for (const { deps, drop } of [batched, chained]) {
     await closeDeps(deps)
     await drop()
@@ -107,8 +109,15 @@ async function chain({ db, auditProofs }: Deps<Pool>): Promise<void> {
   if (db.client.driverName === 'pg') await db.raw('vacuum analyze audit_events')
 }
 
-async function rateOf(deps: Deps<Pool>): Promise<number> {
+/** Events a second. */
+interface Rate {
+  processor: number
+  clock: number
+}
+
+async function rateOf(deps: Deps<Pool>): Promise<Rate> {
   const started = performance.now()
+  const used = process.cpuUsage()
   let checked = 0
   let cursor: string | undefined
   do {
@@ -117,7 +126,8 @@ async function rateOf(deps: Deps<Pool>): Promise<number> {
     checked += page.checked
     cursor = page.next_cursor ?? undefined
   } while (cursor !== undefined)
-  return checked / ((performance.now() - started) / 1_000)
+  const { user, system } = process.cpuUsage(used)
+  return { processor: checked / ((user + system) / 1e6), clock: checked / ((performance.now() - started) / 1_000) }
 }
 
 async function recordBytes({ db }: Deps<Pool>): Promise<void> {

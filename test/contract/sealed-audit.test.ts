@@ -216,6 +216,18 @@ test('a change of any column of any row by SQL is named', async () => {
   expect((await verify(service)).fault).toBeNull()
 })
 
+test('a value of another type is named, and keeps nobody from sealing', async () => {
+  if (testDatabase() !== 'sqlite') return
+  const { service } = await buildAudited()
+  const row = (await sealedRows(service)).find(({ ip }) => ip !== null)!
+  const asBytes = { ip: Buffer.from(row.ip) }
+  expect(await attack(service, () => events(service).where({ id: row.id }).update(asBytes))).toMatchObject({ event_id: row.id })
+  const { id: _, ...copy } = row
+  await insertNext(service, { ...copy, ...asBytes, id: newId(Date.now()) })
+  await addEvents(service, 3)
+  expect(await seal(service)).toMatchObject({ refused: 1 })
+})
+
 test('a sealed row that is removed is missed, the first, a middle one and the last', async () => {
   const { service } = await buildAudited()
   const rows = await sealedRows(service)

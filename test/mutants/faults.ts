@@ -492,8 +492,8 @@ const audit: PlantedFault[] = [
   {
     title: 'the seal of a batch does not hold its facts, nor the seal before it',
     file: server('lib/audit-proof.ts'),
-    search: 'JSON.stringify([previous, number, position, count, upto, tags, sealed_at])',
-    replace: 'JSON.stringify([typeof previous, typeof number, position, count, upto, tags, typeof sealed_at])',
+    search: 'const facts = [previous, number, position, count, upto, tags, sealed_at,',
+    replace: 'const facts = [typeof previous, typeof number, position, count, upto, tags, typeof sealed_at,',
     tests: contract('sealed-audit'),
   },
   {
@@ -582,6 +582,27 @@ const audit: PlantedFault[] = [
     tests: contract('sealed-audit'),
   },
   {
+    title: 'the digest of a batch is not covered by its seal',
+    file: server('lib/audit-proof.ts'),
+    search: '...(content === null ? [] : [content])]',
+    replace: '...(content === null ? [] : [typeof content])]',
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'an event is compared with a digest that leaves out a column',
+    file: server('models/audit-event.ts'),
+    search: "const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')",
+    replace: "const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name) && name !== 'ip').join(', ')",
+    tests: contract('sealed-audit'),
+  },
+  {
+    title: 'what an erasure lists is not compared with the events',
+    file: server('models/audit-event.ts'),
+    search: "case when erased_by is null and event <> 'audit.erased' then",
+    replace: 'case when erased_by is null then',
+    tests: contract('sealed-audit'),
+  },
+  {
     title: 'the chain of former versions grows beyond the events that were there',
     file: server('resources/audit/seal-former-events.ts'),
     search: ' || position >= chain.former_end)',
@@ -591,8 +612,8 @@ const audit: PlantedFault[] = [
   {
     title: 'a batch reaches up to transactions that its snapshot does not see',
     file: server('resources/audit/seal-events.ts'),
-    search: 'const isInBatch = ({ xid }: StoredEvent) => sees(upto, xid) && sees(visible, xid)',
-    replace: 'const isInBatch = ({ xid }: StoredEvent) => xid < upto.xmax',
+    search: 'const isInBatch = ({ xid }: SealableEvent) => sees(upto, xid) && sees(visible, xid)',
+    replace: 'const isInBatch = ({ xid }: SealableEvent) => xid < upto.xmax',
     tests: contract('audit-servers'),
     database: 'postgres, many connections',
   },

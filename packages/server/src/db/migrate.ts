@@ -31,6 +31,7 @@ import * as auditPositions from './migrations/0023-audit-positions.ts'
 import * as deviceGrant from './migrations/0024-device-grant.ts'
 import * as dailyTasks from './migrations/0025-daily-tasks.ts'
 import * as auditIndexes from './migrations/0026-audit-indexes.ts'
+import * as auditBatchContent from './migrations/0027-audit-batch-content.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -72,6 +73,7 @@ export const migrations: Migrations = {
     '0024-device-grant': deviceGrant,
     '0025-daily-tasks': dailyTasks,
     '0026-audit-indexes': auditIndexes,
+    '0027-audit-batch-content': auditBatchContent,
   },
   checksums,
 }

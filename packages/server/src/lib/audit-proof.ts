@@ -1,4 +1,4 @@
-import { createHash, type Hmac, hkdfSync } from 'node:crypto'
+import { createHash, type Hmac, hash, hkdfSync } from 'node:crypto'
 import { HmacSha256 } from './hmac-sha256.ts'
 import { randomText } from './random.ts'
 
@@ -189,7 +189,7 @@ export class AuditProofs {
 
   #proof(row: AuditFacts, kind: Kind): AuditProof & { mac: string } {
     const { id, key } = this.#current
-    const salt = randomText(12)
+    const salt = randomText(16)
     const digest = personalDigest(key, salt, row, kind)
     return { salt, personal_digest: digest, mac: macOf(id, key, row, digest, kind) }
   }
@@ -206,6 +206,16 @@ export interface BatchFacts {
   /** A part of the proof of each event, in order. They name the event that is missing. */
   tags: string
   sealed_at: number
+  /** A digest of all columns of its events in order. Empty if one of them may change, or has been erased. Null in older batches. */
+  content: string | null
+}
+
+/**
+ * The digest of events, each as the database shows it: null for one that may change. Each text shows where it ends, so no other events
+ * have the same texts in a row.
+ */
+export function contentOf(events: readonly (string | null)[]): string {
+  return events.includes(null) ? '' : hash('sha256', events.join('\n'), 'base64url')
 }
 
 export const tagLength = 8
@@ -225,13 +235,14 @@ export class BatchSeal {
     this.#hmac = key.begin().update('batch\n')
   }
 
-  add(mac: string): void {
-    this.#hmac.update(`${mac}\n`)
+  add(...macs: readonly string[]): void {
+    if (macs.length > 0) this.#hmac.update(`${macs.join('\n')}\n`)
   }
 
   /** Ends it. */
-  over(previous: string, { number, position, count, upto, tags, sealed_at }: BatchFacts): string {
-    this.#hmac.update(JSON.stringify([previous, number, position, count, upto, tags, sealed_at]))
+  over(previous: string, { number, position, count, upto, tags, sealed_at, content }: BatchFacts): string {
+    const facts = [previous, number, position, count, upto, tags, sealed_at, ...(content === null ? [] : [content])]
+    this.#hmac.update(JSON.stringify(facts))
     return `${this.#id}.${this.#hmac.digest('base64url')}`
   }
 }

@@ -16,6 +16,7 @@ export class AuditBatch extends BaseModel implements Batch {
   declare tags: string
   declare seal: string
   declare sealed_at: number
+  declare content: string | null
 
   static async find(db: Db, number: number): Promise<Batch | undefined> {
     return rowsOf(AuditBatch, db).where({ number }).first()

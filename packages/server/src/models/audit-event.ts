@@ -242,23 +242,33 @@ export class AuditEvent extends BaseModel {
   }
 
   /** Rows that `seen` does not see, in the order of positions; with `below`, only those below it. Rows that count are not among them. */
-  static async listUnseen(
+  static async listUnseen(db: Db, seen: Pick<Snapshot, 'xmax' | 'running'>, range: PlaceRange): Promise<SealableEvent[]> {
+    return AuditEvent.#unseen(db, seen, range, [...storedColumns, db.raw(`${contentOn(db)} as content`)])
+  }
+
+  /** The same rows, only with what the digest of a batch and its seal need. */
+  static async listContents(db: Db, seen: Pick<Snapshot, 'xmax' | 'running'>, range: PlaceRange): Promise<EventContent[]> {
+    return AuditEvent.#unseen(db, seen, range, ['xid', 'seal_position', 'id', 'mac', db.raw(`${contentOn(db)} as content`)])
+  }
+
+  static async #unseen<Row>(
     db: Db,
     seen: Pick<Snapshot, 'xmax' | 'running'>,
-    { after, limit, below }: { after?: Place | undefined; limit: number; below?: number },
-  ): Promise<StoredEvent[]> {
+    { after, limit, below }: PlaceRange,
+    selected: readonly (string | ReturnType<Db['raw']>)[],
+  ): Promise<Row[]> {
     const rows = (limit: number) => {
       const query = rowsOf(AuditEvent, db).orderByRaw(byPlace).limit(limit)
       if (after) query.whereRaw(`(${byPlace}) > (?, ?, ?)`, [after.xid, after.seal_position ?? 0, after.id])
-      return query.select<StoredEvent[]>(...storedColumns)
+      return query.select(...selected)
     }
-    const former = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
-    if (former.length === limit) return former
+    const former: unknown[] = seen.running.length === 0 ? [] : await rows(limit).whereIn('xid', [...seen.running])
+    if (former.length === limit) return former as Row[]
     const later = rows(limit - former.length)
     // SQLite would look up this bound instead of the place.
     if (!after || after.xid < seen.xmax) later.where('xid', '>=', seen.xmax)
     if (below !== undefined) later.where('xid', '<', below)
-    return [...former, ...(await later)]
+    return [...former, ...(await later)] as Row[]
   }
 
   /** Deletes the rows that `from` does not see, and `upto` does. */
@@ -572,6 +582,22 @@ function assertStored(expected: number, stored: number): void {
     throw new Error(`the database stored ${stored} of ${expected} audit events; run gatehouse check --deep, which lists triggers`)
 }
 
+/** All columns of an event in a text that no other event has. It is never compared with one of the other database. */
+function contentOn(db: Db): string {
+  const text = isPostgres(db) ? `row(${storedColumns.join(', ')})::text` : contentOnSqlite
+  return `case when erased_by is null and event <> 'audit.erased' then ${text} end`
+}
+
+/** Null in most events. */
+const rareColumns: readonly string[] = [
+  ...(['reason', 'audit_reason', 'actor_id', 'details', 'email', 'counted_by'] as const),
+  ...(['erased_by', 'erased_mac', 'seal_position', 'seal'] as const),
+] satisfies (typeof storedColumns)[number][]
+const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')
+/** JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. */
+const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text'
+  then json_array(${usualColumns}) else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}) end`
+
 /** The condition that a column contains a text. */
 function holds(column: string, text: string): [sql: string, bindings: string[]] {
   return [`${column} like ? escape '\\'`, [`%${text.replace(/[\\%_]/g, '\\$&')}%`]]
@@ -594,6 +620,19 @@ export interface DetailsSelection {
 
 /** Of a row among those in the order of positions. */
 export type Place = Pick<StoredEvent, 'xid' | 'seal_position' | 'id'>
+
+interface PlaceRange {
+  after?: Place | undefined
+  limit: number
+  below?: number
+}
+
+/** All columns as one text. Null if the event was erased or lists erased ones, which has to be compared with other events. */
+export interface EventContent extends Place {
+  mac: string | null
+  content: string | null
+}
+export type SealableEvent = StoredEvent & EventContent
 
 interface DetailsPage {
   after: string | undefined

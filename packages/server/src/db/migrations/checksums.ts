@@ -26,4 +26,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0024-device-grant': '9076f0a40f077256585be4c4a70a54b5b259e103bced024c5143311ddf8ada3e',
   '0025-daily-tasks': '5ed864e4bfaf1c92f5ddec2214bef60391e85277936d750be705c48dca232e33',
   '0026-audit-indexes': '2fcf78a91349f0149f193ff55c34d7ff797b3d4f71f8c5b9059e64d62fc163ac',
+  '0027-audit-batch-content': 'cb03f689a4b55ad6e13b02757c5286e388831ab405a8eaca6655d8c9b0261ae1',
 }

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { endOf, isCounting, type StoredEvent, tagOf } from '../../lib/audit-proof.ts'
+import { contentOf, endOf, isCounting, type StoredEvent, tagOf } from '../../lib/audit-proof.ts'
 import { parseSnapshot, sees, snapshotText, upTo } from '../../lib/feed-cursors.ts'
 import { AuditBatch } from '../../models/audit-batch.ts'
-import { AuditEvent } from '../../models/audit-event.ts'
+import { AuditEvent, type SealableEvent } from '../../models/audit-event.ts'
 import { lockChain, type OwnChain, storeChain } from './lock-chain.ts'
 import { signBeginning } from './read-beginning.ts'
 import { rowsBetween } from './rows-between.ts'
@@ -74,11 +74,12 @@ async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
   const seal = auditProofs.beginBatch()
   if (!seal) throw new Error('the current key is unknown')
   const tags: string[] = []
+  const contents: (string | null)[] = []
   let refused = 0
   let upto = visible
   const counting: string[] = []
   const proven: StoredEvent[] = []
-  const add = (row: StoredEvent) => {
+  const add = (row: SealableEvent) => {
     const isOpen = row.counted_by !== null && row.at >= now - countingMs
     const verdict = auditProofs.check(row, false)
     const isAdopted = verdict === 'unproven' && now < chain.adopts_until
@@ -92,6 +93,7 @@ async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
       if (sealed.mac === null) throw new Error('an event without a proof cannot be sealed')
       seal.add(sealed.mac)
       tags.push(tagOf(sealed.mac))
+      contents.push(isNew ? null : row.content)
     }
   }
   const first = await AuditEvent.listUnseen(db, from, { below: visible.xmax, limit: batchSize })
@@ -99,7 +101,7 @@ async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
   // The rows of one transaction come together, even if they are more than a portion.
   const isOneTransaction = last !== undefined && first[0]?.xid === last.xid
   if (last) upto = upTo(from, visible, isOneTransaction ? last.xid + 1 : last.xid)
-  const isInBatch = ({ xid }: StoredEvent) => sees(upto, xid) && sees(visible, xid)
+  const isInBatch = ({ xid }: SealableEvent) => sees(upto, xid) && sees(visible, xid)
   for (const row of first) if (isInBatch(row)) add(row)
   if (isOneTransaction)
     for await (const rows of rowsBetween(deps, from, upto, last)) for (const row of rows) if (isInBatch(row)) add(row)
@@ -112,7 +114,14 @@ async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
     return { chain: next, sealed: 0, refused, isLast }
   }
   const facts = {
-    ...{ number: chain.batch + 1, count: tags.length, upto: snapshotText(upto), tags: tags.join(''), sealed_at: now },
+    ...{
+      number: chain.batch + 1,
+      count: tags.length,
+      upto: snapshotText(upto),
+      tags: tags.join(''),
+      sealed_at: now,
+      content: contentOf(contents),
+    },
     position: (chain.batch === 0 ? chain.former_end : chain.batch_position) + tags.length,
   }
   const batch = { ...facts, seal: seal.over(chain.batch === 0 ? '' : chain.batch_seal, facts) }

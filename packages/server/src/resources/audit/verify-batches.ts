@@ -1,12 +1,12 @@
 import type { Deps } from '../../deps.ts'
-import { type BatchSeal, endOf, isAdopted, type StoredEvent, tagLength, tagOf } from '../../lib/audit-proof.ts'
+import { type BatchSeal, contentOf, endOf, isAdopted, type StoredEvent, tagLength, tagOf } from '../../lib/audit-proof.ts'
 import { firstSnapshot, parseSnapshot, type Snapshot, sees } from '../../lib/feed-cursors.ts'
 import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { changedHead, faultOf, faultOfErasure, faultOfHead, listErased, removedAt } from './faults.ts'
 import type { AuditFault, VerifiedPage } from './present.ts'
 import type { Beginning, Place } from './read-beginning.ts'
-import { rowsBetween } from './rows-between.ts'
+import { contentsBetween, rowsBetween } from './rows-between.ts'
 
 /** Events per page, more or less. Batches are not divided. */
 const pageSize = 4_000
@@ -100,49 +100,72 @@ function batchFault(kind: AuditFault['kind'], batch: number, position: number | 
 /** What was found of a batch so far. */
 interface Progress {
   batch: Batch
+  previous: Previous
   upto: Snapshot
-  seal: BatchSeal | undefined
-  /** How many of its events were found. */
-  found: number
-  fault: AuditFault | null
+  contents: (string | null)[]
+  macs: (string | null)[]
 }
 
+/**
+ * Compares the events of all batches with the digests that the seals cover. Where they differ, each event is compared with its
+ * proof: it may have been erased since.
+ */
 async function compareEvents(deps: Deps, previous: Previous, batches: readonly Batch[], page: VerifiedPage): Promise<void> {
-  const all = batches.map(
-    (batch): Progress => ({
-      ...{ batch, upto: parseSnapshot(batch.upto), seal: deps.auditProofs.beginBatch(batch.seal) },
-      ...{ found: 0, fault: null },
-    }),
-  )
+  const all = batches.map((batch, index): Progress => {
+    const before = batches[index - 1] ?? previous
+    return { batch, previous: before, upto: parseSnapshot(batch.upto), contents: [], macs: [] }
+  })
   const last = all.at(-1)
   if (!last) return
-  let foreign = 0
-  for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), last.upto)) {
+  const most = last.batch.position - previous.position + mostForeign
+  let read = 0
+  for await (const rows of contentsBetween(deps, parseSnapshot(previous.upto), last.upto)) {
+    for (const { xid, mac, content } of rows) {
+      const progress = firstThatSees(all, xid)
+      progress?.contents.push(content)
+      progress?.macs.push(mac)
+    }
+    read += rows.length
+    if (read > most) break
+  }
+  for (const progress of all) {
+    if (isWhole(deps, progress)) page.checked += progress.batch.count
+    else await compareEach(deps, progress, page)
+    if (page.fault) return
+  }
+}
+
+/** Whether its events are exactly those that were sealed. */
+function isWhole({ auditProofs }: Deps, { batch, previous, contents, macs }: Progress): boolean {
+  if (!batch.content || contents.length !== batch.count || contentOf(contents) !== batch.content) return false
+  const seal = auditProofs.beginBatch(batch.seal)
+  seal?.add(...macs.map((mac) => mac ?? ''))
+  return seal?.over(previous.seal, batch) === batch.seal
+}
+
+/** What was found of the events of a batch so far. */
+interface Comparison {
+  batch: Batch
+  seal: BatchSeal | undefined
+  found: number
+}
+
+async function compareEach(deps: Deps, { batch, previous, upto }: Progress, page: VerifiedPage): Promise<void> {
+  const comparison: Comparison = { batch, seal: deps.auditProofs.beginBatch(batch.seal), found: 0 }
+  for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), upto)) {
     const listed = await listErased(deps, rows)
     for (const row of rows) {
-      const progress = firstThatSees(all, row.xid)
-      if (!progress) continue
       page.checked += 1
       if (isAdopted(row)) page.adopted += 1
-      if (progress.fault) {
-        foreign += 1
-        continue
-      }
       const isClean = row.seal === null && row.seal_position === null
-      const { number } = progress.batch
-      progress.fault =
-        faultOf(row, isClean ? deps.auditProofs.check(row, true) : 'changed', number) ??
+      page.fault =
+        faultOf(row, isClean ? deps.auditProofs.check(row, true) : 'changed', batch.number) ??
         (await faultOfErasure(deps, row, listed)) ??
-        faultOfPlace(progress, row)
+        faultOfPlace(comparison, row)
+      if (page.fault) return
     }
-    if (foreign > mostForeign) break
   }
-  let { seal } = previous
-  for (const progress of all) {
-    page.fault = progress.fault ?? faultOfBatch(progress, seal)
-    if (page.fault) return
-    seal = progress.batch.seal
-  }
+  page.fault = faultOfBatch(comparison, previous.seal)
 }
 
 /** A transaction that one snapshot sees is seen by all later ones. */
@@ -157,7 +180,7 @@ function firstThatSees(all: readonly Progress[], xid: number): Progress | undefi
 }
 
 /** Whether it is the event that comes next in the batch. */
-function faultOfPlace(progress: Progress, row: StoredEvent): AuditFault | null {
+function faultOfPlace(progress: Comparison, row: StoredEvent): AuditFault | null {
   const { batch, found } = progress
   const tag = tagOf(row.mac ?? '')
   if (batch.tags.startsWith(tag, found * tagLength)) {
@@ -175,11 +198,11 @@ function positionsOf(tags: string, tag: string): number[] {
   return found
 }
 
-function missingFrom({ batch, found }: Progress): AuditFault {
+function missingFrom({ batch, found }: Comparison): AuditFault {
   return removedAt(batch.position - batch.count + found + 1, batch.number)
 }
 
-function faultOfBatch(progress: Progress, previous: string): AuditFault | null {
+function faultOfBatch(progress: Comparison, previous: string): AuditFault | null {
   const { batch, seal, found } = progress
   if (found < batch.count) return missingFrom(progress)
   if (!seal) return batchFault('unknown_key', batch.number, batch.position)
