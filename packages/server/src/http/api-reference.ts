@@ -9,7 +9,7 @@ import { html, type PageView } from '../lib/html.ts'
 import type { PageTexts } from '../pages/texts/page-texts.ts'
 import { textsFor } from '../pages/texts/texts-for.ts'
 import { prefersHtml } from './read-request.ts'
-import { ok, type Route, route } from './route.ts'
+import { ok, route, section } from './route.ts'
 import { say } from './speak/json.ts'
 import { showPage } from './speak/page.ts'
 
@@ -103,11 +103,10 @@ export const showWelcome: Middleware = async (ctx, next) => {
 }
 
 /** `/docs`: the OpenAPI document as a web page. Swagger UI is served from here too. */
-export const apiReferenceRoutes: Route[] = [
+export const apiReferenceRoutes = section('System', [
   route({
     method: 'GET',
     path: '/docs',
-    tag: 'System',
     summary: 'The API reference as a web page',
     auth: 'public',
     offline: true,
@@ -118,7 +117,6 @@ export const apiReferenceRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/docs/{file}',
-    tag: 'System',
     summary: 'Assets of the API reference page',
     auth: 'public',
     offline: true,
@@ -136,4 +134,4 @@ export const apiReferenceRoutes: Route[] = [
       return { ...ok(open()), headers: { ...common, 'Content-Type': `${type}; charset=utf-8` } }
     },
   }),
-]
+])

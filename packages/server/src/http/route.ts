@@ -182,8 +182,10 @@ interface RouteDeclaration<
   L extends z.ZodType | undefined,
 > extends Omit<
     Route,
-    'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'assertMaySend' | 'handle' | 'plan' | 'dryRun'
+    'tag' | 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'assertMaySend' | 'handle' | 'plan' | 'dryRun'
   > {
+  /** In which section of the reference it stands, if not in that of its list. */
+  tag?: string
   auth: A
   dryRun?: 'refused'
   params?: P
@@ -207,7 +209,8 @@ export function route<
   B extends z.ZodType | undefined = undefined,
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
->(declaration: RouteDeclaration<A, P, Q, B, H, L>): Route {
+>({ tag = '', ...declared }: RouteDeclaration<A, P, Q, B, H, L>): Route {
+  const declaration = { tag, ...declared }
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
 }
 
@@ -223,6 +226,11 @@ function withWriteOptions(declared: Route): Route {
   const audited = { ...declared, query, headers: headers.extend({ 'x-audit-reason': auditReason }) }
   if (declared.dryRun === 'refused' || isOwn) return { ...audited, dryRun: declared.dryRun ?? 'own' }
   return { ...audited, query: query.extend({ dry_run: dryRun }), dryRun: 'rehearsed' }
+}
+
+/** Puts routes into a section of the reference, those that name another one excepted. */
+export function section(tag: string, routes: Route[]): Route[] {
+  return routes.map((each) => (each.tag === '' ? { ...each, tag } : each))
 }
 
 export function ok(body: unknown): Reply {

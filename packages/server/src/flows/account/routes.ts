@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
 import { answerConnection, connectionPath } from './connect.ts'
@@ -16,7 +16,7 @@ function reply({ location, view, cookies, errorCode }: PageAnswer) {
 }
 
 /** The account page, which stands on the browser session alone, and the one script of the pages. */
-export const accountRoutes: Route[] = [
+export const accountRoutes = section('Pages', [
   ...sections.flatMap((section) => {
     const path = sectionPath(section.name)
     const show = route({
@@ -80,7 +80,6 @@ export const accountRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/.well-known/change-password',
-    tag: 'Pages',
     summary: 'Lead to the page where people change their password',
     auth: 'public',
     offline: true,
@@ -94,7 +93,6 @@ export const accountRoutes: Route[] = [
   route({
     method: 'GET',
     path: scriptPath,
-    tag: 'Pages',
     summary: 'The script of the pages, which asks the browser for a passkey',
     auth: 'public',
     offline: true,
@@ -104,7 +102,7 @@ export const accountRoutes: Route[] = [
     errors: [],
     handle: async () => ({ ...ok(script), headers: scriptHeaders }),
   }),
-]
+])
 
 const downloadHeaders = { 'Content-Disposition': 'attachment; filename="account.json"' }
 const scriptHeaders = { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'public, max-age=86400' }

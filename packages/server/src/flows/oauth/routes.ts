@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
 import { pathOfSentLogout, pathOfSentRequest, scopeOf } from './authorization-request.ts'
 import { assertPagesOn } from './authorize.ts'
@@ -30,7 +30,6 @@ import {
 import { grantTokens, needed, revokeToken } from './tokens.ts'
 import { describeToApp, tokenOfUserinfo } from './userinfo.ts'
 
-const tag = 'Sign-in page'
 const names = ['browser', 'session', 'device', 'trust'] as const
 const cookies = { reads: names, sets: names }
 
@@ -40,11 +39,10 @@ function reply({ location, view, cookies, errorCode }: PageAnswer) {
 }
 
 /** The sign-in page, which is an OAuth 2.1 authorization endpoint, and what belongs to it. */
-export const oauthRoutes: Route[] = [
+export const oauthRoutes = section('Sign-in page', [
   route({
     method: 'GET',
     path: '/oauth/authorize',
-    tag,
     summary: 'Sign a person in for an app',
     description:
       'The authorization endpoint of OAuth 2.1, with PKCE. Shows a page where the person signs in, or goes back to `redirect_uri` at ' +
@@ -63,7 +61,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/oauth/authorize',
-    tag,
     summary: 'Take a step of the sign-in page',
     description:
       'For forms of the page itself. Always leads on to the same authorization request, or to the app. An authorization request that an ' +
@@ -83,7 +80,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/oauth/return',
-    tag,
     summary: 'Receive the browser that a provider has signed in',
     description: 'The callback of a provider leads here. Only the browser that began goes on.',
     auth: 'public',
@@ -100,7 +96,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/oauth/mail',
-    tag,
     summary: 'Open the link of a mail that was asked for on the sign-in page',
     description:
       'In the browser that asked, it leads on to the sign-in page. Elsewhere a link to a new password or to a verification ' +
@@ -117,7 +112,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/oauth/token',
-    tag,
     summary: 'Exchange a code or a refresh token for tokens',
     description:
       'The token endpoint of OAuth 2.1. A confidential app authenticates with its client secret, in HTTP Basic or as `client_secret` in ' +
@@ -162,7 +156,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/oauth/device_authorization',
-    tag,
     summary: 'Begin to sign a person in on a device without a browser',
     description:
       'RFC 8628, for apps with `device_grant`. The device shows the code and the address, and asks the token endpoint until the person ' +
@@ -185,7 +178,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/device',
-    tag,
     summary: 'Ask a person for the code that a device shows',
     auth: 'public',
     speaks: 'page',
@@ -199,7 +191,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/device',
-    tag,
     summary: 'Take the code that a device shows',
     description: 'Leads to a page on which the person allows the sign-in, after they have signed in for the app.',
     auth: 'public',
@@ -216,7 +207,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/oauth/revoke',
-    tag,
     summary: 'End the session of a refresh token',
     description:
       'RFC 7009: the answer is the same for an unknown token. For a token of a confidential app, the app authenticates.',
@@ -238,7 +228,6 @@ export const oauthRoutes: Route[] = [
     route({
       method,
       path: '/oauth/userinfo',
-      tag,
       summary: 'Read what an app may know about the user of an access token',
       description:
         'The claims of the scopes that the session was opened with, as they are now. The session must have been opened with `openid`. ' +
@@ -261,7 +250,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/oauth/jwks',
-    tag,
     summary: 'Read the keys that ID tokens are verified with',
     description: 'The next key, the one that signs now, and those that were retired within the last hour.',
     auth: 'public',
@@ -279,7 +267,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/oauth/logout',
-    tag,
     summary: 'Sign a person out, or ask them whether to',
     description:
       'With an `id_token_hint` of a session that was opened from this browser, signs the person out at once; the hint may be expired. ' +
@@ -298,7 +285,6 @@ export const oauthRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/oauth/logout',
-    tag,
     summary: 'Sign a person out of this service, and of the apps that they entered from this browser',
     description:
       'For the form of the page itself. A request to sign out that an app sends as a form is led to the same request by GET.',
@@ -318,7 +304,6 @@ export const oauthRoutes: Route[] = [
     route({
       method: 'GET',
       path,
-      tag,
       summary: 'What standard clients read about this service',
       description: 'The same at `/.well-known/oauth-authorization-server` and `/.well-known/openid-configuration`.',
       auth: 'public',
@@ -332,4 +317,4 @@ export const oauthRoutes: Route[] = [
       },
     }),
   ),
-]
+])

@@ -1,12 +1,11 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { offboardUser, offboardUsers } from './offboard-user.ts'
 import { offboarding, offboardings, offboardUserBody, offboardUsersBody, userParams } from './schema.ts'
 
-export const offboardingRoutes: Route[] = [
+export const offboardingRoutes = section('Users', [
   route({
     method: 'POST',
     path: '/admin/users/{userId}/offboard',
-    tag: 'Users',
     summary: 'Close an account and remove everything it can access',
     description:
       'For a user who is leaving. In one transaction, suspends the account, ends its sessions, revokes its grants, ends its ' +
@@ -23,7 +22,6 @@ export const offboardingRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/users/offboard',
-    tag: 'Users',
     summary: 'Close the accounts of many people and remove everything they can access',
     description:
       'Works as for one user, one account after the other, each in a transaction of its own. A user who was not found, or the ' +
@@ -35,4 +33,4 @@ export const offboardingRoutes: Route[] = [
     errors: [],
     handle: async (deps, { body, ...actor }) => ok({ items: await offboardUsers(deps, body, actor) }),
   }),
-]
+])

@@ -1,14 +1,11 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { noContent, ok, route, section } from '../../http/route.ts'
 import { logout, refresh } from './refresh.ts'
 import { logoutBody, refreshBody, tokenAnswer } from './schema.ts'
 
-const tag = 'Authentication'
-
-export const refreshRoutes: Route[] = [
+export const refreshRoutes = section('Authentication', [
   route({
     method: 'POST',
     path: '/auth/refresh',
-    tag,
     summary: 'Exchange a refresh token for new tokens',
     auth: 'public',
     limit: 'failures',
@@ -31,7 +28,6 @@ export const refreshRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/logout',
-    tag,
     summary: 'End the session of a refresh token',
     auth: 'public',
     body: logoutBody,
@@ -42,4 +38,4 @@ export const refreshRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import type { Reply } from '../../http/speak/json.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { answerCallback } from './answer-callback.ts'
@@ -6,18 +6,15 @@ import { exchangeCode } from './exchange-code.ts'
 import { callbackQuery, exchangeBody, linkAnswer, linkBody, ssoParams, startQuery, tokensOrIdentity } from './schema.ts'
 import { startLink, startSso } from './start.ts'
 
-const tag = 'Third-party login'
-
 /** Redirects without a referrer, so that the target does not learn the URL that the browser comes from. */
 function redirectTo(url: string): Reply {
   return { status: 302, headers: { Location: url, 'Referrer-Policy': 'no-referrer' } }
 }
 
-export const ssoRoutes: Route[] = [
+export const ssoRoutes = section('Third-party login', [
   route({
     method: 'GET',
     path: '/auth/sso/{provider}/start',
-    tag,
     summary: 'Send a browser to a provider',
     description:
       'Redirects to the provider. An invalid request is not redirected but answered directly, with a page if the caller is a ' +
@@ -43,7 +40,6 @@ export const ssoRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/auth/sso/{provider}/callback',
-    tag,
     summary: 'Receive the browser that a provider sends back',
     description:
       'Redirects to the `redirect_url` of the start with its `state` and a `code` for `POST /auth/sso/token`, or with `error`: ' +
@@ -63,7 +59,6 @@ export const ssoRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/identities/link',
-    tag,
     summary: 'Start linking your account to a provider',
     description:
       'Send the browser to `location`. It comes back to `redirect_url` as from a login. Then call `POST /auth/sso/token` with ' +
@@ -85,7 +80,6 @@ export const ssoRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/sso/token',
-    tag,
     summary: 'Exchange the code of a third-party login for tokens, or the code of a link for the identity',
     description:
       'A code is valid for five minutes and for one login. A failed attempt, for example without the second factor, does not ' +
@@ -123,4 +117,4 @@ export const ssoRoutes: Route[] = [
     ],
     handle: async (deps, { body, bearer, origin }) => ok(await exchangeCode(deps, body, { bearer, origin })),
   }),
-]
+])

@@ -1,15 +1,12 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { noContent, ok, route, section } from '../../http/route.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
 import { activateBody, disableBody, recoveryCodesAnswer, setUpAnswer, setUpBody } from './schema.ts'
 import { activateTwoFactor, disableTwoFactor, setUpTwoFactor } from './two-factor.ts'
 
-const tag = 'Account'
-
-export const twoFactorRoutes: Route[] = [
+export const twoFactorRoutes = section('Account', [
   route({
     method: 'POST',
     path: '/auth/2fa/setup',
-    tag,
     summary: 'Get a seed for an authenticator app',
     description:
       'TOTP (RFC 6238): SHA-1, 6 digits, 30 seconds. Logins do not change until it is activated. A repeated call replaces the ' +
@@ -25,7 +22,6 @@ export const twoFactorRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/2fa/activate',
-    tag,
     summary: 'Turn the second factor on with a code from the authenticator app',
     description: `From then on, a login asks for a code. The recovery codes are shown only once. ${proofNote}`,
     auth: 'user',
@@ -38,7 +34,6 @@ export const twoFactorRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/2fa/disable',
-    tag,
     summary: 'Turn the second factor off',
     description: proofNote,
     auth: 'user',
@@ -51,4 +46,4 @@ export const twoFactorRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

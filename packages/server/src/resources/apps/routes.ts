@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, route, section } from '../../http/route.ts'
 import { changeSigning } from './change-signing.ts'
 import { createApp } from './create-app.ts'
 import { deleteApp } from './delete-app.ts'
@@ -27,7 +27,6 @@ import {
 import { showApp } from './show-app.ts'
 import { updateApp } from './update-app.ts'
 
-const tag = 'Apps'
 const imageTypes = ['image/png', 'image/jpeg', 'image/webp']
 
 /** An image that somebody has uploaded. Opened by itself, it may do nothing. */
@@ -44,11 +43,10 @@ function sendImage({ type, image }: { type: string; image: Buffer }, cacheContro
 const image = z.instanceof(Buffer)
 
 /** Outside the API: what pages of this service and of apps show. */
-export const logoRoutes: Route[] = [
+export const logoRoutes = section('Apps', [
   route({
     method: 'GET',
     path: '/logos/{digest}',
-    tag,
     summary: 'Show a logo',
     description: 'The `logo_path` of an app. What is there never changes.',
     auth: 'public',
@@ -58,13 +56,12 @@ export const logoRoutes: Route[] = [
     errors: [],
     handle: async (deps, { params }) => sendImage(await getLogo(deps, params.digest), 'public, max-age=31536000, immutable'),
   }),
-]
+])
 
-export const appRoutes: Route[] = [
+export const appRoutes = section('Apps', [
   route({
     method: 'POST',
     path: '/admin/apps',
-    tag,
     summary: 'Create an app',
     description:
       'The answer has `warnings` if users in more than one of its pools share an e-mail, or if its tokens will be long.',
@@ -80,7 +77,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/apps',
-    tag,
     summary: 'List apps, newest first',
     auth: 'system_admin',
     query: listAppsQuery,
@@ -94,7 +90,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/apps/{appId}',
-    tag,
     summary: 'Show an app',
     auth: 'system_admin',
     params: appParams,
@@ -109,7 +104,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/apps/{appId}',
-    tag,
     summary: 'Change settings of an app',
     description:
       'If you set its pools, the answer has `warnings` if users in more than one of them share an e-mail. If you set its ' +
@@ -128,7 +122,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/apps/{appId}',
-    tag,
     summary: 'Delete an app',
     auth: 'system_admin',
     params: appParams,
@@ -143,7 +136,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/admin/apps/{appId}/logo',
-    tag,
     summary: 'Set the logo of an app',
     description: 'A PNG, JPEG or WebP image of at most 1,024 pixels a side. The content decides which it is.',
     auth: 'system_admin',
@@ -157,7 +149,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/logo',
-    tag,
     summary: 'Read the logo of an app',
     auth: 'system_admin',
     params: appParams,
@@ -169,7 +160,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/apps/{appId}/logo',
-    tag,
     summary: 'Remove the logo of an app',
     auth: 'system_admin',
     params: appParams,
@@ -183,7 +173,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/signing',
-    tag,
     summary: 'Show which keys sign the tokens of an app',
     description:
       'Shows the key ids. Only `gatehouse app-secret CODE`, on the machine of the service, prints the keys themselves.',
@@ -199,7 +188,6 @@ export const appRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/apps/{appId}/signing',
-    tag,
     summary: 'Move a key change of an app one step forward or back',
     description:
       'No request fails if you call prepare, switch and finish in this order, and reconfigure the consumers between prepare ' +
@@ -216,4 +204,4 @@ export const appRoutes: Route[] = [
       return ok(presentSigning(signing, deps.config.accessTtlSeconds))
     },
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { findNames } from './find-names.ts'
 import { getAuditEvent } from './get-audit-event.ts'
 import { listAuditEvents } from './list-audit-events.ts'
@@ -6,11 +6,10 @@ import { presentAuditEvent, presentVerification } from './present.ts'
 import { auditPage, auditParams, auditRecord, auditVerification, listAuditQuery, verifyAuditQuery } from './schema.ts'
 import { verifyAudit } from './verify-audit.ts'
 
-export const auditRoutes: Route[] = [
+export const auditRoutes = section('Audit', [
   route({
     method: 'GET',
     path: '/admin/audit',
-    tag: 'Audit',
     summary: 'List audit events, newest first',
     description:
       'Events must match all filters that are given. If nothing matches, the page is empty. An unknown app is 404, with the ' +
@@ -28,7 +27,6 @@ export const auditRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/audit/verify',
-    tag: 'Audit',
     summary: 'Verify the audit log against its proofs',
     description:
       'Verifies one page at a time, until `next_cursor` is null. Reports the first event that was changed, removed, or not ' +
@@ -42,7 +40,6 @@ export const auditRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/audit/{id}',
-    tag: 'Audit',
     summary: 'Show an audit event',
     auth: 'system_admin',
     params: auditParams,
@@ -53,4 +50,4 @@ export const auditRoutes: Route[] = [
       return ok(presentAuditEvent(event, await findNames(deps, [event])))
     },
   }),
-]
+])

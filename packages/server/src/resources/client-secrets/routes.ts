@@ -1,15 +1,12 @@
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, route, section } from '../../http/route.ts'
 import { createClientSecret, listClientSecrets, revokeClientSecret } from './client-secrets.ts'
 import { presentClientSecret } from './present.ts'
 import { appParams, clientSecretPage, clientSecretParams, createdClientSecret, listClientSecretsQuery } from './schema.ts'
 
-const tag = 'Apps'
-
-export const clientSecretRoutes: Route[] = [
+export const clientSecretRoutes = section('Apps', [
   route({
     method: 'POST',
     path: '/admin/apps/{appId}/client-secrets',
-    tag,
     summary: 'Give an app a client secret',
     description:
       'For an app whose `client` is `confidential`. It has at most two, so that one can replace the other without a failed request.',
@@ -23,7 +20,6 @@ export const clientSecretRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/client-secrets',
-    tag,
     summary: 'List the client secrets of an app, newest first',
     auth: 'system_admin',
     params: appParams,
@@ -38,7 +34,6 @@ export const clientSecretRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/apps/{appId}/client-secrets/{secretId}',
-    tag,
     summary: 'Revoke a client secret of an app',
     description: 'It stops working at once. Sessions of the app continue, and refresh with another of its secrets.',
     auth: 'system_admin',
@@ -50,4 +45,4 @@ export const clientSecretRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

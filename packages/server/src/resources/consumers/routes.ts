@@ -1,14 +1,13 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { describeConsumer } from './describe-consumer.ts'
 import { listConsumerSecrets } from './list-consumer-secrets.ts'
 import { presentSecrets } from './present.ts'
 import { consumerRecord, secretsRecord } from './schema.ts'
 
-export const consumerRoutes: Route[] = [
+export const consumerRoutes = section('Consumers', [
   route({
     method: 'GET',
     path: '/consumer',
-    tag: 'Consumers',
     summary: 'Show how this service identifies the caller',
     description:
       'Lets a backend check its settings. A signature with an unknown secret is `token_invalid`. An app code that no app has ' +
@@ -22,7 +21,6 @@ export const consumerRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/secrets',
-    tag: 'Consumers',
     summary: 'List the signing secrets that this server and the consumers of each app accept',
     description:
       'Secrets are named by their key id. While you rotate the secret, the new one may sign as soon as every app has an entry ' +
@@ -43,4 +41,4 @@ export const consumerRoutes: Route[] = [
       return ok(presentSecrets({ ...own, ...(await listConsumerSecrets(deps)) }))
     },
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { putGrant, putGrants } from './give-grants.ts'
 import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
 import { presentRequest } from './present.ts'
@@ -26,13 +26,10 @@ import {
   userParams,
 } from './schema.ts'
 
-const tag = 'App access'
-
-export const grantRoutes: Route[] = [
+export const grantRoutes = section('App access', [
   route({
     method: 'POST',
     path: '/admin/users/{userId}/apps/{appId}',
-    tag,
     summary: 'Grant a user access to an app',
     description: '201 if the grant was created, 200 if it was already active.',
     auth: 'system_admin',
@@ -48,7 +45,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/apps/{appId}/grants',
-    tag,
     summary: 'Grant many users access to an app',
     description:
       'Works as for one user, with the same expiry and reason for all of them. Everything that can be granted is granted in ' +
@@ -65,7 +61,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/apps/{appId}/grants/revoke',
-    tag,
     summary: 'Revoke the access of many users to an app',
     description:
       'Works as for one user, in one transaction. A user who was not found has the outcome `failed` and does not stop the others. ' +
@@ -81,7 +76,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/users/{userId}/apps/{appId}',
-    tag,
     summary: "Revoke a user's access to an app",
     description:
       'Invalidates the tokens and sessions of this user for this app. Other apps are unaffected. 404 if no grant is active.',
@@ -95,7 +89,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/users/{userId}/apps',
-    tag,
     summary: 'List the grants of a user, newest first',
     auth: 'system_admin',
     params: userParams,
@@ -110,7 +103,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/users',
-    tag,
     summary: 'List the grants of an app with their users, newest first',
     auth: 'system_admin',
     params: appParams,
@@ -125,7 +117,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/access-requests',
-    tag,
     summary: 'List access requests, newest first',
     auth: 'system_admin',
     query: listAccessRequestsQuery,
@@ -139,7 +130,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/access-requests/{requestId}/approve',
-    tag,
     summary: 'Approve an access request',
     description: 'Works like any other grant. The user is notified by mail.',
     auth: 'system_admin',
@@ -153,7 +143,6 @@ export const grantRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/access-requests/{requestId}/deny',
-    tag,
     summary: 'Deny an access request',
     description: 'The user is notified by mail, with the reason.',
     auth: 'system_admin',
@@ -164,4 +153,4 @@ export const grantRoutes: Route[] = [
     handle: async (deps, { params, body, ...actor }) =>
       ok(presentRequest(await denyRequest(deps, params.requestId, body, actor))),
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
 import { createInvitation } from './create-invitation.ts'
 import { deleteInvitation } from './delete-invitation.ts'
 import { joinOrganization } from './join-organization.ts'
@@ -14,15 +14,12 @@ import {
   listInvitationsQuery,
 } from './schema.ts'
 
-const tag = 'Organizations'
-
-export const invitationRoutes: Route[] = [
+export const invitationRoutes = section('Organizations', [
   ...invitationRoutesFor('system_admin'),
   ...invitationRoutesFor('org_admin'),
   route({
     method: 'POST',
     path: '/auth/invitations/accept',
-    tag,
     summary: 'Accept an invitation with your account',
     description:
       'Joins the inviting organization with the invitation’s roles. An existing member gets 409: the membership does not ' +
@@ -34,7 +31,7 @@ export const invitationRoutes: Route[] = [
     errors: ['already_member', 'invalid_invitation'],
     handle: async (deps, { body, ...actor }) => ok({ organization: await joinOrganization(deps, body.token, actor) }),
   }),
-]
+])
 
 /** These calls exist twice: in the admin API, and below `/organizations` for the organization's own admins. */
 function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
@@ -47,7 +44,6 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
     route({
       method: 'POST',
       path,
-      tag,
       summary: `Invite to an organization${whose}`,
       description: forAdmins
         ? 'The token is shown only once. Accepting the invitation grants the app `app_code` and verifies the address `email`.'
@@ -65,7 +61,6 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
     route({
       method: 'GET',
       path,
-      tag,
       summary: `List the invitations of an organization, newest first${whose}`,
       auth,
       params: inviterParams,
@@ -80,7 +75,6 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
     route({
       method: 'DELETE',
       path: `${path}/{invitationId}`,
-      tag,
       summary: `Withdraw an invitation${whose}`,
       auth,
       params: invitationParams,

@@ -1,15 +1,12 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { noContent, ok, route, section } from '../../http/route.ts'
 import { clearLockout, listLockouts, unlockUser } from './lockouts.ts'
 import { presentLockout } from './present.ts'
 import { listLockoutsQuery, lockoutPage, lockoutParams, userParams } from './schema.ts'
 
-const tag = 'Users'
-
-export const lockoutRoutes: Route[] = [
+export const lockoutRoutes = section('Users', [
   route({
     method: 'GET',
     path: '/admin/lockouts',
-    tag,
     summary: 'List lockouts, and the failures that count towards one',
     description: 'Ordered by key. Failures for an address that no user has are counted too; its e-mail is not stored.',
     auth: 'system_admin',
@@ -24,7 +21,6 @@ export const lockoutRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/lockouts/{key}',
-    tag,
     summary: 'Clear one lock, or the failures that count towards it',
     description:
       'Takes a key from the list. Also clears the lock of an address that no user has, which unlocking a user cannot do.',
@@ -40,7 +36,6 @@ export const lockoutRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/users/{userId}/unlock',
-    tag,
     summary: 'Unlock a user',
     description: 'Clears the failures of passwords and second-factor codes, whether or not they led to a lock.',
     auth: 'system_admin',
@@ -52,4 +47,4 @@ export const lockoutRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { accepted, ok, type Route, route } from '../../http/route.ts'
+import { accepted, ok, type Route, route, section } from '../../http/route.ts'
 import { requestMail } from './request-mail.ts'
 import {
   appParams,
@@ -13,14 +13,13 @@ import {
 import type { TokenPurpose } from './token-purpose.ts'
 import { previewMail, sendTestMail } from './try-mail.ts'
 
-export const mailRoutes: Route[] = [
+export const mailRoutes = section('Account mail', [
   mailRoute('verify_email', '/auth/email/resend', 'Request another mail to verify the address'),
   mailRoute('reset_password', '/auth/password/forgot', 'Request a mail to set a new password'),
   mailRoute('magic_link', '/auth/magic-link', 'Request a mail to log in with'),
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/mails/{mail}',
-    tag: 'Account mail',
     summary: 'Show a mail of an app as its readers would get it',
     description: 'It is about a made-up user, and its links lead nowhere.',
     auth: 'system_admin',
@@ -33,7 +32,6 @@ export const mailRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/apps/{appId}/test-mail',
-    tag: 'Account mail',
     summary: 'Send a test mail',
     description:
       'Goes to the mail server at once, past the outbox, and says what became of it. An admin can send ten in an hour. A dry run ' +
@@ -49,14 +47,13 @@ export const mailRoutes: Route[] = [
       return ok({ accepted: false, status: null, error: null })
     },
   }),
-]
+])
 
 /** The route for one purpose. Only the mailbox learns whether its address is known. */
 function mailRoute(purpose: TokenPurpose, path: string, summary: string): Route {
   return route({
     method: 'POST',
     path,
-    tag: 'Account mail',
     summary,
     description:
       'The answer is always the same. A mail is only sent if a user of the app has the address, and at most three times in 15 ' +

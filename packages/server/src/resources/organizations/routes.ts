@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
 import { createOrganization, deleteOrganization, updateOrganization } from './change-organization.ts'
 import { getOrganization, listOrganizations } from './get-organization.ts'
 import { listMembers } from './list-members.ts'
@@ -21,13 +21,10 @@ import {
   updateOrganizationBody,
 } from './schema.ts'
 
-const tag = 'Organizations'
-
-export const organizationRoutes: Route[] = [
+export const organizationRoutes = section('Organizations', [
   route({
     method: 'POST',
     path: '/admin/organizations',
-    tag,
     summary: 'Create an organization',
     description: 'Without `slug`, one is derived from the name, with a suffix if it is taken.',
     auth: 'system_admin',
@@ -39,7 +36,6 @@ export const organizationRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/organizations',
-    tag,
     summary: 'List organizations, newest first',
     auth: 'system_admin',
     query: listOrganizationsQuery,
@@ -53,7 +49,6 @@ export const organizationRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/organizations/{organizationId}',
-    tag,
     summary: 'Show an organization',
     auth: 'system_admin',
     params: organizationParams,
@@ -64,7 +59,6 @@ export const organizationRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/organizations/{organizationId}',
-    tag,
     summary: 'Change the name or slug of an organization',
     description: 'Tokens carry a new slug from their next refresh.',
     auth: 'system_admin',
@@ -79,7 +73,6 @@ export const organizationRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/organizations/{organizationId}',
-    tag,
     summary: 'Delete an organization',
     description: 'Also deletes its invitations. 409 while an app refers to it or users are members.',
     auth: 'system_admin',
@@ -93,7 +86,7 @@ export const organizationRoutes: Route[] = [
   }),
   ...memberRoutes('system_admin'),
   ...memberRoutes('org_admin'),
-]
+])
 
 /** The member calls exist twice: in the admin API, and below `/organizations` for the organization's own admins. */
 function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
@@ -108,7 +101,6 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
     route({
       method: 'GET',
       path,
-      tag,
       summary: `List the members of an organization, newest first${whose}`,
       auth,
       params: organizationParams,
@@ -123,7 +115,6 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
     route({
       method: 'PUT',
       path: `${path}/{userId}`,
-      tag,
       summary: forAdmins ? "Make a user a member, or replace a member's roles" : `Replace the roles of a member${whose}`,
       description: forAdmins
         ? '201 if the user became a member, 200 if the user already was one. Only org-scoped roles are accepted.'
@@ -142,7 +133,6 @@ function memberRoutes(by: 'system_admin' | 'org_admin'): Route[] {
     route({
       method: 'DELETE',
       path: `${path}/{userId}`,
-      tag,
       summary: `Remove a member from an organization${whose}${forAdmins ? '' : ', or leave it'}`,
       description:
         'Tokens with this organization stay valid until they expire, but cannot be refreshed with it.' +

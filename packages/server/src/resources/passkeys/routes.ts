@@ -1,13 +1,12 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { noContent, ok, route, section } from '../../http/route.ts'
 import { listPasskeys, removePasskey } from './passkeys.ts'
 import { presentPasskey } from './present.ts'
 import { listPasskeysQuery, passkeyPage, userParams, userPasskeyParams } from './schema.ts'
 
-export const passkeyRoutes: Route[] = [
+export const passkeyRoutes = section('Users', [
   route({
     method: 'GET',
     path: '/admin/users/{userId}/passkeys',
-    tag: 'Users',
     summary: 'List the passkeys of a user, newest first',
     auth: 'system_admin',
     params: userParams,
@@ -22,7 +21,6 @@ export const passkeyRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/users/{userId}/passkeys/{passkeyId}',
-    tag: 'Users',
     summary: 'Remove a passkey of a user',
     description: 'Also removes the last way to sign in: the user can then set a password by a reset. Sessions continue.',
     auth: 'system_admin',
@@ -34,4 +32,4 @@ export const passkeyRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

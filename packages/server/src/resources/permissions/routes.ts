@@ -1,4 +1,4 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { listPermissions } from './list-permissions.ts'
 import { presentPermission } from './present.ts'
 import { assertMayRegister, registerPermissions } from './register-permissions.ts'
@@ -10,13 +10,10 @@ import {
   registrationRecord,
 } from './schema.ts'
 
-const tag = 'Permissions'
-
-export const permissionRoutes: Route[] = [
+export const permissionRoutes = section('Permissions', [
   route({
     method: 'GET',
     path: '/admin/permissions',
-    tag,
     summary: 'List permissions, newest first',
     description: 'Does not include pruned permissions.',
     auth: 'system_admin',
@@ -31,7 +28,6 @@ export const permissionRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/permissions/register',
-    tag,
     summary: 'Declare all permissions of a service',
     description:
       'For a service account of that service with the scope `permissions:register`, or a system_admin. Meant for every boot. ' +
@@ -51,4 +47,4 @@ export const permissionRoutes: Route[] = [
     handle: async (deps, { query, body, ...actor }) =>
       ok(await registerPermissions(deps, { ...body, dryRun: query.dry_run === 'true' }, actor)),
   }),
-]
+])

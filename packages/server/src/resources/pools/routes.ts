@@ -1,4 +1,4 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { changePoolTags } from './change-pool-tags.ts'
 import { listCollisions } from './list-collisions.ts'
 import { listPools } from './list-pools.ts'
@@ -17,13 +17,10 @@ import {
   userRecord,
 } from './schema.ts'
 
-const tag = 'Pools'
-
-export const poolRoutes: Route[] = [
+export const poolRoutes = section('Pools', [
   route({
     method: 'GET',
     path: '/admin/namespaces',
-    tag,
     summary: 'List pools by name',
     description:
       'Lists the pools that a user or an app uses. There is no other way to create one. Pools that only apps use have no users.',
@@ -39,7 +36,6 @@ export const poolRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/namespaces/{namespace}/collisions',
-    tag,
     summary: 'List the e-mails that would collide if one app read both pools',
     description:
       'Ordered by e-mail. An app that reads both pools finds only one of the two users. 404 if no user or app uses `namespace`.',
@@ -56,7 +52,6 @@ export const poolRoutes: Route[] = [
   route({
     method: 'PUT',
     path: '/admin/users/{userId}/namespace',
-    tag,
     summary: 'Move a user to another home pool',
     description:
       'Ends all sessions and invalidates all tokens, because they name the pool. A tag of the new pool is dropped. The old ' +
@@ -72,7 +67,6 @@ export const poolRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/users/{userId}/namespaces',
-    tag,
     summary: 'Add and remove pool tags of a user',
     description:
       'Sessions continue. Adding a pool that the user is already in, or removing one that is not a tag, changes nothing.',
@@ -83,4 +77,4 @@ export const poolRoutes: Route[] = [
     errors: ['email_exists_in_pool', 'last_system_admin'],
     handle: async (deps, { params, body, ...actor }) => ok(presentPools(await changePoolTags(deps, params.userId, body, actor))),
   }),
-]
+])

@@ -1,18 +1,16 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { openStream } from './open-stream.ts'
 import { presentRevocation } from './present.ts'
 import { readRevocations } from './read-revocations.ts'
 import { feedPage, feedQuery, streamHeaders } from './schema.ts'
 
-const tag = 'Consumers'
 const mostItems = 1_000
 const identity = '`X-App-Id` is the id of the app. `X-Service-Id` is the id of the service; each database has one.'
 
-export const revocationRoutes: Route[] = [
+export const revocationRoutes = section('Consumers', [
   route({
     method: 'GET',
     path: '/revocations',
-    tag,
     summary: 'List revocations since a cursor, for local validators of an app',
     description:
       'Returns the events for the consumer’s app and for all apps, each at least once. They are kept for 3,660 seconds, longer ' +
@@ -39,7 +37,6 @@ export const revocationRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/revocations/stream',
-    tag,
     summary: 'Stream the same revocations as server-sent events',
     description:
       'Each event has its cursor as `id` and a Revocation as `data`. A comment is sent every 15 seconds. `Last-Event-ID` ' +
@@ -60,7 +57,7 @@ export const revocationRoutes: Route[] = [
       stream: await openStream(deps, caller, { since: headers['last-event-id'] ?? query.since, form: query.form }),
     }),
   }),
-]
+])
 
 /** Identifies the app and the service of a feed, because the code of an app and an address may be reused. */
 function identityHeaders({ app, serviceId }: { app: { id: string }; serviceId: string }): Record<string, string> {

@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
 import { assignRole, unassignRole } from './assign-role.ts'
 import { createRole, deleteRole, updateRole } from './change-role.ts'
 import { getRole, listRolePermissions, listRoles, listUserRoles } from './get-role.ts'
@@ -22,15 +22,13 @@ import {
   userRoleParams,
 } from './schema.ts'
 
-const tag = 'Roles'
 /** Enough for 5,000 codes of any length. */
 const bodyLimitBytes = 2 * 1024 * 1024
 
-export const roleRoutes: Route[] = [
+export const roleRoutes = section('Roles', [
   route({
     method: 'POST',
     path: '/admin/roles',
-    tag,
     summary: 'Create a role',
     auth: 'system_admin',
     body: createRoleBody,
@@ -41,7 +39,6 @@ export const roleRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/roles',
-    tag,
     summary: 'List roles, by code',
     auth: 'system_admin',
     query: listRolesQuery,
@@ -55,7 +52,6 @@ export const roleRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/roles/{roleCode}',
-    tag,
     summary: 'Show a role',
     auth: 'system_admin',
     params: roleParams,
@@ -66,7 +62,6 @@ export const roleRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/roles/{roleCode}',
-    tag,
     summary: 'Change the name or description of a role',
     description: 'The code and the scope of a role never change.',
     auth: 'system_admin',
@@ -81,7 +76,6 @@ export const roleRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/roles/{roleCode}',
-    tag,
     summary: 'Delete a role',
     description: '409 while an app refers to it or users hold it. Pending invitations stay valid without it.',
     auth: 'system_admin',
@@ -95,7 +89,7 @@ export const roleRoutes: Route[] = [
   }),
   ...permissionsOfRoles(),
   ...rolesOfUsers(),
-]
+])
 
 function permissionsOfRoles(): Route[] {
   const path = '/admin/roles/{roleCode}/permissions'
@@ -103,7 +97,6 @@ function permissionsOfRoles(): Route[] {
     route({
       method: 'GET',
       path,
-      tag,
       summary: 'List the permissions of a role, by code',
       description: '`super_admin` holds every permission.',
       auth: 'system_admin',
@@ -118,7 +111,6 @@ function permissionsOfRoles(): Route[] {
     route({
       method: 'PUT',
       path,
-      tag,
       summary: 'Replace the permissions of a role',
       auth: 'system_admin',
       bodyLimitBytes,
@@ -131,7 +123,6 @@ function permissionsOfRoles(): Route[] {
     route({
       method: 'POST',
       path,
-      tag,
       summary: 'Add permissions to a role',
       auth: 'system_admin',
       bodyLimitBytes,
@@ -144,7 +135,6 @@ function permissionsOfRoles(): Route[] {
     route({
       method: 'DELETE',
       path: `${path}/{permission}`,
-      tag,
       summary: 'Remove a permission from a role',
       auth: 'system_admin',
       params: rolePermissionParams,
@@ -164,7 +154,6 @@ function rolesOfUsers(): Route[] {
     route({
       method: 'GET',
       path,
-      tag,
       summary: 'List the global roles of a user, by code',
       auth: 'system_admin',
       params: userParams,
@@ -175,7 +164,6 @@ function rolesOfUsers(): Route[] {
     route({
       method: 'POST',
       path,
-      tag,
       summary: 'Give a user a global role',
       description:
         '201 if the user did not hold it, 200 if the user already did. Tokens carry it from their next refresh. `system_admin` ' +
@@ -193,7 +181,6 @@ function rolesOfUsers(): Route[] {
     route({
       method: 'DELETE',
       path: `${path}/{roleCode}`,
-      tag,
       summary: 'Remove a global role from a user',
       description: 'Tokens carry it until their next refresh, but a former system_admin loses the admin API at once.',
       auth: 'system_admin',

@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
 import { createServiceAccount, type IssuedAccount } from './create-service-account.ts'
 import { deleteServiceAccount } from './delete-service-account.ts'
 import { listServiceAccounts } from './list-service-accounts.ts'
@@ -18,17 +18,14 @@ import {
 } from './schema.ts'
 import { updateServiceAccount } from './update-service-account.ts'
 
-const tag = 'Service accounts'
-
 function withToken({ account, token }: IssuedAccount) {
   return { ...presentServiceAccount(account), token }
 }
 
-export const serviceAccountRoutes: Route[] = [
+export const serviceAccountRoutes = section('Service accounts', [
   route({
     method: 'POST',
     path: '/admin/service-accounts',
-    tag,
     summary: 'Create a service account',
     description:
       'The token is shown only once. The scope `permissions:register` registers the permissions of its own service. The other ' +
@@ -47,7 +44,6 @@ export const serviceAccountRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/service-accounts',
-    tag,
     summary: 'List service accounts, newest first',
     auth: 'system_admin',
     query: listServiceAccountsQuery,
@@ -61,7 +57,6 @@ export const serviceAccountRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/service-accounts/{serviceAccountId}',
-    tag,
     summary: 'Change the name, scopes, apps or expiry of a service account',
     description:
       'Its token stays the same, and its `service` never changes. `scopes` and `app_codes` replace the whole list. If the account ' +
@@ -78,7 +73,6 @@ export const serviceAccountRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/service-accounts/{serviceAccountId}/rotate',
-    tag,
     summary: 'Rotate the token of a service account',
     description:
       'The old token and the machine tokens obtained with it become invalid at once. The new token is shown only once.',
@@ -92,7 +86,6 @@ export const serviceAccountRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/service-accounts/{serviceAccountId}',
-    tag,
     summary: 'Delete a service account',
     auth: 'system_admin',
     params: serviceAccountParams,
@@ -104,7 +97,7 @@ export const serviceAccountRoutes: Route[] = [
     },
   }),
   ...permissionRoutes(),
-]
+])
 
 /** The routes for the permissions that an account's machine tokens carry. */
 function permissionRoutes(): Route[] {
@@ -113,7 +106,6 @@ function permissionRoutes(): Route[] {
     route({
       method: 'PUT',
       path,
-      tag,
       summary: 'Replace the permissions of a service account',
       description:
         'Machine tokens of the account carry those permissions that the services of the app declare. If the account loses a ' +
@@ -129,7 +121,6 @@ function permissionRoutes(): Route[] {
     route({
       method: 'PATCH',
       path,
-      tag,
       summary: 'Add and remove permissions of a service account',
       description:
         'In one step. Adding a permission that it has, or removing one that it does not have, changes nothing. If the account ' +

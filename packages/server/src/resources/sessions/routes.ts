@@ -1,14 +1,11 @@
-import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { noContent, ok, route, section } from '../../http/route.ts'
 import { listSessionsQuery, sessionPage, sessionParams, userParams, userSessionParams } from './schema.ts'
 import { endUserSession, listSessions, listUserSessions, logOutEverywhere, logOutSelf } from './user-sessions.ts'
 
-const tag = 'Account'
-
-export const sessionRoutes: Route[] = [
+export const sessionRoutes = section('Account', [
   route({
     method: 'GET',
     path: '/auth/sessions',
-    tag,
     summary: 'List your live sessions, newest first',
     auth: 'user',
     query: listSessionsQuery,
@@ -22,7 +19,6 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/auth/sessions/{sessionId}',
-    tag,
     summary: 'End one of your sessions',
     auth: 'user',
     params: sessionParams,
@@ -36,7 +32,6 @@ export const sessionRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/auth/logout-all',
-    tag,
     summary: 'End all your sessions, in every app',
     auth: 'user',
     responses: { 204: null },
@@ -90,4 +85,4 @@ export const sessionRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

@@ -1,15 +1,12 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { presentSigningKeys } from './present.ts'
 import { rotateBody, signingKeyList } from './schema.ts'
 import { getSigningKeys, rotateSigningKeys } from './signing-keys.ts'
 
-const tag = 'OpenID Connect'
-
-export const signingKeyRoutes: Route[] = [
+export const signingKeyRoutes = section('OpenID Connect', [
   route({
     method: 'GET',
     path: '/admin/signing-keys',
-    tag,
     summary: 'List the keys of ID tokens',
     auth: 'system_admin',
     responses: { 200: signingKeyList },
@@ -19,7 +16,6 @@ export const signingKeyRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/signing-keys/rotate',
-    tag,
     summary: 'Let the next key sign ID tokens, and make another next one',
     description:
       'No request fails: clients know the next key already, and accept tokens of the retired one. Wait five minutes between two ' +
@@ -30,4 +26,4 @@ export const signingKeyRoutes: Route[] = [
     errors: ['signing_step_impossible'],
     handle: async (deps, { body, ...actor }) => ok(presentSigningKeys(await rotateSigningKeys(deps, body, actor))),
   }),
-]
+])

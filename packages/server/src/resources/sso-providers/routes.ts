@@ -1,4 +1,4 @@
-import { created, noContent, ok, type Route, route } from '../../http/route.ts'
+import { created, noContent, ok, route, section } from '../../http/route.ts'
 import { createProvider, deleteProvider, updateProvider } from './change-provider.ts'
 import { getProvider, listProviders } from './get-provider.ts'
 import { presentProvider } from './present.ts'
@@ -12,13 +12,10 @@ import {
   updateProviderBody,
 } from './schema.ts'
 
-const tag = 'Third-party login'
-
-export const ssoProviderRoutes: Route[] = [
+export const ssoProviderRoutes = section('Third-party login', [
   route({
     method: 'POST',
     path: '/admin/sso-providers',
-    tag,
     summary: 'Set up a provider',
     description:
       'Works with any OpenID Connect issuer that supports discovery. `google` needs no `issuer`. Register `callback_url` at ' +
@@ -33,7 +30,6 @@ export const ssoProviderRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/sso-providers',
-    tag,
     summary: 'List providers, newest first',
     auth: 'system_admin',
     query: listProvidersQuery,
@@ -47,7 +43,6 @@ export const ssoProviderRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/sso-providers/{providerCode}',
-    tag,
     summary: 'Show a provider',
     auth: 'system_admin',
     params: providerParams,
@@ -58,7 +53,6 @@ export const ssoProviderRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/sso-providers/{providerCode}',
-    tag,
     summary: 'Change a provider',
     description: 'Disabling it refuses logins from then on, including those in progress. Sessions continue.',
     auth: 'system_admin',
@@ -73,7 +67,6 @@ export const ssoProviderRoutes: Route[] = [
   route({
     method: 'DELETE',
     path: '/admin/sso-providers/{providerCode}',
-    tag,
     summary: 'Delete a provider',
     auth: 'system_admin',
     params: providerParams,
@@ -85,4 +78,4 @@ export const ssoProviderRoutes: Route[] = [
       return noContent()
     },
   }),
-]
+])

@@ -1,18 +1,15 @@
 import { z } from 'zod'
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { checkHealth, checkReadiness } from './check-readiness.ts'
 import { assertMetricsToken, collectMetrics } from './collect-metrics.ts'
 import { getSettings } from './get-settings.ts'
 import { healthRecord, readyRecord, serverList, settingsRecord } from './schema.ts'
 import { listServers } from './servers.ts'
 
-const tag = 'System'
-
 /** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set (docs/operating.md#metrics). */
 export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',
-  tag,
   summary: 'Metrics of this server in the text format of Prometheus',
   auth: 'public',
   offline: true,
@@ -25,11 +22,10 @@ export const metricsRoute = route({
 })
 
 /** Routes about the process itself; `/ready` reports a missing database in its own shape. */
-export const systemRoutes: Route[] = [
+export const systemRoutes = section('System', [
   route({
     method: 'GET',
     path: '/health',
-    tag,
     summary: 'Liveness check. Does not touch the database',
     auth: 'public',
     offline: true,
@@ -40,7 +36,6 @@ export const systemRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/ready',
-    tag,
     summary: 'Readiness check. 503 with the failing check if the server should not get requests',
     auth: 'public',
     offline: true,
@@ -54,7 +49,6 @@ export const systemRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/servers',
-    tag,
     summary: 'List the servers of the database that were seen in the last minute',
     auth: 'system_admin',
     responses: { 200: serverList },
@@ -64,11 +58,10 @@ export const systemRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/settings',
-    tag,
     summary: 'Show the settings that determine what the service allows. Contains no secrets and no infrastructure details',
     auth: 'system_admin',
     responses: { 200: settingsRecord },
     errors: [],
     handle: async (deps) => ok(await getSettings(deps)),
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { created, ok, type Route, route } from '../../http/route.ts'
+import { created, ok, route, section } from '../../http/route.ts'
 import { createUser } from './create-user.ts'
 import { describeUser } from './describe-user.ts'
 import { listUsers } from './list-users.ts'
@@ -6,13 +6,10 @@ import { presentUser } from './present.ts'
 import { createUserBody, listUsersQuery, updateUserBody, userDetail, userPage, userParams } from './schema.ts'
 import { updateUser } from './update-user.ts'
 
-const tag = 'Users'
-
-export const userRoutes: Route[] = [
+export const userRoutes = section('Users', [
   route({
     method: 'GET',
     path: '/admin/users',
-    tag,
     summary: 'Search users, newest first',
     description: 'Users must match all filters that are given. An unknown app or role is 404, with the nearest code.',
     auth: 'system_admin',
@@ -27,7 +24,6 @@ export const userRoutes: Route[] = [
   route({
     method: 'GET',
     path: '/admin/users/{userId}',
-    tag,
     summary: 'Show a user with pools, apps, roles and organizations',
     auth: 'system_admin',
     params: userParams,
@@ -38,7 +34,6 @@ export const userRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/users',
-    tag,
     summary: 'Create a user',
     description: 'Sends no mail and no webhook, and grants no app.',
     auth: 'system_admin',
@@ -50,7 +45,6 @@ export const userRoutes: Route[] = [
   route({
     method: 'PATCH',
     path: '/admin/users/{userId}',
-    tag,
     summary: 'Change the names, the e-mail or the state of a user',
     description:
       'Suspending ends all sessions and invalidates all tokens; activating restores none of them. A new e-mail is unverified ' +
@@ -64,4 +58,4 @@ export const userRoutes: Route[] = [
     handle: async (deps, { params, body, sentBack, ...actor }) =>
       ok(await updateUser(deps, params.userId, body, sentBack, actor)),
   }),
-]
+])

@@ -1,4 +1,4 @@
-import { ok, type Route, route } from '../../http/route.ts'
+import { ok, route, section } from '../../http/route.ts'
 import { listDeliveries } from './list-deliveries.ts'
 import { presentDelivery } from './present.ts'
 import { countRedeliverable, redeliverAll } from './redeliver-all.ts'
@@ -16,13 +16,10 @@ import {
 } from './schema.ts'
 import { testWebhooks } from './test-webhooks.ts'
 
-const tag = 'Webhooks'
-
-export const webhookRoutes: Route[] = [
+export const webhookRoutes = section('Webhooks', [
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/webhook-deliveries',
-    tag,
     summary: 'List the deliveries of an app’s webhooks, newest first',
     auth: 'system_admin',
     params: appParams,
@@ -37,7 +34,6 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/apps/{appId}/webhooks/test',
-    tag,
     summary: 'Send a sample event to an app’s webhooks',
     description:
       'Has the form of `user.registered`, is marked `test: true`, and is about a made-up user. A dry run answers 200 with the ' +
@@ -56,7 +52,6 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/webhook-deliveries/{deliveryId}/redeliver',
-    tag,
     summary: 'Send a finished delivery again',
     description:
       'Keeps the `webhook-id`, goes to the current URL of its webhook, and gets three attempts. A dry run answers 200 with the ' +
@@ -74,7 +69,6 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'POST',
     path: '/admin/webhook-deliveries/redeliver',
-    tag,
     summary: 'Send all failed deliveries of an app again',
     description:
       'For a receiver that was down. Queues every finished delivery of the time range again, to the current URL of its ' +
@@ -87,4 +81,4 @@ export const webhookRoutes: Route[] = [
     handle: async (deps, { body, ...actor }) => ok({ count: await redeliverAll(deps, body, actor) }),
     plan: async (deps, { body }) => ok({ count: await countRedeliverable(deps, body) }),
   }),
-]
+])
