@@ -3,19 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Auth, type AuthOptions, createAuth } from './index.ts'
 import { requireAuth } from './koa.ts'
-import { type Answer, answer, buildService, NOWHERE, settle, stopTime, until } from './test-service.ts'
+import { type Answer, answer, buildService, NOWHERE, settle, stoppedClock, until } from './test-service.ts'
 import { CLAIMS, createKid, NOW, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
 // What a backend learns at its start: whether its settings fit the service, and what was revoked.
 
-let time: ReturnType<typeof stopTime>
-beforeEach(() => {
-  time = stopTime()
-})
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+const time = stoppedClock()
 
 const KID = createKid(SECRET)
 const appOf = (members: object = {}) => ({

@@ -1,19 +1,12 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type AuthEvent, type AuthOptions, createAuth, definePermissions, type Registration } from './index.ts'
-import { answer, buildService, NOWHERE, settle, stopTime, until } from './test-service.ts'
+import { answer, buildService, NOWHERE, settle, stoppedClock, until } from './test-service.ts'
 import { SECRET } from './test-tokens.ts'
 
-let time: ReturnType<typeof stopTime>
-beforeEach(() => {
-  time = stopTime()
-})
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+const time = stoppedClock()
 
 const SERVICE_TOKEN = 'gsa_CANARYtokenOfTheServiceAccount'
 const permissions = definePermissions('billing', { 'invoices:read': 'Read invoices', 'invoices:void': 'Void invoices' })

@@ -1,18 +1,11 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type AuthOptions, createAuth } from './index.ts'
-import { answer, buildService, NOWHERE, settle, stopTime, until } from './test-service.ts'
+import { answer, buildService, NOWHERE, settle, stoppedClock, until } from './test-service.ts'
 import { createKid, PREVIOUS_SECRET, SECRET, signToken } from './test-tokens.ts'
 
-let time: ReturnType<typeof stopTime>
-beforeEach(() => {
-  time = stopTime()
-})
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+const time = stoppedClock()
 
 const SERVICE_TOKEN = 'gsa_CANARYtokenOfTheServiceAccount'
 const token = signToken({ jti: 'CANARY' })

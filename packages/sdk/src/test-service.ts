@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, onTestFinished, vi } from 'vitest'
 import { useFakeTimers } from './test-timers.ts'
 import { NOW } from './test-tokens.ts'
 
@@ -59,6 +59,19 @@ export function stopTime() {
       }
     },
   }
+}
+
+/** A clock that stands still in each test of a file, as by `stopTime`. */
+export function stoppedClock(): ReturnType<typeof stopTime> {
+  let time: ReturnType<typeof stopTime>
+  beforeEach(() => {
+    time = stopTime()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+  return { now: () => time.now(), advance: (ms) => time.advance(ms) }
 }
 
 /** Lets the network run until the condition holds. */

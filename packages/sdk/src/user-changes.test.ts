@@ -1,16 +1,9 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createAuth, type UserChange, type UserChangeOptions } from './index.ts'
-import { type Answer, answer, buildService, settle, stopTime, until } from './test-service.ts'
+import { type Answer, answer, buildService, settle, stoppedClock, until } from './test-service.ts'
 import { SECRET } from './test-tokens.ts'
 
-let time: ReturnType<typeof stopTime>
-beforeEach(() => {
-  time = stopTime()
-})
-afterEach(() => {
-  vi.useRealTimers()
-  vi.restoreAllMocks()
-})
+const time = stoppedClock()
 
 const page = (types: string[], cursor: number, more: object = {}): Answer => {
   const items = types.map((type) => ({ cursor, type, user_id: 'u-1', email: null, first_name: null, last_name: null, at: '' }))
