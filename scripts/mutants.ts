@@ -5,7 +5,8 @@
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { startVitest, type Vite } from 'vitest/node'
-import { misfitOf, type PlantedFault, plantedFaults } from '../test/mutants/faults.ts'
+import { plantedFaults } from '../test/mutants/faults.ts'
+import { misfitOf, type PlantedFault } from '../test/mutants/planted-fault.ts'
 import { faultVariable } from '../test/support/programs.ts'
 
 const leastCaught = 0.95

@@ -120,6 +120,8 @@ describe('a device', () => {
   test('of one app gets nothing as another one, and none with a made-up code', async () => {
     const other = await buildApp(service, { auto_grant_on_signup: true, device_grant: true })
     const begun = await begin()
+    // Not even whether it waits.
+    expect((await poll(begun, other)).body.error).toBe('invalid_grant')
     const { user, visitor } = await buildPerson()
     await visitor.send(await enter(visitor, begun, { email: user.email }), 'Allow')
     expect((await poll(begun, other)).body.error).toBe('invalid_grant')
@@ -196,6 +198,18 @@ describe('device phishing', () => {
     const reply = await visitor.post(`${service.url}/device`, { ...form.values, user_code: begun.user_code })
     return reply.headers.get('location')
   }
+
+  test('gets no code from a form that another person was shown in the same browser', async () => {
+    const [ada, eve] = [await buildPerson(), await buildPerson()]
+    const { visitor } = ada
+    const signIn = (email: string, page: Arrival) => visitor.send(page, 'Sign in', { email, password: PASSWORD })
+    const shown = await signIn(ada.user.email, await visitor.get(`/device?app=${tv.code}`))
+    expect(shown.title).toBe('Sign in on a device')
+    await visitor.send(await visitor.get('/oauth/logout'), 'Sign out')
+    await signIn(eve.user.email, await visitor.get(`/device?app=${tv.code}`))
+    const page = await visitor.send(shown, 'Continue', { user_code: (await begin()).user_code })
+    expect(page.title).toBe('This page is too old')
+  })
 
   test('gets five tries by person and by address, and a right code is not counted', async () => {
     service.advance(601)

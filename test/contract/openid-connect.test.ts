@@ -23,6 +23,13 @@ async function isSigned(token: string): Promise<boolean> {
 }
 
 describe('an ID token', () => {
+  test('of a silent entry says when the person signed in, not when they entered', async () => {
+    const { visitor, user, claims: first } = await signInAs(service, wiki)
+    service.advance(60)
+    const { claims } = await signInAs(service, wiki, {}, { user, visitor })
+    expect([claims.auth_time, claims.iat]).toEqual([first.auth_time, first.iat + 60])
+  })
+
   test('says who signed in, when and how, and is bound to the access token and the nonce', async () => {
     const { tokens, user, claims, header } = await signInAs(service, wiki)
     const now = Math.floor(service.deps.clock() / 1000)

@@ -1,28 +1,5 @@
-import { readFileSync } from 'node:fs'
-
-/** A fault that somebody could make, and the tests that stand next to it: one of them has to fail when it is there. */
-export interface PlantedFault {
-  /** What would go wrong. */
-  title: string
-  /** From the root of the repository. */
-  file: string
-  /** Stands exactly once in the file. */
-  search: string
-  replace: string
-  tests: readonly string[]
-  /** Where the fault shows; SQLite when nothing is said. */
-  database?: 'sqlite' | 'postgres' | 'postgres, many connections'
-}
-
-/** Why a fault cannot be planted in the file as it is now, or undefined. */
-export function misfitOf({ file, search, replace }: PlantedFault): string | undefined {
-  const places = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split(search).length - 1
-  if (places !== 1) return `what it replaces stands ${places} times in ${file}`
-  return search === replace ? 'it changes nothing' : undefined
-}
-
-const server = (path: string) => `packages/server/src/${path}`
-const contract = (...names: string[]) => names.map((name) => `test/contract/${name}.test.ts`)
+import { openIdFaults } from './openid-faults.ts'
+import { contract, type PlantedFault, server } from './planted-fault.ts'
 
 const signIn: PlantedFault[] = [
   {
@@ -79,8 +56,8 @@ const signIn: PlantedFault[] = [
   {
     title: 'a successful login keeps its attempt taken',
     file: server('flows/sign-in/enter.ts'),
-    search: 'await giveBackAttempt(deps, counted.attempt)',
-    replace: '',
+    search: 'await clearFailures(deps, failuresAt(request.proof, counted.way))\n    await giveBackAttempt(deps, counted.attempt)',
+    replace: 'await clearFailures(deps, failuresAt(request.proof, counted.way))',
     tests: contract('limits-account'),
   },
   {
@@ -151,8 +128,8 @@ const signIn: PlantedFault[] = [
   {
     title: 'a token of one purpose serves another',
     file: server('models/mail-token.ts'),
-    search: ".whereIn('purpose', [...purposes])",
-    replace: '',
+    search: "return MailToken.#spendable(db, hash, now)\n      .whereIn('purpose', [...purposes])",
+    replace: 'return MailToken.#spendable(db, hash, now)',
     tests: contract('mail-verification', 'password-reset', 'magic-link'),
   },
   {
@@ -189,7 +166,7 @@ const gate: PlantedFault[] = [
   {
     title: 'a second factor that is turned on while the password is checked is not asked for',
     file: server('resources/sessions/admit.ts'),
-    search: "if (hasSecondFactor && proof.second === null) throw new ApiError('two_factor_required')",
+    search: "if (hasSecondFactor && second === null) throw new ApiError('two_factor_required')",
     replace: '',
     tests: contract('two-factor'),
   },
@@ -342,8 +319,8 @@ const sessions: PlantedFault[] = [
   {
     title: 'reuse of a refresh token ends nothing',
     file: server('flows/refresh/refresh.ts'),
-    search: 'await transaction(deps, (deps) => endSession(deps, { sessionId: outcome',
-    replace: 'if (outcome === undefined) await transaction(deps, (deps) => endSession(deps, { sessionId: outcome',
+    search: "if (session) await endSession(deps, session, 'token.reuse_detected', actor)",
+    replace: '',
     tests: contract('refresh'),
   },
   {
@@ -419,8 +396,8 @@ const revocations: PlantedFault[] = [
   {
     title: 'revoking an app sets no floor',
     file: server('models/user-app.ts'),
-    search: '.update({ min_token_version: version })',
-    replace: '.update({ min_token_version: 0 })',
+    search: '.where({ user_id, app_id }).update({ min_token_version: version })',
+    replace: '.where({ user_id, app_id }).update({ min_token_version: 0 })',
     tests: contract('grants'),
   },
   {
@@ -638,4 +615,7 @@ const outbox: PlantedFault[] = [
   },
 ]
 
-export const plantedFaults: readonly PlantedFault[] = [...signIn, ...gate, ...sessions, ...revocations, ...audit, ...outbox]
+export const plantedFaults: readonly PlantedFault[] = [
+  ...[...signIn, ...gate, ...sessions, ...revocations, ...audit, ...outbox],
+  ...openIdFaults,
+]
