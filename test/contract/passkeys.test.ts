@@ -1,6 +1,7 @@
 // Passkeys: on the sign-in page, and on the account page where people add them. The authenticator is one in software.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { accountSections } from '../../packages/server/src/lib/account-sections.ts'
 import { Authenticator, askedIn, type Ways } from '../support/authenticator.ts'
 import { atOnce } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
@@ -9,7 +10,7 @@ import { buildSsoProvider } from '../support/provider.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, type Json, PASSWORD, type TestService } from '../support/service.ts'
 import { type Arrival, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
-import { enableTwoFactor } from '../support/totp.ts'
+import { enableTwoFactor, totpAt } from '../support/totp.ts'
 
 const origin = 'https://login.example.com'
 const { service, mailbox } = mailingFixture({ PUBLIC_URL: origin }, { frozen: true })
@@ -23,6 +24,10 @@ async function build(app = shop, extra: Json = {}): Promise<Json> {
 }
 
 const pagePath = () => `/account/passkeys?app=${shop.code}`
+
+const vault = appFixture(service, { require_two_factor: 'everyone', allowed_redirect_urls: ['https://vault.example/cb'] })
+/** Lets somebody into an app that requires a second factor. */
+const letIntoVault = ({ id }: Json) => service.admin('POST', `/admin/users/${id}/apps/${vault.id}`)
 
 /** Signs in for the account page, and returns the page. */
 async function open(visitor: Visitor, email: string, app = shop): Promise<Arrival> {
@@ -275,20 +280,101 @@ describe('the account page', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'passkey.removed' })).toHaveLength(1)
   })
 
-  test('takes a change only within ten minutes of a proof, of both factors where one is active', async () => {
-    const { user, visitor, page, access_token } = await buildWithPasskey()
+  test('takes a change only within ten minutes of a proof, which is the passkey where an app requires one', async () => {
+    const { user, visitor, page, device } = await buildWithPasskey()
+    await letIntoVault(user)
     const values = postOf(page, 'remove')
     const remove = () => visitor.post(`${service.url}/account/passkeys`, values)
     service.advance(10 * 60)
     await remove()
-    const stale = await visitor.get(pagePath())
-    expect([stale.html.includes('Add a passkey'), stale.html.includes('Sign in again to change')]).toEqual([false, true])
+    const stale: Arrival = await visitor.get(pagePath())
+    expect(stale.html).toContain('To change something, use your passkey.')
+    expect(stale.forms.flatMap(({ buttons }) => [...buttons.keys()])).toEqual(['Use a passkey'])
     expect(await passkeysOf(user.id)).toHaveLength(1)
-    const link = /href="([^"]+)">Sign in again/.exec(stale.html)?.[1]?.replaceAll('&#38;', '&').replaceAll('&amp;', '&') ?? ''
-    const fresh = await visitor.send(await visitor.get(link), 'Sign in', { email: user.email, password: PASSWORD })
-    expect(fresh.title).toBe('Your passkeys')
-    await enableTwoFactor(service, (await service.login(user.email, shop.code)).body.access_token ?? access_token)
+    const other = await buildWithPasskey()
+    const foreign: Arrival = await visitor.send(stale, 'Use a passkey', { passkey: other.device.get(askedIn(stale)!) })
+    expect(foreign.html).not.toContain('Add a passkey')
+    const fresh = await visitor.send(foreign, 'Use a passkey', { passkey: device.get(askedIn(foreign)!) })
+    expect(fresh.html).toContain('Add a passkey')
     await visitor.post(`${service.url}/account/passkeys`, postOf(fresh, 'remove'))
+    expect(await passkeysOf(user.id)).toHaveLength(0)
+  })
+
+  test('takes no change of a thief with the password where an app requires the passkey, in any section', async () => {
+    const { user } = await buildWithPasskey()
+    await letIntoVault(user)
+    service.advance(1)
+    const thief = visit(service)
+    await open(thief, user.email)
+    for (const section of accountSections.filter((section) => section !== 'overview')) {
+      const page = await thief.get(`/account/${section}?app=${shop.code}`)
+      expect([section, page.forms.flatMap(({ buttons }) => [...buttons.keys()])]).toEqual([section, ['Use a passkey']])
+    }
+    // Nor with the form by which others prove who they are.
+    const page = await thief.get(`/account/two-factor?app=${shop.code}`)
+    const url = `${service.url}/account/two-factor`
+    const { field = '', app = '' } = page.forms[0]!.values
+    for (const sent of [
+      { step: 'prove', password: PASSWORD },
+      { step: 'set_up', password: '' },
+    ])
+      await thief.post(url, { field, app, ...sent })
+    expect((await thief.get('/account/data.json')).title).toBe('Download your data')
+    // Nor over the API, which cannot ask for a passkey.
+    const token = (await service.login(user.email, shop.code)).body.access_token
+    for (const body of [{}, { password: PASSWORD }]) {
+      const refused = await service.call('POST', '/auth/2fa/setup', { token, body })
+      expectError(refused, 'fresh_login_required')
+      expect(refused.body.detail).toContain(`${origin}/account/two-factor?app=${shop.code}`)
+    }
+    expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
+  })
+
+  test('activates no second factor that was set up before the passkey, with the password alone', async () => {
+    const { user, access_token } = await build()
+    await letIntoVault(user)
+    const { secret } = (await service.call('POST', '/auth/2fa/setup', { token: access_token })).body
+    service.advance(1)
+    const visitor = visit(service)
+    await add(visitor, await open(visitor, user.email), new Authenticator(origin))
+    service.advance(1)
+    const token = (await service.login(user.email, shop.code)).body.access_token
+    const activate = (token: string, more: Json = {}) =>
+      service.call('POST', '/auth/2fa/activate', { token, body: { code: totpAt(secret, service.deps.clock()), ...more } })
+    expectError(await activate(token), 'fresh_login_required')
+    expectError(await activate(token, { password: PASSWORD }), 'fresh_login_required')
+    // Whose session is older than the passkey could not have shown it, and is in the midst of setting both up.
+    expect((await activate(access_token)).status).toBe(200)
+  })
+
+  test('takes a change with the password where no app requires more, so that a second device gets a passkey of its own', async () => {
+    const { user, visitor } = await buildWithPasskey()
+    service.advance(10 * 60)
+    const stale = await visitor.get(pagePath())
+    const fresh = await visitor.send(stale, 'Confirm', { password: PASSWORD })
+    expect(fresh.html).toContain('Add a passkey')
+    const second = visit(service)
+    await add(second, await open(second, user.email), new Authenticator(origin))
+    expect(await passkeysOf(user.id)).toHaveLength(2)
+    const token = (await service.login(user.email, shop.code)).body.access_token
+    expect((await service.call('POST', '/auth/2fa/setup', { token })).status).toBe(200)
+    // From an announcement on, it takes the passkey.
+    service.advance(1)
+    const soon = await buildApp(service, {
+      require_two_factor: 'everyone',
+      require_two_factor_from: new Date(service.deps.clock() + 86_400_000).toISOString(),
+      allowed_redirect_urls: ['https://soon.example/cb'],
+    })
+    await service.admin('POST', `/admin/users/${user.id}/apps/${soon.id}`)
+    const third = visit(service)
+    const page = await open(third, user.email)
+    expect(page.forms.flatMap(({ buttons }) => [...buttons.keys()])).toEqual(['Use a passkey'])
+  })
+
+  test('takes a change of somebody with a second factor only with that, also right after the password', async () => {
+    const { user, visitor, page, access_token } = await buildWithPasskey()
+    await enableTwoFactor(service, access_token)
+    await visitor.post(`${service.url}/account/passkeys`, postOf(page, 'remove'))
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
@@ -484,8 +570,8 @@ describe('an account', () => {
     const link = await mailbox.take(changed, /./)
     await service.call('POST', '/auth/email/change/confirm', { token, body: { token: link.token } })
     service.advance(1)
-    const thief = visit(service)
-    await add(thief, await open(thief, changed), new Authenticator(origin))
+    // Somebody at the browser of the person, who is still fresh there.
+    await add(visitor, await visitor.get(pagePath()), new Authenticator(origin))
     expect(await passkeysOf(user.id)).toHaveLength(2)
     const undo = await mailbox.take(user.email, /changed|undo/i)
     expect((await service.call('POST', '/auth/email/change/undo', { body: { token: undo.token } })).status).toBe(200)

@@ -88,11 +88,14 @@ interface Person {
   device: Authenticator | undefined
 }
 
-async function addPasskey(email: string, visitor = visit(service)): Promise<Authenticator> {
+async function addPasskey(email: string, code: (() => string) | undefined): Promise<Authenticator> {
+  const visitor = visit(service)
   const device = new Authenticator('http://localhost:4000')
   let page = await visitor.get(`/account/passkeys?app=${home.code}`)
   if (page.forms.some(({ buttons }) => buttons.has('Sign in')))
     page = await visitor.send(page, 'Sign in', { email, password: PASSWORD })
+  service.advance(30)
+  if (code) page = await visitor.send(page, 'Continue', { two_factor_code: code() })
   page = await visitor.send(page, 'Add a passkey', { passkey: device.create(askedIn(page)!), name: 'Laptop' })
   expect(page.html).toContain('Laptop')
   return device
@@ -106,9 +109,9 @@ async function build(holder: Holder, owns: Owned): Promise<Person> {
   const subject = provider.addAccount({ email, email_verified: true })
   // Linked, since a provider is never linked by the address of somebody who holds a role.
   expect((await exchange(service, await arrive(service, { provider, code: 'acme', app: home, subject }))).status).toBe(200)
-  const device = owns.endsWith('passkey') ? await addPasskey(email) : undefined
   const { access_token: token } = (await service.login(email, home.code)).body
   const phone = owns.startsWith('a code') ? await enableTwoFactor(service, token) : undefined
+  const device = owns.endsWith('passkey') ? await addPasskey(email, phone?.code) : undefined
   if (holder === 'another role') await assignRole(service, user.id, role.code)
   return { id: user.id, email, subject, owns, code: phone?.code, device }
 }

@@ -1,6 +1,8 @@
 import type { ModelObject, PartialModelObject } from 'objection'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
+import { Statement } from '../db/statement.ts'
+import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import type { Brand } from '../lib/brand.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { only } from '../lib/only.ts'
@@ -17,6 +19,16 @@ export interface StoredWebhook {
   enabled: boolean
   secret_box: string | null
 }
+
+/** Whether an app that the user of `u` may enter requires a second factor of somebody, by now or from an announced date on. */
+export const demandsSecondColumn = `exists (select 1 from apps a where a.status = 'active' and a.require_two_factor <> 'off'
+      and (a.auto_grant_on_signup = 1
+        or exists (select 1 from user_apps g where g.app_id = a.id and g.user_id = u.id and g.status = 'active')
+        or (a.built_in = 1 and exists (select 1 from user_roles r where r.user_id = u.id and r.role_code = '${SYSTEM_ADMIN}')))) as demands_second`
+
+const demandsSecondOf = new Statement<{ demands_second: number | boolean }>(
+  `select ${demandsSecondColumn} from users u where u.id = :userId`,
+)
 
 /** What decides whether a system_admin can administer through an app. */
 const namedColumns = [
@@ -250,6 +262,11 @@ export class App extends BaseModel {
       .where({ status: 'active', built_in: 0 })
       .orderBy('code')
       .select('id', 'code', 'auto_grant_on_signup', ...pools, ...policyColumns)
+  }
+
+  /** Whether an app that a user may enter requires a second factor of somebody, by now or from an announced date on. */
+  static async demandsSecond(db: Db, userId: string): Promise<boolean> {
+    return Boolean((await demandsSecondOf.first(db, { userId }))?.demands_second)
   }
 
   /** The active apps that may let somebody in without a grant of theirs: those that grant by themselves, and the built-in one. */

@@ -2,6 +2,7 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
+import { demandsSecondColumn } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { hasPasskeyColumn } from './passkey.ts'
@@ -35,6 +36,10 @@ interface BrowserSessionRow extends StoredProof {
   is_member: number | boolean
   /** Whether the user has a passkey of this host. */
   has_passkey: number | boolean
+  /** Whether one of them was there before the first factor was shown, so that it could have been shown with it. */
+  had_passkey: number | boolean
+  /** Whether an app that the user may enter requires a second factor. */
+  demands_second: number | boolean
   catalog_generation: string
 }
 
@@ -44,6 +49,8 @@ const liveByHash = new Statement<LiveBrowserSession>(`
     exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
     exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member,
     ${hasPasskeyColumn},
+    exists (select 1 from passkeys p where p.user_id = u.id and p.rp_id = :rpId and p.created_at < b.first_proven_at) as had_passkey,
+    ${demandsSecondColumn},
     ${catalogGeneration}
   from browser_sessions b
   join users u on u.id = b.user_id

@@ -43,9 +43,11 @@ export class Passkey extends BaseModel {
     return rowsOf(Passkey, db).where(of).first()
   }
 
-  /** Whether a user has a passkey of a host. */
-  static async isOwned(db: Db, of: Pick<Passkey, 'user_id' | 'rp_id'>): Promise<boolean> {
-    return (await rowsOf(Passkey, db).where(of).first('id')) !== undefined
+  /** Whether a user has a passkey of a host, with `before` one that was added before that time. */
+  static async isOwned(db: Db, { before, ...of }: Pick<Passkey, 'user_id' | 'rp_id'> & { before?: number }): Promise<boolean> {
+    const query = rowsOf(Passkey, db).where(of)
+    if (before !== undefined) query.where('created_at', '<', before)
+    return (await query.first('id')) !== undefined
   }
 
   /** All passkeys of a user, oldest first. */

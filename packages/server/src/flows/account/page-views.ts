@@ -63,19 +63,23 @@ function backLink({ texts, query }: Person, { name }: Section): Html | undefined
 function proveForm({ person, section, signIn }: Frame, passkey: PasskeyRequest | undefined): Html {
   const { texts, user, live, refusal, hidden } = person
   const { prove } = texts.account
-  const hasPassword = user.password_hash !== null
-  const otherWay = signIn
-    ? html`<p><a class="button${(hasPassword || passkey) && ' quiet'}" href="${signIn}">${texts.passkeys.signInAgain}</a></p>\n`
-    : !hasPassword && !passkey && html`<p>${texts.passkeys.comeBack}</p>\n`
+  // Only the passkey shows a second factor then.
+  const isByPasskey = passkey !== undefined && live.factor_activated_at === null && Boolean(live.demands_second)
+  const hasPassword = user.password_hash !== null && !isByPasskey
+  const otherWay = isByPasskey
+    ? html`<noscript><p>${texts.passkeys.needsScript}</p></noscript>\n`
+    : signIn
+      ? html`<p><a class="button${(hasPassword || passkey) && ' quiet'}" href="${signIn}">${texts.passkeys.signInAgain}</a></p>\n`
+      : !hasPassword && !passkey && html`<p>${texts.passkeys.comeBack}</p>\n`
   const password = { id: 'present-password', name: 'password', label: texts.fields.password, type: 'password' } as const
   const account = { id: 'account', name: 'account', label: texts.fields.account, type: 'email' } as const
   return html`<section>
 <h2>${prove.title}</h2>
-<p>${prove.text}</p>
+<p>${isByPasskey ? prove.passkey : prove.text}</p>
 ${
   passkey &&
   html`<form method="post" action="${sectionPath(section.name)}">
-${Object.entries({ ...hidden, step: 'prove' }).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}${passkeyFields(texts, 'get', passkey)}<button type="button" class="quiet" data-passkey-button hidden>${texts.signIn.passkey}</button>
+${Object.entries({ ...hidden, step: 'prove' }).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}${passkeyFields(texts, 'get', passkey)}<button type="button"${!isByPasskey && html` class="quiet"`} data-passkey-button hidden>${texts.signIn.passkey}</button>
 </form>
 `
 }${

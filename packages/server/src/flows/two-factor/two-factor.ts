@@ -3,12 +3,17 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
+import { accountPath } from '../../lib/account-sections.ts'
 import type { Actor, OwnCaller, PersonCaller } from '../../lib/caller.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
+import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { findTotpStep, newTotpSecret, totpCodeIn, totpUrl } from '../../lib/totp.ts'
+import { App } from '../../models/app.ts'
 import { BrowserSession } from '../../models/browser-session.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
+import { Session } from '../../models/session.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
@@ -27,6 +32,7 @@ import type { ActivateInput, DisableInput, RecoveryCodesAnswer, SetUpAnswer, Set
 export async function setUpTwoFactor(deps: Deps<Pool>, input: SetUpInput, caller: OwnCaller, actor: Actor): Promise<SetUpAnswer> {
   if (await SecondFactor.findActive(deps.db, caller.userId)) throw new ApiError('two_factor_active')
   await requireFreshProof(deps, { caller, factor: undefined, password: input.password }, actor)
+  await assertPasskeyShown(deps, caller)
   const secret = newTotpSecret()
   const user = await getUser(deps, caller.userId)
   await transaction(deps, async (deps) => {
@@ -37,6 +43,22 @@ export async function setUpTwoFactor(deps: Deps<Pool>, input: SetUpInput, caller
     await recordEvent(deps, { event: 'two_factor.set_up', actor, userId: user.id })
   })
   return { secret, otpauth_url: totpUrl({ secret, issuer: deps.config.issuer, account: user.email }) }
+}
+
+/**
+ * Somebody who owns a passkey shows it before they set up another factor, where an app of theirs requires a second factor, unless it is
+ * newer than the proof of their session. Else a thief of the password would set one up, and enter with it. Only our own pages ask for a
+ * passkey, and they have. Throws `fresh_login_required`.
+ */
+async function assertPasskeyShown({ db, config }: Deps, caller: OwnCaller): Promise<void> {
+  const party = relyingPartyOf(config.publicUrl)
+  if (caller.sessionId === null || !party) return
+  const session = await Session.findLive(db, caller.sessionId)
+  const before = session?.proven_at ?? 0
+  if (!(await Passkey.isOwned(db, { user_id: caller.userId, rp_id: party.id, before }))) return
+  if (!(await App.demandsSecond(db, caller.userId))) return
+  const page = config.publicUrl + accountPath('two-factor', { app: caller.appCode ?? '', returnTo: '' })
+  throw new ApiError('fresh_login_required', { detail: `Only the account page can ask for the passkey of the user: ${page}` })
 }
 
 /** Wrong codes per user. The codes of the previous and the next step are valid too, so a guesser has one chance in 33,000. */
@@ -55,6 +77,7 @@ export async function activateTwoFactor(
 ): Promise<RecoveryCodesAnswer> {
   await getPendingFactor(deps, caller.userId)
   await requireFreshProof(deps, { caller, factor: undefined, password: input.password }, actor)
+  await assertPasskeyShown(deps, caller)
   const attempt = await takeAttempt(deps, `two-factor:${caller.userId}`, wrongCodesLimit)
   try {
     const factor = await getPendingFactor(deps, caller.userId)

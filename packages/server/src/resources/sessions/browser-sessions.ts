@@ -30,12 +30,15 @@ export async function findBrowserSession(deps: Deps, secret: string | undefined)
 
 /**
  * The caller of our own pages: the person of a live browser session, without an app and without any right of administration. Both
- * factors count for changes of credentials, and the older one decides.
+ * factors count for changes of credentials, and the older one decides. Somebody who owns a passkey alone shows it where an app of theirs
+ * requires a second factor, unless it is newer than the proof: with the password alone, a thief could set up another factor, and enter
+ * with that.
  */
 export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCaller {
+  const ownsFactor = live.factor_activated_at !== null || Boolean(live.had_passkey && live.demands_second)
   // A trusted browser spares the code at a sign-in, and shows nothing.
-  const hasShown = live.second_activated_at === live.factor_activated_at && live.second_factor !== 'trusted'
-  const isWhole = live.factor_activated_at === null || hasShown
+  const isOfPresent = live.second_activated_at === live.factor_activated_at && live.second_factor !== 'trusted'
+  const isWhole = !ownsFactor || (live.second_proven_at !== null && isOfPresent)
   const provenAt = isWhole ? Math.min(live.first_proven_at, live.second_proven_at ?? live.first_proven_at) : null
   const provenFactor = isWhole ? live.factor_activated_at : null
   const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt, provenFactor }, deps.config)

@@ -28,7 +28,7 @@ export interface AccountTexts {
   save: string
   done: Readonly<Record<DoneWord, string>>
   /** Asks for what a person signs in with, before something is changed. */
-  prove: { title: string; text: string; button: string }
+  prove: { title: string; text: string; passkey: string; button: string }
   refusals: {
     fresh: string
     password: string

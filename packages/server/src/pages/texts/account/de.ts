@@ -37,6 +37,8 @@ export const de: AccountTexts = {
   prove: {
     title: 'Bestätigen Sie, dass Sie es sind',
     text: 'Um etwas zu ändern, geben Sie noch einmal ein, womit Sie sich anmelden. Das gilt zehn Minuten lang.',
+    passkey:
+      'Um etwas zu ändern, verwenden Sie Ihren Passkey. Das gilt zehn Minuten lang. Wenn Sie ihn nicht mehr haben, bitten Sie einen Administrator, ihn zu entfernen.',
     button: 'Bestätigen',
   },
   refusals: {

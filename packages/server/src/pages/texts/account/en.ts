@@ -37,6 +37,8 @@ export const en: AccountTexts = {
   prove: {
     title: 'Confirm that it is you',
     text: 'To change something, enter once more what you sign in with. It counts for ten minutes.',
+    passkey:
+      'To change something, use your passkey. It counts for ten minutes. If you no longer have it, ask an administrator to remove it.',
     button: 'Confirm',
   },
   refusals: {

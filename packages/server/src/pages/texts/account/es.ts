@@ -37,6 +37,8 @@ export const es: AccountTexts = {
   prove: {
     title: 'Confirma que eres tú',
     text: 'Para cambiar algo, escribe otra vez lo que usas para iniciar sesión. Vale durante diez minutos.',
+    passkey:
+      'Para cambiar algo, usa tu llave de acceso. Vale durante diez minutos. Si ya no la tienes, pide a un administrador que la elimine.',
     button: 'Confirmar',
   },
   refusals: {

@@ -37,6 +37,8 @@ export const fr: AccountTexts = {
   prove: {
     title: 'Confirmez que c’est bien vous',
     text: 'Pour modifier quelque chose, saisissez encore une fois ce avec quoi vous vous connectez. Cela vaut pendant dix minutes.',
+    passkey:
+      'Pour modifier quelque chose, utilisez votre clé d’accès. Cela vaut dix minutes. Si vous ne l’avez plus, demandez à un administrateur de la supprimer.',
     button: 'Confirmer',
   },
   refusals: {

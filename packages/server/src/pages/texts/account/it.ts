@@ -37,6 +37,8 @@ export const it: AccountTexts = {
   prove: {
     title: 'Conferma che sei tu',
     text: 'Per modificare qualcosa, inserisci ancora una volta ciò che usi per accedere. Vale per dieci minuti.',
+    passkey:
+      'Per modificare qualcosa, usa la tua passkey. Vale per dieci minuti. Se non ce l’hai più, chiedi a un amministratore di rimuoverla.',
     button: 'Conferma',
   },
   refusals: {

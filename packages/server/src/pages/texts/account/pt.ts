@@ -37,6 +37,8 @@ export const pt: AccountTexts = {
   prove: {
     title: 'Confirme que é você',
     text: 'Para mudar algo, digite mais uma vez o que você usa para entrar. Vale por dez minutos.',
+    passkey:
+      'Para mudar algo, use a sua chave de acesso. Isso vale por dez minutos. Se você não a tem mais, peça a um administrador que a remova.',
     button: 'Confirmar',
   },
   refusals: {
