@@ -1,3 +1,6 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { admin, gatehouseFixture, machine, register, reply, standIn } from './sandbox.ts'
 
@@ -108,4 +111,34 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   expect((await authctl('audit verify --since-batch x --head 1:x')).exit).toBe(2)
   const gone = await authctl('audit verify --json --since-batch 100000 --head 100000:none')
   expect([gone.exit, JSON.parse(gone.stderr).error.message]).toEqual([8, 'the batch 100000 is missing'])
+})
+
+test('an archive is written, and checked without the service', async () => {
+  const { authctl, folder } = await signedIn()
+  await expect
+    .poll(async () => JSON.parse((await authctl('audit verify --json')).stdout).batch, { timeout: 60_000, interval: 1_000 })
+    .toBeGreaterThan(0)
+  const before = new Date().toISOString()
+  const file = join(folder, 'audit.ndjson.gz')
+  const written = await authctl(`audit archive --before ${before} --out ${file} --json`)
+  expect(written.exit).toBe(0)
+  const { key, events } = JSON.parse(written.stdout)
+  expect(events).toBeGreaterThan(0)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const checked = await authctl(`audit verify -f ${file} --key ${key} --json`, {
+    env: { AUTHCTL_BASE_URL: 'http://127.0.0.1:1' },
+  })
+  expect([checked.exit, JSON.parse(checked.stdout)]).toMatchObject([0, { events, whole: true, fault: null }])
+  expect((await authctl(`audit archive --before ${before} --out ${file}`)).exit).toBe(6)
+  expect((await authctl(`audit archive --before ${before} --out ${join(folder, 'none', 'file.gz')}`)).exit).toBe(6)
+  const text = gunzipSync(readFileSync(file)).toString()
+  writeFileSync(join(folder, 'forged.ndjson'), text.replace('"count":1', '"count":7'))
+  const forged = await authctl(`audit verify -f ${join(folder, 'forged.ndjson')} --key ${key} --json`)
+  expect([forged.exit, JSON.parse(forged.stderr).error.code]).toEqual([8, 'archive_not_whole'])
+  expect((await authctl(`audit verify -f ${file}`)).exit).toBe(2)
+  expect((await authctl(`audit verify --key ${key}`)).exit).toBe(2)
+  expect((await authctl(`audit verify -f ${file} --key ${key} --head 1:x`)).exit).toBe(2)
+  expect((await authctl(`audit verify -f ${join(folder, 'none.gz')} --key ${key}`)).exit).toBe(6)
+  writeFileSync(join(folder, 'broken.gz'), readFileSync(file).subarray(0, 100))
+  expect((await authctl(`audit verify -f ${join(folder, 'broken.gz')} --key ${key}`)).exit).toBe(6)
 })

@@ -144,6 +144,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'GET /admin/lockouts',
       'DELETE /admin/lockouts/{key}',
       'GET /admin/audit',
+      'GET /admin/audit/archive',
       'GET /admin/audit/verify',
       'GET /admin/audit/{id}',
       'POST /admin/tokens/trace',

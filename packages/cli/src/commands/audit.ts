@@ -1,6 +1,12 @@
+import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
 import { type Api, bodyOf, type Pages, pages, readAll } from '../api/api-client.ts'
-import { Failure, usageFailure } from '../command-line/exit-codes.ts'
-import { count, positional, text } from '../command-line/options.ts'
+import { parsePast } from '../command-line/duration.ts'
+import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
+import { count, positional, requiredText, text } from '../command-line/options.ts'
+import { compareArchive } from '../nouns/audit-archive.ts'
 import {
   type AuditEvent,
   type AuditQuery,
@@ -246,6 +252,8 @@ export const verifyAudit = command({
       'End of the chain, from the log of the service ("audit sealed"). Also detects events cut off the end',
     ),
     sinceBatch: text('BATCH', 'Begin after this batch, the BATCH of an earlier run. Needs the --head of that run or a later one'),
+    file: text('FILE', 'Check this archive instead, without the service. Needs --key', { short: 'f' }),
+    key: text('KEY', 'The KEY that "audit archive" printed when it wrote FILE'),
   },
   summary: 'Check whether events were changed, removed or inserted by anything but the service',
   description:
@@ -254,9 +262,27 @@ export const verifyAudit = command({
   examples: [
     'audit verify',
     'audit verify --since-batch 8112 --head 48211:1f0c9b7e.Yw3cWb0yC5n2Jm8QpT4sVd6LxKz1RaEu7HoGiNfMtBk',
-    'audit verify --json',
+    'audit verify -f audit-2026.ndjson.gz --key 3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08',
   ],
-  async run({ api }, { head, sinceBatch }) {
+  async run(tools, { head, sinceBatch, file, key }) {
+    if ((file === undefined) !== (key === undefined))
+      throw usageFailure('-f and --key belong together', 'a key that is only in the archive proves nothing')
+    if (file !== undefined && key !== undefined) {
+      if (head !== undefined || sinceBatch !== undefined) throw usageFailure('an archive has no --head and no --since-batch')
+      const { fault, ...compared } = await compareArchive(file, key)
+      const { events, before, after, to } = compared
+      const shown = {
+        ...{ events, before, afterBatch: after?.batch ?? null, batch: to?.batch ?? null },
+        ...{ head: to && `${to.position}:${to.seal}`, whole: fault === undefined },
+      }
+      return {
+        kind: 'report',
+        value: { ...shown, fault: fault ?? null },
+        parts: [{ record: shown }, ...(fault === undefined ? [] : ['', fault])],
+        failure: fault === undefined ? undefined : new Failure('failures', fault, { code: 'archive_not_whole' }),
+      }
+    }
+    const { api } = tools
     if (sinceBatch !== undefined && !/^\d{1,15}$/.test(sinceBatch))
       throw usageFailure('--since-batch must be the number of a batch')
     if (sinceBatch !== undefined && head === undefined)
@@ -294,6 +320,60 @@ export const verifyAudit = command({
     }
   },
 })
+
+export const archiveAudit = command({
+  path: 'audit archive',
+  options: {
+    before: requiredText('TIME', 'Up to the events that were sealed before then: 90d, 2026-12-31 or 2026-12-31T18:00:00Z'),
+    out: requiredText('FILE', 'New file for the archive, gzip with one JSON text a line'),
+  },
+  summary: 'Write old events into a file that can be verified without the service',
+  description:
+    'Compares each event with its proof and stops at the first that is not what the service wrote. Note the KEY that it prints in ' +
+    'another place than FILE: "audit verify -f FILE --key KEY" checks the file. Nothing is deleted. The file has e-mail addresses, which ' +
+    'erasing a user does not reach. Events from before batches are not in it.',
+  examples: [
+    'audit archive --before 90d --out audit.ndjson.gz',
+    'audit archive --before 2026-12-31 --out audit-2026.ndjson.gz',
+    'audit archive --before 90d --out audit.ndjson.gz --json',
+  ],
+  async run({ api, now }, { before: typed, out }) {
+    const before = parsePast('--before', typed, now()) ?? typed
+    if (existsSync(out)) throw new Failure('invalid', `${out} is there already`, { code: 'file_unwritable' })
+    const staged = `${out}.${process.pid}.tmp`
+    let events = 0
+    let key = ''
+    let fault: string | undefined
+    async function* lines() {
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const query = { before, ...(cursor !== undefined && { cursor }) }
+        const part = await bodyOf(api.GET('/api/v1/admin/audit/archive', { params: { query } }))
+        if (part.fault) fault = sentenceOf(part.fault)
+        key = part.key
+        events += part.events
+        cursor = part.next_cursor
+        yield part.lines.map((line) => `${line}\n`).join('')
+      }
+    }
+    try {
+      await pipeline(Readable.from(lines()), createGzip(), createWriteStream(staged, { flags: 'wx', mode: 0o600 }))
+      if (fault === undefined) renameSync(staged, out)
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error
+      throw new Failure('invalid', `cannot write ${out}: ${messageOf(error)}`, { code: 'file_unwritable' })
+    } finally {
+      rmSync(staged, { force: true })
+    }
+    if (fault !== undefined) throw new Failure('failures', `${fault}; no file was written`, { code: 'audit_not_whole' })
+    const shown = { file: out, events, key }
+    return { kind: 'report', value: shown, parts: [{ record: shown }] }
+  },
+})
+
+/** The code of an error of the system, such as ENOSPC. */
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
+}
 
 interface Fault {
   kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'

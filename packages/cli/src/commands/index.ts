@@ -3,7 +3,7 @@ import { api } from './api.ts'
 import { activateApp, createApp, deactivateApp, deleteApp, listApps, showApp, updateApp } from './app.ts'
 import { onboardApp } from './app-onboarding.ts'
 import { appEnv, appSigning, listClientSecrets, newClientSecret, revokeClientSecret } from './app-secrets.ts'
-import { listAudit, showAudit, tailAudit, verifyAudit, whoGave } from './audit.ts'
+import { archiveAudit, listAudit, showAudit, tailAudit, verifyAudit, whoGave } from './audit.ts'
 import { completion } from './completion.ts'
 import { deleteContext, listContexts, setContext, showContext, useContext } from './context.ts'
 import { dashboard } from './dashboard.ts'
@@ -180,6 +180,7 @@ export const commands: readonly Command[] = [
   showAudit,
   whoGave,
   verifyAudit,
+  archiveAudit,
   listWebhooks,
   listDeliveries,
   redeliverWebhook,

@@ -63,7 +63,7 @@ export function presentVerification({ chain, fault, ...page }: VerifiedPage): z.
   return { ...page, head: head ?? null, fault: fault && presentFault(fault) }
 }
 
-function presentFault({ kind, subject, position, batch, event }: AuditFault) {
+export function presentFault({ kind, subject, position, batch, event }: AuditFault) {
   const at = event && Math.abs(event.at) <= 8.64e15 ? iso(event.at) : null
   return { kind, subject, position, batch, event_id: event?.id ?? null, event: event?.event ?? null, at }
 }

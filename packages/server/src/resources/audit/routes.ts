@@ -1,9 +1,19 @@
 import { ok, route, section } from '../../http/route.ts'
+import { archiveAudit } from './archive-audit.ts'
 import { findNames } from './find-names.ts'
 import { getAuditEvent } from './get-audit-event.ts'
 import { listAuditEvents } from './list-audit-events.ts'
-import { presentAuditEvent, presentVerification } from './present.ts'
-import { auditPage, auditParams, auditRecord, auditVerification, listAuditQuery, verifyAuditQuery } from './schema.ts'
+import { presentAuditEvent, presentFault, presentVerification } from './present.ts'
+import {
+  archiveAuditQuery,
+  auditArchivePart,
+  auditPage,
+  auditParams,
+  auditRecord,
+  auditVerification,
+  listAuditQuery,
+  verifyAuditQuery,
+} from './schema.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 export const auditRoutes = section('Audit', [
@@ -36,6 +46,22 @@ export const auditRoutes = section('Audit', [
     responses: { 200: auditVerification },
     errors: [],
     handle: async (deps, { query }) => ok(presentVerification(await verifyAudit(deps, query))),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/audit/archive',
+    summary: 'Read the audit for an archive that can be verified without the service',
+    description:
+      'Compares each event with its proof, and answers with lines that are signed. Goes on until `next_cursor` is null. If an event is ' +
+      'not what the service wrote, the answer has no lines, and says which.',
+    auth: 'system_admin',
+    query: archiveAuditQuery,
+    responses: { 200: auditArchivePart },
+    errors: [],
+    async handle(deps, { query }) {
+      const { fault, ...part } = await archiveAudit(deps, query)
+      return ok({ ...part, fault: fault && presentFault(fault) })
+    },
   }),
   route({
     method: 'GET',

@@ -141,4 +141,28 @@ export const auditVerification = z
   })
   .meta({ id: 'AuditVerification' })
 
+export const archiveAuditQuery = z.strictObject({
+  before: moment.meta({ description: 'Batches that were sealed before this time; ISO 8601' }),
+  cursor: z
+    .string()
+    .regex(/^batch\.\d{1,15}$/, 'must be a cursor of this list')
+    .optional()
+    .meta({ description: '`next_cursor` of the previous part' }),
+})
+export type ArchiveAuditRequest = z.output<typeof archiveAuditQuery>
+
+export const auditArchivePart = z
+  .object({
+    lines: z.array(z.string()).meta({
+      description:
+        'JSON texts, to be written one a line as they are: for each batch one of it and one of each of its events, and then one with ' +
+        'what was signed. See docs/sealed-audit.md',
+    }),
+    key: z.string().meta({ description: 'The public key of the signature, Ed25519, in base64url' }),
+    events: z.int().meta({ description: 'How many events these are' }),
+    fault: auditVerification.shape.fault,
+    next_cursor: z.string().nullable().meta({ description: 'Null after the last part, or when a fault was found' }),
+  })
+  .meta({ id: 'AuditArchivePart' })
+
 export const auditPage = page(auditRecord)

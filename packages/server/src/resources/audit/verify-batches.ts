@@ -46,7 +46,8 @@ export async function verifyBatches(
   return page.fault ? page : { ...page, next_cursor: `batch.${batches.at(-1)?.number}` }
 }
 
-async function previousOf({ db }: Deps, chain: Chain, beginning: Beginning, after: number): Promise<Previous | undefined> {
+/** The batch with this number, or what stands for it at the beginning. Undefined if it is gone. */
+export async function previousOf({ db }: Deps, chain: Chain, beginning: Beginning, after: number): Promise<Previous | undefined> {
   const { batch: number, position, seal, upto } = beginning
   if (number !== null && upto !== null && number >= after) return { number, position, seal, upto }
   return after === 0 ? { number: 0, position: chain.former_end, seal: '', upto: firstSnapshot } : AuditBatch.find(db, after)
@@ -62,7 +63,8 @@ function faultOfKnown(chain: Chain, previous: Previous, batches: readonly Batch[
   return (isHere || isOfPrevious) && !isSeen ? changedHead(known.position) : null
 }
 
-function faultOfOrder(previous: Previous, batches: readonly Batch[]): AuditFault | null {
+/** Whether the batches follow one another. */
+export function faultOfOrder(previous: Previous, batches: readonly Batch[]): AuditFault | null {
   let { number, position } = previous
   for (const batch of batches) {
     if (batch.number !== number + 1) return batchFault('removed', number + 1, position + 1)
@@ -130,7 +132,7 @@ async function compareEvents(deps: Deps, previous: Previous, batches: readonly B
   }
   for (const progress of all) {
     if (isWhole(deps, progress)) page.checked += progress.batch.count
-    else await compareEach(deps, progress, page)
+    else await compareBatch(deps, progress.previous, progress.batch, page)
     if (page.fault) return
   }
 }
@@ -150,9 +152,16 @@ interface Comparison {
   found: number
 }
 
-async function compareEach(deps: Deps, { batch, previous, upto }: Progress, page: VerifiedPage): Promise<void> {
+/** Compares each event of a batch with its proof, and then the batch. Calls `onWhole` with each event before the first fault. */
+export async function compareBatch(
+  deps: Deps,
+  previous: Previous,
+  batch: Batch,
+  page: Pick<VerifiedPage, 'checked' | 'adopted' | 'fault'>,
+  onWhole?: (event: StoredEvent) => void,
+): Promise<void> {
   const comparison: Comparison = { batch, seal: deps.auditProofs.beginBatch(batch.seal), found: 0 }
-  for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), upto)) {
+  for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), parseSnapshot(batch.upto))) {
     const listed = await listErased(deps, rows)
     for (const row of rows) {
       page.checked += 1
@@ -163,6 +172,7 @@ async function compareEach(deps: Deps, { batch, previous, upto }: Progress, page
         (await faultOfErasure(deps, row, listed)) ??
         faultOfPlace(comparison, row)
       if (page.fault) return
+      onWhole?.(row)
     }
   }
   page.fault = faultOfBatch(comparison, previous.seal)
