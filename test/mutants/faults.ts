@@ -166,7 +166,7 @@ const gate: PlantedFault[] = [
   {
     title: 'a second factor that is turned on while the password is checked is not asked for',
     file: server('resources/sessions/admit.ts'),
-    search: "if (hasSecondFactor && second === null) throw new ApiError('two_factor_required')",
+    search: "if (hasSecondFactor && shown.second === null) throw new ApiError('two_factor_required')",
     replace: '',
     tests: contract('two-factor'),
   },
@@ -396,8 +396,8 @@ const revocations: PlantedFault[] = [
   {
     title: 'revoking an app sets no floor',
     file: server('models/user-app.ts'),
-    search: '.where({ user_id, app_id }).update({ min_token_version: version })',
-    replace: '.where({ user_id, app_id }).update({ min_token_version: 0 })',
+    search: "whereIn('user_id', userIds).update({ min_token_version: version })",
+    replace: "whereIn('user_id', userIds).update({ min_token_version: 0 })",
     tests: contract('grants'),
   },
   {

@@ -279,8 +279,8 @@ export const openIdFaults: PlantedFault[] = [
   {
     title: 'prompt=none shows a page',
     file: server('flows/oauth/next-step.ts'),
-    search: "if (request.prompt !== 'none' || 'enter' in step) return step",
-    replace: "if (request.prompt !== undefined || 'enter' in step) return step",
+    search: "if (request.prompt !== 'none' || 'enter' in step || 'error' in step) return step",
+    replace: "if (request.prompt !== undefined || 'enter' in step || 'error' in step) return step",
     tests: contract('sign-in-page'),
   },
   {
@@ -324,5 +324,33 @@ export const openIdFaults: PlantedFault[] = [
     search: 'parameterNames.filter((name) => !ownNames.has(name)),',
     replace: 'parameterNames,',
     tests: contract('sign-in-page-attacks'),
+  },
+  {
+    title: 'an id_token_hint of another app counts',
+    file: server('flows/oauth/authorization-request.ts'),
+    search: 'hinted?.appCode === app.code ? hinted.userId : null',
+    replace: 'hinted?.userId ?? null',
+    tests: contract('id-token-hint'),
+  },
+  {
+    title: 'a forged id_token_hint is ignored',
+    file: server('flows/oauth/authorize.ts'),
+    search: "return hintedUserId === null ? 'unknown' : 'another'",
+    replace: "return hintedUserId === null ? undefined : 'another'",
+    tests: contract('id-token-hint'),
+  },
+  {
+    title: 'somebody else than the hint names enters',
+    file: server('flows/oauth/next-step.ts'),
+    search: "if (request.hint === 'another') return { error: 'login_required' }",
+    replace: '',
+    tests: contract('id-token-hint'),
+  },
+  {
+    title: 'a session of somebody else than the hint names is good enough',
+    file: server('flows/oauth/next-step.ts'),
+    search: "if (request.hint !== undefined && !isNew(signedIn.signedInAt)) return { ask: 'sign_in' }",
+    replace: '',
+    tests: contract('id-token-hint'),
   },
 ]

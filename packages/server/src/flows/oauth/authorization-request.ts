@@ -9,6 +9,7 @@ import { isUuid } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readIdTokenHint } from './id-token.ts'
 
 /** The parameters that are read. All others are ignored, as RFC 6749 demands, but for those that would change the meaning. */
 export const parameterNames = [
@@ -25,6 +26,7 @@ export const parameterNames = [
   'max_age',
   'acr_values',
   'login_hint',
+  'id_token_hint',
   'ui_locales',
   'organization_id',
   'provider',
@@ -58,6 +60,8 @@ export interface AuthorizationRequest {
   /** Whether two factors must have been shown (`acr_values=mfa`). A passkey is both. */
   demandsMfa: boolean
   loginHint: string | undefined
+  /** Whom the app expects, by an ID token that it was given earlier. Null if the token is not one of ours for this app. */
+  hintedUserId?: string | null | undefined
   /** The languages that the app asks for, as it sent them. */
   uiLocales: string | undefined
   organizationId: string | undefined
@@ -154,6 +158,8 @@ export async function readAuthorizationRequest(
   if (given.acr_values !== undefined && !demandsMfa)
     return refuse('unmet_authentication_requirements', `acr_values can ask for ${mfa} alone`)
   const method = ownMethods.find((own) => own === given.method)
+  const hinted = given.id_token_hint === undefined ? undefined : await readIdTokenHint(deps, given.id_token_hint)
+  const hintedUserId = hinted?.appCode === app.code ? hinted.userId : null
   return {
     request: {
       app,
@@ -166,6 +172,7 @@ export async function readAuthorizationRequest(
       maxAgeSeconds: given.max_age === undefined ? undefined : Number(given.max_age),
       demandsMfa,
       loginHint: given.login_hint?.slice(0, 254),
+      hintedUserId: given.id_token_hint === undefined ? undefined : hintedUserId,
       uiLocales: given.ui_locales,
       organizationId: given.organization_id,
       // Every other method is the code of a provider.

@@ -58,6 +58,8 @@ export async function authorize(
   const { person, situation } = await look(deps, request, live, actor)
   const step = nextStep(situation)
   if (person && halfWay && isOfAnother(halfWay, person.user)) return { step: { ask: 'sign_in' }, person }
+  // The page does not begin with the address of somebody whom the app does not expect.
+  if ('ask' in step && step.ask === 'sign_in' && situation.request.hint !== undefined) return { step, person: undefined }
   if ('error' in step) return { location: errorLocation(deps, request, step.error, descriptions[step.error]) }
   if (!('enter' in step) || !person) return { step: 'enter' in step ? { ask: 'sign_in' } : step, person }
   if (request.isForAccount) return { location: request.redirectUri.slice(deps.config.publicUrl.length) }
@@ -168,8 +170,17 @@ async function look(
   const isCutOff = live.version < appFloor
   return {
     person: { live, user, organizations },
-    situation: { ...situation, request: { ...situation.request, canJoin }, signedIn: isCutOff ? undefined : signedIn },
+    situation: {
+      ...situation,
+      request: { ...situation.request, canJoin, hint: hintFor(request, user) },
+      signedIn: isCutOff ? undefined : signedIn,
+    },
   }
+}
+
+function hintFor({ hintedUserId }: AuthorizationRequest, { id }: PooledUser): Situation['request']['hint'] {
+  if (hintedUserId === undefined || hintedUserId === id) return undefined
+  return hintedUserId === null ? 'unknown' : 'another'
 }
 
 /** What was shown in a browser session, by the factors that the user has now. */

@@ -54,11 +54,19 @@ export function rolesIn(accessToken: string): string[] {
   return JSON.parse(Buffer.from(payload, 'base64url').toString()).roles
 }
 
+/** An app, and the user and the session that it knows. */
+interface IdTokenHint {
+  appCode: string
+  userId: string
+  sessionId: string
+}
+
 /** What a hint says about whom an app has signed in: an ID token that a key of ours signed, even if it is expired. */
-export async function readIdTokenHint(deps: Deps, hint: string): Promise<{ appCode: string; sessionId: string } | undefined> {
+export async function readIdTokenHint(deps: Deps, hint: string): Promise<IdTokenHint | undefined> {
   const keys = await (await readCatalog(deps)).getSigningKeys()
   const claims = openRs256(hint, (id) => keys.find(id))
   if (!claims || claims.iss !== deps.config.publicUrl) return undefined
-  const { aud, sid } = claims as { aud?: unknown; sid?: unknown }
-  return typeof aud === 'string' && typeof sid === 'string' && isUuid(sid) ? { appCode: aud, sessionId: sid } : undefined
+  const { aud, sub, sid } = claims as { aud?: unknown; sub?: unknown; sid?: unknown }
+  const isWhole = typeof aud === 'string' && typeof sub === 'string' && typeof sid === 'string' && isUuid(sid)
+  return isWhole ? { appCode: aud, userId: sub, sessionId: sid } : undefined
 }

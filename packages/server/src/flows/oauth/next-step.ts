@@ -13,6 +13,8 @@ export interface Situation {
     /** Whether the person who is signed in can still accept the invitation. */
     canJoin: boolean
     hasOrganization: boolean
+    /** Set if the app expects another person than the one who is signed in, or a hint that does not tell whom. */
+    hint?: 'another' | 'unknown' | undefined
     /** Whether the redirect URL leads to a site that nobody but its owner can answer for. */
     isRedirectOwned: boolean
   }
@@ -61,7 +63,7 @@ const freshMs = 10 * 60_000
 export function nextStep(situation: Situation): NextStep {
   const step = stepOf(situation)
   const { request, signedIn } = situation
-  if (request.prompt !== 'none' || 'enter' in step) return step
+  if (request.prompt !== 'none' || 'enter' in step || 'error' in step) return step
   // Somebody who is signed in, but whom the app does not know, looks like somebody who is not signed in.
   const mustSignIn = !signedIn?.hasEntered || ('ask' in step && step.ask === 'sign_in')
   return { error: mustSignIn ? 'login_required' : 'interaction_required' }
@@ -74,6 +76,8 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   const provenAt = request.demandsMfa ? Math.min(firstProvenAt, secondProvenAt ?? firstProvenAt) : firstProvenAt
   const isNewerThan = (provenAt: number, seconds: number) => provenAt >= request.begunAt || now - provenAt <= seconds * 1000
   const isNew = (provenAt: number) => provenAt >= request.begunAt
+  if (request.hint !== undefined && !isNew(signedIn.signedInAt)) return { ask: 'sign_in' }
+  if (request.hint === 'another') return { error: 'login_required' }
   if (request.prompt === 'login' && !isNew(provenAt)) return { ask: 'sign_in' }
   if (request.prompt === 'create' && !isNew(firstProvenAt) && !isNew(lastSeenAt)) return { ask: 'create_account' }
   if (hasSecondFactor && secondProvenAt === null && (!signedIn.isTrusted || request.demandsMfa)) return { ask: 'sign_in' }

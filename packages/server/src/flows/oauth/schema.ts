@@ -24,6 +24,9 @@ export const authorizeQuery = z.object({
   max_age: described('Asks for a new sign-in if the last one is older, in seconds'),
   acr_values: described('`mfa`: two factors must be shown, or a passkey. With `max_age`, the older of both proofs counts'),
   login_hint: described('The e-mail address to begin with'),
+  id_token_hint: described(
+    'An ID token of the app, which may be expired. Somebody else than its user has to sign in; if another user does, the app gets `login_required`',
+  ),
   ui_locales: described('The languages that the person reads, best first: BCP 47 tags with spaces between them'),
   organization_id: described('The organization that the tokens are for'),
   provider: described('Code of a third-party provider to go to at once'),
