@@ -2,11 +2,11 @@
 // comes from a few lines of its own, which know nothing of how the service decides.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { Authenticator, askedIn } from '../support/authenticator.ts'
-import { assignRole, buildRole } from '../support/factories.ts'
+import { assignRole, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { fixture, mailingFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { arrive, buildSsoProvider, callbackOf, exchange, REDIRECT_URL, startProvider } from '../support/provider.ts'
-import { auditEvents, markVerified } from '../support/rows.ts'
+import { auditEvents, isInvitationSpent, markVerified } from '../support/rows.ts'
 import { buildApp, claimsOf, type Json, PASSWORD, type Reply, someEmail } from '../support/service.ts'
 import { type Arrival, type AskedFor, askFor, exchange as exchangeCode, type Visitor, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor } from '../support/totp.ts'
@@ -123,6 +123,14 @@ const doors: Record<string, (person: Person, app: Json, more: Json) => Promise<R
     const reply = await service.register(email, app.code, { mode: 'register_or_login', ...more })
     return reply.status === 201 ? { ...reply, status: 200 } : reply
   },
+  'an invitation at the login': async ({ email }, app, more) => {
+    const organization = await buildOrganization(service)
+    const invite_token = await buildInvitation(service, { organizationId: organization.id, appCode: app.code, email })
+    const reply = await service.register(email, app.code, { mode: 'register_or_login', invite_token, ...more })
+    // Refused, nobody has joined, and the invitation is still there.
+    expect(await isInvitationSpent(service, invite_token)).toBe(reply.status === 200 || reply.status === 201)
+    return reply.status === 201 ? { ...reply, status: 200 } : reply
+  },
   'magic link': async ({ email }, app, more) => {
     await service.call('POST', '/auth/magic-link', { body: { email, app_code: app.code } })
     const { token } = await mailbox.take(email, /^Sign in to/)
@@ -161,12 +169,18 @@ describe.each(holders)('for a holder of %s', (holder) => {
     test('on the sign-in page', async () => {
       const seen: Json[] = []
       const wanted: Json[] = []
+      let trusted: string | undefined
       for (const policy of policyNames) {
-        const app = await buildApp(service, { ...open, ...policies[policy]() })
-        for (const shown of ['nothing', 'the code', 'the passkey']) {
-          if ((shown === 'the code' && !person.code) || (shown === 'the passkey' && !person.device)) continue
+        const app = await buildApp(service, { ...open, ...policies[policy](), trust_device_days: 7 })
+        for (const shown of ['nothing', 'the code', 'a trusted browser', 'the passkey']) {
+          if (
+            ((shown === 'the code' || shown === 'a trusted browser') && !person.code) ||
+            (shown === 'the passkey' && !person.device)
+          )
+            continue
           service.advance(60)
-          seen.push([policy, shown, await onPage(person, app, shown)])
+          if (shown === 'a trusted browser') trusted ??= await trustedBrowser(person)
+          seen.push([policy, shown, await onPage(person, app, shown, shown === 'a trusted browser' ? trusted : undefined)])
           wanted.push([policy, shown, expected(policy, holder, owns, shown !== 'nothing')])
         }
       }
@@ -175,9 +189,20 @@ describe.each(holders)('for a holder of %s', (holder) => {
   })
 })
 
-/** Signs in on the page, shows this much, and goes on to the app. */
-async function onPage(person: Person, app: Json, shown: string): Promise<Outcome | string> {
+/** The secret of a browser in which the person showed the code a minute ago, at another app. */
+async function trustedBrowser(person: Person): Promise<string> {
+  const app = await buildApp(service, { ...open, trust_device_days: 7 })
   const visitor = visit(service)
+  const page = await showOnPage(visitor, person, askFor(app), 'nothing')
+  service.advance(60)
+  await visitor.send(page, 'Continue', { two_factor_code: person.code!(), trust: 'yes' })
+  return visitor.cookies.get('gatehouse_trust')!
+}
+
+/** Signs in on the page, shows this much, and goes on to the app. */
+async function onPage(person: Person, app: Json, shown: string, trust?: string): Promise<Outcome | string> {
+  const visitor = visit(service)
+  if (trust !== undefined) visitor.cookies.set('gatehouse_trust', trust)
   const asked = askFor(app)
   const page = await showOnPage(visitor, person, asked, shown)
   if (page.title === 'Enter your code' && shown === 'nothing') return 'asked for the code'
@@ -209,6 +234,24 @@ async function endOf(visitor: Visitor, page: Json, app: Json, asked: AskedFor): 
   const { status, body } = await exchangeCode(service, app, asked, arrival.app)
   return outcomeOf({ status, body }, app)
 }
+
+test('a registration, with and without an invitation: an account of a password alone is told to enrol where everybody is', async () => {
+  const seen: Json[] = []
+  const wanted: Json[] = []
+  const organization = await buildOrganization(service)
+  for (const policy of policyNames)
+    for (const isInvited of [false, true]) {
+      const app = await buildApp(service, { ...open, ...policies[policy](), ...(isInvited && { sign_up: 'invitation' }) })
+      const invite = () => buildInvitation(service, { organizationId: organization.id, appCode: app.code })
+      const { status, body } = await service.register(someEmail(), app.code, isInvited ? { invite_token: await invite() } : {})
+      expect(status, JSON.stringify(body)).toBe(201)
+      const isTold = body.enrollment_url === `http://localhost:4000/account/two-factor?app=${app.code}`
+      seen.push([policy, isInvited, body.access, body.access_token !== undefined, isTold])
+      const isHeld = expected(policy, 'base_user', 'nothing', false) === 'told to enrol'
+      wanted.push([policy, isInvited, isHeld ? 'unenrolled' : 'granted', !isHeld, isHeld])
+    }
+  expect(seen).toEqual(wanted)
+})
 
 describe('a session that is older than the policy', () => {
   /** What was shown when the session began, and what its user owns now. */

@@ -1,12 +1,14 @@
 // What a demand of a second factor means for accounts that are just made, for invitations, browsers that are trusted, apps that link
 // one another, and codes on their way. `required-second-factor-doors.test.ts` walks through the doors.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrateDatabase } from '../../packages/server/src/db/migrate.ts'
 import { Authenticator, askedIn } from '../support/authenticator.ts'
+import { testDatabase } from '../support/client.ts'
+import { createDatabase } from '../support/database.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { assignRole, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
@@ -21,6 +23,7 @@ import {
 } from '../support/provider.ts'
 import { rawCall } from '../support/raw-http.ts'
 import { auditEvents, countRows, isInvitationSpent, markVerified } from '../support/rows.ts'
+import { startInstance } from '../support/server-instance.ts'
 import { buildApp, buildService, buildUser, claimsOf, type Json, PASSWORD, someEmail } from '../support/service.ts'
 import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
 import { enableTwoFactor, totpAt } from '../support/totp.ts'
@@ -444,3 +447,37 @@ test.each([
     expect(await settingOfAuthctl()).toBe('off')
   },
 )
+
+test('the way back of docs/require-second-factor.md lets an admin without a second factor in again', async () => {
+  const database = await createDatabase(testDatabase())
+  onTestFinished(() => database.drop())
+  const admin = { email: 'locked-out@example.com', password: 'a long password of an admin' }
+  const start = () =>
+    startInstance({
+      DATABASE_URL: database.url,
+      AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
+      AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+    })
+  const logIn = async ({ url }: { url: string }) => {
+    const body = JSON.stringify({ ...admin, app_code: 'authctl' })
+    const headers = { 'content-type': 'application/json' }
+    const reply = await fetch(`${url}/api/v1/auth/login`, { method: 'POST', headers, body })
+    return { status: reply.status, body: (await reply.json()) as Json }
+  }
+  const first = await start()
+  const { access_token } = (await logIn(first)).body
+  const demanded = await fetch(`${first.url}/api/v1/admin/apps/authctl`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' },
+    body: '{"require_two_factor":"everyone"}',
+  })
+  expect(demanded.status).toBe(200)
+  expect(await logIn(first)).toMatchObject({ status: 403, body: { code: 'two_factor_enrollment_required' } })
+  const docs = readFileSync(join(import.meta.dirname, '../../docs/require-second-factor.md'), 'utf8')
+  const [, sql = ''] = /`(UPDATE apps [^`]+)`/.exec(docs) ?? []
+  const db = createKnex({ ...service.deps.config, databaseUrl: database.url })
+  onTestFinished(() => db.destroy())
+  await db.raw(sql)
+  const restarted = await start()
+  expect((await logIn(restarted)).status).toBe(200)
+})
