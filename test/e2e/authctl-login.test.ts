@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { addUser, admin, type Gatehouse, type Machine, machine, parsed, startGatehouse, type Terminal } from '../cli/sandbox.ts'
+import { productionSettings } from '../support/app-fixtures.ts'
 import { openBrowser } from '../support/browser.ts'
 import { testDatabase } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
+import { totpAt } from '../support/totp.ts'
 
 const browser = openBrowser()
 let service: Gatehouse
@@ -19,14 +21,19 @@ beforeAll(async () => {
 })
 
 /** Starts a login, and opens in the browser what it opens. */
-async function begin(here: Machine, context: BrowserContext, flags = ''): Promise<{ login: Terminal; page: Page }> {
+async function begin(
+  here: Machine,
+  context: BrowserContext,
+  flags = '',
+  url = service.url,
+): Promise<{ login: Terminal; page: Page }> {
   const [bin, opened] = [join(here.folder, 'bin'), join(here.folder, 'opened')]
   mkdirSync(bin, { recursive: true })
   writeFileSync(opened, '')
   writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\necho "$1" > ${opened}\n`)
   chmodSync(join(bin, 'xdg-open'), 0o755)
   const env = { DISPLAY: ':0', SSH_TTY: '', PATH: `${bin}:${process.env.PATH}` }
-  const login = here.terminal(`login --base-url ${service.url} ${flags}`, { env, columns: 1000 })
+  const login = here.terminal(`login --base-url ${url} ${flags}`, { env, columns: 1000 })
   await expect.poll(() => readFileSync(opened, 'utf8').endsWith('\n'), { interval: 10 }).toBe(true)
   const page = await context.newPage()
   await page.goto(readFileSync(opened, 'utf8').trim())
@@ -90,4 +97,33 @@ test('somebody who may not administer gets no session here, and Ctrl-C ends the 
   login.type('\u0003')
   expect((await login.ended()).exit).toBe(130)
   expect(existsSync(here.contextsPath)).toBe(false)
+})
+
+test('the first login at a new database in production: the admin sets a second factor up on the page, keeps the codes, and goes on', async () => {
+  const url = `http://localhost:${await freePort()}`
+  const { port } = new URL(url)
+  const here = machine()
+  // Nothing is there yet: the databases of other tests were made outside production.
+  const DATABASE_URL = `sqlite:${join(here.folder, 'new.db')}`
+  const settings = { ...productionSettings, PUBLIC_URL: url, AUTH_TRUST_PROXY: '0', PORT: port, DATABASE_URL }
+  const production = await startGatehouse(settings)
+  onTestFinished(() => production.stop())
+  const { login, page } = await begin(here, await browser.newContext(), `--email ${admin.email}`, url)
+  await signInThere(page)
+  await page.getByRole('heading', { name: 'You need a second factor' }).waitFor()
+  await press(page, 'Set up a second factor')
+  await page.getByRole('img', { name: 'QR code that holds the secret below' }).waitFor()
+  const secret = (await page.getByLabel('Or type this secret').inputValue()).replaceAll(' ', '')
+  await page.getByLabel('Code that the app shows').fill(totpAt(secret, Date.now()))
+  await press(page, 'Turn on')
+  const codes = (await page.getByLabel('Recovery codes').inputValue()).split('\n')
+  expect(codes).toHaveLength(10)
+  await press(page, 'Continue')
+  await page.getByRole('heading', { name: /^Continue to/ }).waitFor()
+  await press(page, 'Continue')
+  await page.getByText('You can close this window').waitFor()
+  expect((await login.ended()).exit).toBe(0)
+  expect(parsed(await here.authctl('whoami --json'))).toMatchObject({ email: admin.email, system_admin: true })
+  expect(parsed(await here.authctl('app show authctl --json'))).toMatchObject({ require_two_factor: 'everyone' })
+  expect((await here.authctl('user list')).exit).toBe(0)
 })
