@@ -150,12 +150,6 @@ export class RefreshToken extends BaseModel {
     return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()
   }
 
-  static async deleteOfApp(db: Tx, appId: string): Promise<void> {
-    await rowsOf(RefreshToken, db)
-      .whereIn('session_id', db('sessions').where({ app_id: appId }).select('id'))
-      .delete()
-  }
-
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     return deleteByKey(RefreshToken, db, db(RefreshToken.tableName).where('expires_at', '<=', until).limit(limit))
   }

@@ -5,7 +5,6 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
-import { RefreshToken } from '../../models/refresh-token.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { renewCatalog } from '../catalog/renew-catalog.ts'
@@ -30,8 +29,6 @@ export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force:
     await renewCatalog(deps)
     await endAccessOfApp(deps, app.id)
     await DeletedApp.note(deps.db, app, deps.clock())
-    // A refresh locks its token before its session. Deleting the app alone would delete the sessions first, and the two would deadlock.
-    await RefreshToken.deleteOfApp(deps.db, app.id)
     await App.delete(deps.db, app.id)
     if (app.status === 'active') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
