@@ -1,5 +1,5 @@
-// An app is deleted with everybody in it, while they come in by every way that holds a row of the app: codes, devices, mails, refresh
-// tokens. A deletion takes the app before its rows, so each of these has to keep the app first.
+// An app is deleted with everybody in it, while they come in by ways that hold a row of the app: codes, devices, mails, providers.
+// A deletion takes the app before its rows, so each of these has to keep the app first.
 import { beforeAll, expect, test } from 'vitest'
 import { atOnce, chance } from '../support/chance.ts'
 import { fixture, mailingFixture } from '../support/fixtures.ts'
@@ -31,12 +31,6 @@ const ways: Record<string, Way> = {
   'the code of the page': async (client) => {
     const { asked, at } = await codeOf(client)
     return () => redeem(service, client, asked, at)
-  },
-  'a refresh token': async (client) => {
-    const { asked, at } = await codeOf(client)
-    const { body } = await redeem(service, client, asked, at)
-    const form = { client_id: client.app.code, client_secret: client.secret }
-    return () => sendForm(service, '/oauth/token', { grant_type: 'refresh_token', refresh_token: body.refresh_token, ...form })
   },
   'an approval of a device': async (client) => {
     const begun = (
@@ -74,15 +68,18 @@ const publicWays: Record<string, (app: Json) => Promise<() => Promise<Reply>>> =
     const arrived = await arrive(service, { provider, code: 'acme', app, subject })
     return () => exchange(service, arrived)
   },
-  'a refresh token of the API': async (app) => {
-    const { refresh_token } = await buildUser(service, app)
-    return () => service.call('POST', '/auth/refresh', { body: { refresh_token } })
-  },
   'a change of the password': async (app) => {
     const { access_token: token } = await buildUser(service, app)
     const body = { current_password: PASSWORD, new_password: `${PASSWORD} 2` }
     return () => service.call('POST', '/auth/password/change', { token, body })
   },
+}
+
+/** Codes of devices that are typed at the same moment count as wrong ones until they are found, and only five may be wrong. */
+async function oneByOne<T>(prepare: () => Promise<T>): Promise<T[]> {
+  const prepared: T[] = []
+  while (prepared.length < people) prepared.push(await prepare())
+  return prepared
 }
 
 async function race(app: Json, steps: (() => Promise<Reply>)[], seed: number) {
@@ -98,13 +95,13 @@ async function race(app: Json, steps: (() => Promise<Reply>)[], seed: number) {
 test.each(Object.entries(ways))('%s, of a confidential app: no call is given up, and nothing remains', async (_, way) => {
   for (let round = 0; round < rounds; round += 1) {
     const client = await buildClient(service, { device_grant: true })
-    await race(client.app, await atOnce(people, () => way(client)), round)
+    await race(client.app, await oneByOne(() => way(client)), round)
   }
 })
 
 test.each(Object.entries(publicWays))('%s: no call is given up, and nothing remains', async (_, way) => {
   for (let round = 0; round < rounds; round += 1) {
     const { app } = await buildClient(service, { client: 'public', allowed_redirect_urls: [REDIRECT_URL] })
-    await race(app, await atOnce(people, () => way(app)), round)
+    await race(app, await oneByOne(() => way(app)), round)
   }
 })
