@@ -11,6 +11,7 @@ import { type ErrorCode, errorCodes, wordOf } from '../packages/server/src/error
 import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
 import { drawPicture } from '../test/bench/support/picture.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
+import { drawScalePicture } from '../test/bench/support/scale-picture.ts'
 import { coveragePage } from './contract-coverage.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -29,6 +30,7 @@ const derived: Derived[] = [
   { path: 'packages/cli/src/nouns/audit-event-names.ts', generate: auditEventNames },
   { path: 'docs/contract/coverage.md', generate: contractPage },
   { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
+  { path: 'docs/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
   { path: 'docs/performance.md', generate: performancePage },
   { path: 'packages/sdk/api.md', generate: renderApiReport },
 ]

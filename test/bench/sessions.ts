@@ -41,6 +41,7 @@ interface Subject {
 type Deed = Exclude<keyof Subject, 'server'>
 
 const bounds: Partial<Record<Deed, Record<string, number>>> = {
+  register: { 'better-auth, native': 2.2 },
   login: { 'better-auth, bcryptjs': 6, 'better-auth, native': 2.5 },
   refresh: { 'oidc-provider': 0.7, 'better-auth as OAuth provider': 0.12 },
   me: { 'oidc-provider': 0.95, 'better-auth': 0.1 },

@@ -73,7 +73,7 @@ function uniqueName(prefix: string): string {
   return `${prefix}_${randomBytes(6).toString('hex')}`
 }
 
-async function migrateDatabase(databaseUrl: string): Promise<void> {
+export async function migrateDatabase(databaseUrl: string): Promise<void> {
   const { createKnex } = await import('../../packages/server/src/db/knex.ts')
   const { migrate } = await import('../../packages/server/src/db/migrate.ts')
   const db = createKnex({ databaseUrl, dbPoolMax: 1 })

@@ -151,6 +151,8 @@ function foreignPostgres(adminUrl: string): RunningPostgres {
 }
 
 interface Setup {
+  /** Its files may be larger than memory. */
+  onDisk?: boolean
   /** Lines of postgresql.conf. */
   settings?: string
   /** A halted server. The new one becomes its standby. */
@@ -166,12 +168,13 @@ export async function startStandby(primary: RunningPostgres): Promise<RunningPos
 }
 
 /** Takes about half a second. The server and its files are removed after `stop()`, or when this process ends for any reason. */
-export async function startPostgres({ settings = '', standbyOf }: Setup = {}): Promise<RunningPostgres> {
+export async function startPostgres({ settings = '', standbyOf, onDisk = false }: Setup = {}): Promise<RunningPostgres> {
   if (process.env.TEST_DATABASE_URL) return foreignPostgres(process.env.TEST_DATABASE_URL)
   if (process.platform === 'win32')
     throw new Error('Set TEST_DATABASE_URL to a PostgreSQL server: here the tests cannot start their own')
 
-  const folder = makeFastFolder('gatehouse-postgres-')
+  const prefix = 'gatehouse-postgres-'
+  const folder = onDisk ? mkdtempSync(join(realpathSync(tmpdir()), prefix)) : makeFastFolder(prefix)
   let account: ReturnType<typeof chooseAccount>
   try {
     account = chooseAccount(folder, findInstallation())

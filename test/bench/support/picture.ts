@@ -10,7 +10,7 @@ const textLeft = bars.right + 16
 /** The average width of a character at 12 px in the widest of the common fonts. */
 const charWidth = 6.6
 
-const style = `
+export const style = `
 text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328 }
 .group { font-weight: 600; font-size: 13px }
 .quiet { fill: #59636e }
@@ -102,6 +102,6 @@ function round(value: number): number {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-function escapeXml(words: string): string {
+export function escapeXml(words: string): string {
   return words.replace(/[&<>"]/g, (sign) => entities[sign]!)
 }
