@@ -69,7 +69,7 @@ const dialects: Record<DatabaseKind, Dialect> = {
 const common: Record<string, number> = {
   ...{ users: 1, user_namespaces: 4, user_roles: 1, user_apps: 1, organizations: 10, organization_memberships: 5 },
   ...{ membership_roles: 5, sessions: 1, refresh_tokens: 1, audit_events: 4, user_identities: 10, second_factors: 20 },
-  ...{ mail_tokens: 10, outbox: 20, revocations: 20, lockouts: 20, shared_emails: 20, rate_limits: 20 },
+  ...{ mail_tokens: 10, outbox: 20, revocations: 20, lockouts: 20, rate_limits: 20 },
 }
 
 interface Rows {

@@ -23,7 +23,7 @@ export const scaleSettings = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: `pg` has no types here.
-export type Client = any
+type Client = any
 
 export async function connected(connectionString: string): Promise<Client> {
   const client = new (fromServer('pg').Client)({ connectionString })
