@@ -192,7 +192,9 @@ test('a change of any column of any row by SQL is named', async () => {
   const columns = Object.keys(rows[0]!)
   expect(columns).toHaveLength(24)
   const sealed = await sealedRows(service)
-  const chosen = [rows[0]!, rows[Math.floor(rows.length / 2)]!, rows.find(({ count }) => count > 1)!, rows.at(-1)!]
+  // A registration has nothing in the columns that most events leave empty.
+  const [counted, plain] = [rows.find(({ count }) => count > 1)!, rows.find(({ event }) => event === 'user.registered')!]
+  const chosen = [rows[0]!, rows[Math.floor(rows.length / 2)]!, counted, plain, rows.at(-1)!]
   for (const row of chosen) {
     for (const column of columns) {
       const values = [(different[column] ?? otherText)(row[column])]
@@ -420,6 +422,8 @@ test('an erased user leaves the chain whole: the salts are gone, and a sealed ev
   await seal(service)
   await service.login(user.email, app.code)
   await service.admin('DELETE', `/admin/users/${user.id}`)
+  // So that the event that lists the rows is in a batch without any of them.
+  await seal(service)
   const before = await sealedRows(service)
   await eraseUser(service.deps, user.id, systemActor)
   const after: Json[] = await sealedRows(service)
