@@ -1,5 +1,5 @@
-// An app is deleted with everybody in it, while they come in by ways that hold a row of the app: codes, devices, mails, providers.
-// A deletion takes the app before its rows, so each of these has to keep the app first.
+// An app is deleted with everybody in it, while they come in by ways that hold a row of the app: codes, devices, mails, providers,
+// refresh tokens. A deletion takes the app before its rows, so each of these has to keep the app first.
 import { beforeAll, expect, test } from 'vitest'
 import { atOnce, chance } from '../support/chance.ts'
 import { fixture, mailingFixture } from '../support/fixtures.ts'
@@ -31,6 +31,12 @@ const ways: Record<string, Way> = {
   'the code of the page': async (client) => {
     const { asked, at } = await codeOf(client)
     return () => redeem(service, client, asked, at)
+  },
+  'a refresh token': async (client) => {
+    const { asked, at } = await codeOf(client)
+    const { body } = await redeem(service, client, asked, at)
+    const form = { client_id: client.app.code, client_secret: client.secret }
+    return () => sendForm(service, '/oauth/token', { grant_type: 'refresh_token', refresh_token: body.refresh_token, ...form })
   },
   'an approval of a device': async (client) => {
     const begun = (
@@ -67,6 +73,10 @@ const publicWays: Record<string, (app: Json) => Promise<() => Promise<Reply>>> =
     const subject = provider.addAccount({ email: user.email, email_verified: true })
     const arrived = await arrive(service, { provider, code: 'acme', app, subject })
     return () => exchange(service, arrived)
+  },
+  'a refresh token of the API': async (app) => {
+    const { refresh_token } = await buildUser(service, app)
+    return () => service.call('POST', '/auth/refresh', { body: { refresh_token } })
   },
   'a change of the password': async (app) => {
     const { access_token: token } = await buildUser(service, app)
