@@ -106,5 +106,5 @@ test('an answer that makes no sense is a bug of ours: exit 1, and --debug tells 
   const bug = await authctl('whoami --json', at(url))
   expect({ stdout: bug.stdout, exit: bug.exit }).toEqual({ stdout: '', exit: 1 })
   expect(errorOf(bug)).toMatchObject({ code: 'bug', hint: expect.stringContaining('--debug'), exit: 1 })
-  expect((await authctl('whoami --debug', at(url))).stderr).toMatch(/\n +at .*whoami\.ts:\d+/)
+  expect((await authctl('whoami --debug', at(url))).stderr).toMatch(/\n +at .*session\.ts:\d+/)
 })
