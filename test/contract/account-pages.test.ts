@@ -15,6 +15,7 @@ const paths = [
   '/confirm-email',
   '/undo-email-change',
   '/delete-account',
+  '/secure-account',
   '/reset-password',
   '/magic-link',
   '/accept-invitation',

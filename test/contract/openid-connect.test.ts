@@ -110,23 +110,26 @@ describe('userinfo', () => {
     expect(inQuery.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse"')
   })
 
-  test('refuses an ID token, garbage, a token of a session without openid, and one that has expired', async () => {
-    const { tokens } = await signInAs(service, wiki)
-    for (const bad of [tokens.id_token, 'garbage', `${tokens.access_token}x`]) {
-      const { status, headers, body } = await userinfo(service, bad)
-      expect([status, body.error, body.code]).toEqual([401, 'invalid_token', 'token_invalid'])
-      expect(headers.get('www-authenticate')).toContain('error="invalid_token"')
-    }
-    const plain = await signInAs(service, wiki, { scope: 'profile' })
-    const refused = await userinfo(service, plain.tokens.access_token)
-    expect(refused).toMatchObject({ status: 403, body: { error: 'insufficient_scope', code: 'insufficient_scope' } })
-    expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope", scope="openid"')
-    const app = await appWithoutSecret()
-    const { access_token } = await buildUser(service, app)
-    expect((await userinfo(service, access_token)).status).toBe(403)
-    service.advance(3_601)
-    expect((await userinfo(service, tokens.access_token)).body.code).toBe('token_expired')
-  })
+  test.each(['GET', 'POST'])(
+    'by %s refuses an ID token, garbage, a token of a session without openid, and one that has expired',
+    async (method) => {
+      const { tokens } = await signInAs(service, wiki)
+      for (const bad of [tokens.id_token, 'garbage', `${tokens.access_token}x`]) {
+        const { status, headers, body } = await userinfo(service, bad, { method })
+        expect([status, body.error, body.code]).toEqual([401, 'invalid_token', 'token_invalid'])
+        expect(headers.get('www-authenticate')).toContain('error="invalid_token"')
+      }
+      const plain = await signInAs(service, wiki, { scope: 'profile' })
+      const refused = await userinfo(service, plain.tokens.access_token, { method })
+      expect(refused).toMatchObject({ status: 403, body: { error: 'insufficient_scope', code: 'insufficient_scope' } })
+      expect(refused.headers.get('www-authenticate')).toContain('error="insufficient_scope", scope="openid"')
+      const app = await appWithoutSecret()
+      const { access_token } = await buildUser(service, app)
+      expect((await userinfo(service, access_token, { method })).status).toBe(403)
+      service.advance(3_601)
+      expect((await userinfo(service, tokens.access_token, { method })).body.code).toBe('token_expired')
+    },
+  )
 
   test('and the next refresh end at once when the grant is revoked, the session ends or the account is suspended', async () => {
     const ends: ((of: { user: Json; tokens: Json }) => Promise<unknown>)[] = [
@@ -141,10 +144,11 @@ describe('userinfo', () => {
       const signedIn = await signInAs(service, wiki)
       expect((await userinfo(service, signedIn.tokens.access_token)).status).toBe(200)
       await end(signedIn)
-      expect((await userinfo(service, signedIn.tokens.access_token)).body).toMatchObject({
-        error: 'invalid_token',
-        code: 'token_revoked',
-      })
+      for (const method of ['GET', 'POST'])
+        expect((await userinfo(service, signedIn.tokens.access_token, { method })).body).toMatchObject({
+          error: 'invalid_token',
+          code: 'token_revoked',
+        })
       const { refresh_token } = signedIn.tokens
       const form = { grant_type: 'refresh_token', refresh_token, client_id: wiki.app.code, client_secret: wiki.secret }
       expect(await sendForm(service, '/oauth/token', form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })

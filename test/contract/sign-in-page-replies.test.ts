@@ -16,11 +16,16 @@ const service = serviceFixture({}, { frozen: true })
 const allowed_redirect_urls = ['https://shop.example/callback']
 const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls })
 
+/** A service whose address has a path, so that it has no pages. */
+const hidden = serviceFixture({ PUBLIC_URL: 'http://127.0.0.1/auth' })
+const shopThere = appFixture(hidden, { auto_grant_on_signup: true, device_grant: true })
+
 const formType = 'application/x-www-form-urlencoded'
 const isOfAccount = (path: string) => path.startsWith('/account') && !path.endsWith('.js')
-const routes = listRootRoutes().filter(({ path }) => path.startsWith('/oauth/') || isOfAccount(path))
+const routes = listRootRoutes().filter(({ path }) => path.startsWith('/oauth/') || isOfAccount(path) || path === '/device')
 const declaring = (code: ErrorCode) =>
   routes.filter((route) => [...errorsOf(route).values()].flat().includes(code)).map((route) => ({ name: nameOf(route), route }))
+const changePassword = listRootRoutes().find(({ path }) => path === '/.well-known/change-password')!
 const nameOf = ({ method, path }: Route) => `${method} ${path}`
 
 /** Sends a body as a page of ours would. */
@@ -79,6 +84,47 @@ test.each(declaring('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 and s
   expect((await post(route, 'x=1', formType, limited)).status).not.toBe(429)
 })
 
+const hiding = [...declaring('not_found'), { name: 'GET /.well-known/change-password', route: changePassword }]
+test.each(hiding)('$name is not there if PUBLIC_URL has a path', async ({ route }) => {
+  const url = `${hidden.url}${route.path}`
+  const method = route.method
+  const headers = { 'content-type': formType, 'sec-fetch-site': 'same-origin' }
+  const sent = { client_id: shopThere.code }
+  const reply = await fetch(url, { method, redirect: 'manual', headers, ...(method === 'POST' ? { body: body(sent) } : {}) })
+  expect(reply.status).toBe(404)
+})
+
+test.each(declaring('foreign_form'))('$name takes no form of another site', async ({ route }) => {
+  const headers = { 'content-type': formType, 'sec-fetch-site': 'cross-site' }
+  expectFault(route, await rawCall(service.url, 'POST', route.path, { headers, chunks: ['x=1'] }), 'foreign_form', 403)
+})
+
+describe('a section of the account page', () => {
+  const shown = routes.filter(({ method, path, responses }) => method === 'GET' && isOfAccount(path) && 200 in responses)
+  const ofSections = shown.filter(({ path }) => !path.includes('.')).map((route) => ({ path: route.path }))
+
+  test.each(ofSections)('$path leads to the sign-in page of the app that is named, and needs one', async ({ path }) => {
+    const bare = await buildService()
+    const named = await buildApp(bare)
+    const ask = (query: string) => fetch(`${bare.url}${path}${query}`, { redirect: 'manual' })
+    expect((await ask('')).status).toBe(400)
+    const led = await ask(`?app=${named.code}`)
+    expect([led.status, led.headers.get('location')]).toEqual([303, expect.stringContaining('/oauth/authorize?')])
+  })
+})
+
+test('a wrong password on the page of the export is audited', async () => {
+  const { user } = await buildUser(service, shop)
+  const visitor = visit(service)
+  await signInOnPage(visitor, askFor(shop), user.email)
+  service.advance(601)
+  const page = await visitor.get(`/account/data?app=${shop.code}`)
+  const form = page.forms.find(({ values }) => values.step === 'prove')!
+  await visitor.post(new URL(form.action, service.url).href, { ...form.values, password: 'wrong' })
+  const failed = await service.deps.db('audit_events').where({ user_id: user.id }).orderBy('id', 'desc').first('event')
+  expect(failed?.event).toMatch(/failed/)
+})
+
 test('without its database every route says that it cannot answer now, in its own form', async () => {
   const own = await buildService()
   const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls })
@@ -86,6 +132,7 @@ test('without its database every route says that it cannot answer now, in its ow
   const visitor = visit(own)
   await signInOnPage(visitor, askFor(app), user.email)
   const page = await visitor.get(askFor(app, { prompt: 'login' }).path)
+  const device = await visitor.get(`/device?app=${app.code}`)
   const leaving = await visitor.get(`/oauth/logout?client_id=${app.code}`)
   const { field = '' } = (await visitor.get(`/account/passkeys?app=${app.code}`)).forms[0]!.values
   const { request_id } = (await own.call('POST', '/auth/email-code', { body: { email: user.email, app_code: app.code } })).body
@@ -104,6 +151,8 @@ test('without its database every route says that it cannot answer now, in its ow
     'GET /oauth/userinfo': '/oauth/userinfo',
     'POST /oauth/userinfo': body({ access_token }),
     'GET /oauth/jwks': '/oauth/jwks',
+    'GET /device': `/device?app=${app.code}`,
+    'POST /device': body({ ...device.forms[0]!.values, user_code: 'BCDF-GHJK' }),
     'GET /oauth/logout': `/oauth/logout?client_id=${app.code}`,
     'POST /oauth/logout': body(leaving.forms[0]!.values),
   }

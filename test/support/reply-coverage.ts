@@ -34,6 +34,10 @@ const unaudited: ReadonlySet<string> = new Set([
   'POST /auth/magic-link',
   'POST /auth/email-code',
   'POST /magic-link',
+  'POST /oauth/device_authorization',
+  'POST /oauth/userinfo',
+  // It leads on to the page where the person allows or refuses.
+  'POST /device',
 ])
 
 /** The notes of all projects that are checked together. Global, since vitest loads this file again for each project. */
