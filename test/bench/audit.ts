@@ -1,6 +1,6 @@
 // Measures how many events `audit verify` compares in a second of processor time of the service: those in batches, beside those in the
-// chain of former versions, in turns, and the same by the clock; and how many bytes a login takes in the audit of Postgres, indexes included. 600 bytes and 100,000 events a second are the
-// project's own targets.
+// chain of former versions, in turns, and the same by the clock. Also how many bytes a login takes in the audit of Postgres, indexes
+// included. 600 bytes and 100,000 events a second are the project's own targets.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

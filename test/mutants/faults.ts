@@ -509,6 +509,13 @@ const audit: PlantedFault[] = [
     tests: contract('sealed-audit'),
   },
   {
+    title: 'an event is compared with a digest that leaves out a column',
+    file: server('models/audit-event.ts'),
+    search: "const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')",
+    replace: "const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name) && name !== 'ip').join(', ')",
+    tests: contract('sealed-audit'),
+  },
+  {
     title: 'what an erasure lists is not compared with the events',
     file: server('models/audit-event.ts'),
     search: "case when erased_by is null and event <> 'audit.erased' then",
@@ -583,13 +590,6 @@ const outbox: PlantedFault[] = [
     search: "status: 'pending', next_attempt_at: message.next_attempt_at }",
     replace: "status: 'pending' }",
     tests: contract('outbox'),
-  },
-  {
-    title: 'a redirect counts as delivered',
-    file: server('workers/send-webhook.ts'),
-    search: 'status >= 200 && status < 300',
-    replace: 'status >= 200 && status < 400',
-    tests: contract('webhook-delivery', 'webhook-targets'),
   },
 ]
 

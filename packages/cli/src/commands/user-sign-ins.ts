@@ -82,6 +82,25 @@ export const listSessions = command({
   },
 })
 
+function assertId(noun: 'session' | 'browser', typed: string): void {
+  if (isUuid(typed)) return
+  throw new Failure('invalid', `"${typed}" is not the id of a ${noun}`, {
+    code: `invalid_${noun}`,
+    hint: `authctl user ${noun} list USER shows the ids`,
+  })
+}
+
+/** Whether there was something to remove. */
+async function wasThere(removal: Promise<unknown>): Promise<boolean> {
+  try {
+    await removal
+    return true
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+    return false
+  }
+}
+
 export const endSession = command({
   path: 'user session end',
   options: {
@@ -96,20 +115,11 @@ export const endSession = command({
     'user session end bob@example.com --session 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --dry-run',
   ],
   async run({ api }, { user, session }) {
-    if (!isUuid(session)) {
-      throw new Failure('invalid', `"${session}" is not the id of a session`, {
-        code: 'invalid_session',
-        hint: 'authctl user session list USER shows the ids',
-      })
-    }
+    assertId('session', session)
     const path = { userId: await findUserId(api, user), sessionId: session }
     const answer = { user_id: path.userId, session_id: session }
-    try {
-      await api.DELETE('/api/v1/admin/users/{userId}/sessions/{sessionId}', { params: { path } })
-      return record(answer, 'ended')
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-    }
+    const ending = api.DELETE('/api/v1/admin/users/{userId}/sessions/{sessionId}', { params: { path } })
+    if (await wasThere(ending)) return record(answer, 'ended')
     // Either the session has ended, or the user does not exist.
     await api.GET('/api/v1/admin/users/{userId}', { params: { path: { userId: path.userId } } })
     return record(answer, 'unchanged')
@@ -161,14 +171,9 @@ export const unlinkIdentity = command({
     }
     const answer = { user_id: userId, identity: found?.id ?? identity, provider: found?.provider ?? null }
     if (!found) return record(answer, 'unchanged')
-    try {
-      const path = { userId, identityId: found.id }
-      await api.DELETE('/api/v1/admin/users/{userId}/identities/{identityId}', { params: { path } })
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-      return record(answer, 'unchanged')
-    }
-    return record(answer, 'unlinked')
+    const path = { userId, identityId: found.id }
+    const unlinking = api.DELETE('/api/v1/admin/users/{userId}/identities/{identityId}', { params: { path } })
+    return record(answer, (await wasThere(unlinking)) ? 'unlinked' : 'unchanged')
   },
 })
 
@@ -198,21 +203,11 @@ export const revokeTrustedBrowser = command({
     'user browser revoke bob@example.com --browser 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --dry-run',
   ],
   async run({ api }, { user, browser }) {
-    if (!isUuid(browser)) {
-      throw new Failure('invalid', `"${browser}" is not the id of a browser`, {
-        code: 'invalid_browser',
-        hint: 'authctl user browser list USER shows the ids',
-      })
-    }
+    assertId('browser', browser)
     const path = { userId: await findUserId(api, user), browserId: browser }
     const answer = { user_id: path.userId, browser_id: browser }
-    try {
-      await api.DELETE('/api/v1/admin/users/{userId}/trusted-browsers/{browserId}', { params: { path } })
-      return record(answer, 'revoked')
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-    }
-    return record(answer, 'unchanged')
+    const revoking = api.DELETE('/api/v1/admin/users/{userId}/trusted-browsers/{browserId}', { params: { path } })
+    return record(answer, (await wasThere(revoking)) ? 'revoked' : 'unchanged')
   },
 })
 
@@ -262,13 +257,8 @@ export const removePasskey = command({
     }
     const answer = { user_id: userId, passkey: found?.id ?? passkey, name: found?.name ?? null }
     if (!found) return record(answer, 'unchanged')
-    try {
-      const path = { userId, passkeyId: found.id }
-      await api.DELETE('/api/v1/admin/users/{userId}/passkeys/{passkeyId}', { params: { path } })
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-      return record(answer, 'unchanged')
-    }
-    return record(answer, 'removed')
+    const path = { userId, passkeyId: found.id }
+    const removing = api.DELETE('/api/v1/admin/users/{userId}/passkeys/{passkeyId}', { params: { path } })
+    return record(answer, (await wasThere(removing)) ? 'removed' : 'unchanged')
   },
 })

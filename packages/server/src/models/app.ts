@@ -21,13 +21,13 @@ export interface StoredWebhook {
 }
 
 /** Whether an app that the user of `u` may enter requires a second factor of somebody, by now or from an announced date on. */
-export const demandsSecondColumn = `exists (select 1 from apps a where a.status = 'active' and a.require_two_factor <> 'off'
+export const demandsSecond = `exists (select 1 from apps a where a.status = 'active' and a.require_two_factor <> 'off'
       and (a.auto_grant_on_signup = 1
         or exists (select 1 from user_apps g where g.app_id = a.id and g.user_id = u.id and g.status = 'active')
-        or (a.built_in = 1 and exists (select 1 from user_roles r where r.user_id = u.id and r.role_code = '${SYSTEM_ADMIN}')))) as demands_second`
+        or (a.built_in = 1 and exists (select 1 from user_roles r where r.user_id = u.id and r.role_code = '${SYSTEM_ADMIN}'))))`
 
 const demandsSecondOf = new Statement<{ demands_second: number | boolean }>(
-  `select ${demandsSecondColumn} from users u where u.id = :userId`,
+  `select ${demandsSecond} as demands_second from users u where u.id = :userId`,
 )
 
 /** What decides whether a system_admin can administer through an app. */

@@ -2,10 +2,10 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
-import { demandsSecondColumn } from './app.ts'
+import { demandsSecond } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
-import { hasPasskeyColumn } from './passkey.ts'
+import { hasPasskey } from './passkey.ts'
 import { type UserRow, userColumns } from './user.ts'
 
 /** What was proven when a person signed in. Browser sessions and the codes made from them keep it. */
@@ -38,7 +38,7 @@ interface BrowserSessionRow extends StoredProof {
   has_passkey: number | boolean
   /** Whether one of them was there before the first factor was shown, so that it could have been shown with it. */
   had_passkey: number | boolean
-  /** Whether an app that the user may enter requires a second factor. */
+  /** Whether the user has a passkey of this host, and an app that they may enter requires a second factor. */
   demands_second: number | boolean
   catalog_generation: string
 }
@@ -48,9 +48,9 @@ const liveByHash = new Statement<LiveBrowserSession>(`
     b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, b.signed_in_at, f.activated_at as factor_activated_at, ${userColumns},
     exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
     exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member,
-    ${hasPasskeyColumn},
+    ${hasPasskey} as has_passkey,
     exists (select 1 from passkeys p where p.user_id = u.id and p.rp_id = :rpId and p.created_at < b.first_proven_at) as had_passkey,
-    ${demandsSecondColumn},
+    ${hasPasskey} and ${demandsSecond} as demands_second,
     ${catalogGeneration}
   from browser_sessions b
   join users u on u.id = b.user_id

@@ -4,7 +4,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 
 /** Whether the user of `users u` has a passkey of the host `:rpId`. */
-export const hasPasskeyColumn = 'exists (select 1 from passkeys where user_id = u.id and rp_id = :rpId) as has_passkey'
+export const hasPasskey = 'exists (select 1 from passkeys where user_id = u.id and rp_id = :rpId)'
 
 /** A passkey of a user: a key pair whose private half never leaves the user's devices. */
 export class Passkey extends BaseModel {

@@ -8,7 +8,8 @@ import { foreseeEntry } from '../sign-in/enter.ts'
 
 /**
  * The app that a person came from: one that they can enter, and that has exactly this redirect URL. It is the app of the page, one
- * that the person was let into, or one that lets them in without a grant. Undefined for any other URL, so that nobody is led to the site of a stranger.
+ * that the person was let into, or one that lets them in without a grant. Undefined for any other URL, so that nobody is led to the
+ * site of a stranger.
  */
 export async function findAppToReturnTo(
   deps: Deps,

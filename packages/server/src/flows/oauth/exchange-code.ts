@@ -45,8 +45,9 @@ function factorChanged(): ApiError {
 
 /**
  * Exchanges a code for the tokens of a new app session. The code is spent before anything is judged, so a wrong verifier, app or
- * redirect URL spends it too. A second use within its life ends the session that the first one opened (`punishReuse`). Throws `invalid_grant`, also
- * if the browser session has ended or a floor has risen since the code was given, `app_not_found`, and what the gate throws.
+ * redirect URL spends it too. A second use within its life ends the session that the first one opened (`punishReuse`). Throws
+ * `invalid_grant`, also if the browser session has ended or a floor has risen since the code was given, `app_not_found`, and what the
+ * gate throws.
  */
 export async function exchangeCode(
   deps: Deps<Pool>,
