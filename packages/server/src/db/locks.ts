@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isPostgres, type Tx } from './handle.ts'
 
-type LockKind = 'email' | 'identity' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes' | 'revocations'
+type LockKind = 'email' | 'identity' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes'
 
 /**
  * Makes other transactions that lock the same name wait until this one ends. On SQLite they wait anyway, since there is only one

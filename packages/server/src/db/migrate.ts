@@ -32,6 +32,7 @@ import * as deviceGrant from './migrations/0024-device-grant.ts'
 import * as dailyTasks from './migrations/0025-daily-tasks.ts'
 import * as auditIndexes from './migrations/0026-audit-indexes.ts'
 import * as auditBatchContent from './migrations/0027-audit-batch-content.ts'
+import * as settledRevocations from './migrations/0028-settled-revocations.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -74,6 +75,7 @@ export const migrations: Migrations = {
     '0025-daily-tasks': dailyTasks,
     '0026-audit-indexes': auditIndexes,
     '0027-audit-batch-content': auditBatchContent,
+    '0028-settled-revocations': settledRevocations,
   },
   checksums,
 }

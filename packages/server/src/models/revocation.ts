@@ -1,5 +1,4 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
-import { lockUntilCommit } from '../db/locks.ts'
 import { chunksOf } from '../lib/chunks.ts'
 import type { NewRevocation } from '../lib/revocation-notes.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
@@ -21,6 +20,11 @@ export const newEnd = `insert into revocations (${columnsOfEnd}) values (:user_i
 export const newEndFor = (part: string) =>
   `insert into revocations (cursor, ${columnsOfEnd}) select -nextval('revocations_cursor_seq'), user_id, app_id, id, :at from ${part}`
 
+/** The transaction that gave the highest number. A row that got another one meanwhile is no longer of it. */
+const topmost = '(select xmin from revocations order by cursor desc limit 1)'
+/** The highest number that another one gave. */
+const below = `(select greatest(max(cursor), 0) from revocations where xmin <> ${topmost})`
+
 /** What local validators must learn: a floor under `tv` of a user or under `iat` of an app, or the end of one session. */
 export class Revocation extends BaseModel {
   static override tableName = 'revocations'
@@ -30,6 +34,8 @@ export class Revocation extends BaseModel {
   declare cursor: number
   /** Postgres: the transaction that wrote the row. Set by the database, also for servers of the previous version. */
   declare xid: number
+  /** Postgres: 1 if servers of the previous version cannot miss it. */
+  declare settled: number
   /** Null, with a `min_iat`, if it concerns all users. */
   declare user_id: string | null
   declare app_id: string | null
@@ -60,20 +66,19 @@ export class Revocation extends BaseModel {
     await insertAll(db, [{ user_id: null, app_id: null, session_id: null, min_tv: null, min_iat: minIat, at }])
   }
 
-  /**
-   * Postgres: gives the rows of this version numbers that servers of the previous one read. Those read in the order of numbers, and
-   * write with this lock, so that numbers become visible in order. Returns how many there were. Goes with the next version.
-   */
-  static async numberForOlderServers(db: Tx): Promise<number> {
-    await lockUntilCommit(db, 'revocations')
-    return rowsOf(Revocation, db)
-      .where('cursor', '<', 0)
-      .update({ cursor: db.raw("nextval('revocations_cursor_seq')") })
+  /** Postgres: whether there are rows that servers of the previous version may miss. Goes with the next version, like the next two. */
+  static async hasUnsettled(db: Db): Promise<boolean> {
+    return (await rowsOf(Revocation, db).where({ settled: 0 }).first('cursor')) !== undefined
   }
 
-  /** Postgres: whether there are rows without such a number. */
-  static async hasUnnumbered(db: Db): Promise<boolean> {
-    return (await rowsOf(Revocation, db).where('cursor', '<', 0).first('cursor')) !== undefined
+  /** Postgres: settles the rows above all others that are visible. */
+  static async settleTopmost(db: Db): Promise<void> {
+    await db.raw(`update revocations set settled = 1 where settled = 0 and cursor > ${below} and xmin = ${topmost}`)
+  }
+
+  /** Postgres: gives all other rows that are not settled new numbers. These become visible together. */
+  static async numberOthers(db: Db): Promise<void> {
+    await db.raw(`update revocations set cursor = nextval('revocations_cursor_seq') where settled = 0 and cursor <= ${below}`)
   }
 
   /** Narrows rows to those for an app after `since`. With `usersOnly`, only those about one user. */
@@ -92,7 +97,7 @@ export class Revocation extends BaseModel {
   }
 }
 
-/** On Postgres, with a negative number: servers of the previous version do not read it before it gets one in their order. */
+/** On Postgres, with a negative number: servers of the previous version do not read it before it gets a higher one. */
 async function insertAll(db: Tx, rows: readonly Omit<RevocationRow, 'cursor'>[]): Promise<void> {
   const number = isPostgres(db) ? { cursor: db.raw("-nextval('revocations_cursor_seq')") } : {}
   for (const chunk of chunksOf(rows)) await db(Revocation.tableName).insert(chunk.map((row) => ({ ...number, ...row })))
