@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
-import { codeOf } from '../lib/system-error-code.ts'
-import { DatabaseUnavailableError } from '../lib/unavailable.ts'
+import { amongRequests } from './among-requests.ts'
 import { asTx, isPostgres, primaryOf, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import { makeIndexes } from './make-indexes.ts'
@@ -33,6 +32,7 @@ import * as dailyTasks from './migrations/0025-daily-tasks.ts'
 import * as auditIndexes from './migrations/0026-audit-indexes.ts'
 import * as auditBatchContent from './migrations/0027-audit-batch-content.ts'
 import * as settledRevocations from './migrations/0028-settled-revocations.ts'
+import * as auditCounting from './migrations/0029-audit-counting.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -76,6 +76,7 @@ export const migrations: Migrations = {
     '0026-audit-indexes': auditIndexes,
     '0027-audit-batch-content': auditBatchContent,
     '0028-settled-revocations': settledRevocations,
+    '0029-audit-counting': auditCounting,
   },
   checksums,
 }
@@ -92,8 +93,6 @@ const table = 'schema_migrations'
 const stepLock = 7_231_004
 const turnLock = 7_231_005
 const turnPollMs = 200
-/** Postgres looks for a deadlock after a second. */
-const firstLockWaitMs = 300
 
 /** The migrations that the database has, oldest first. Empty if the database was never migrated. */
 async function appliedMigrations(db: Knex): Promise<Applied[]> {
@@ -171,29 +170,6 @@ async function applyOneByOne(db: Knex, now: number, list: Migrations): Promise<s
     applied.push(...(await amongRequests(db, (trx) => applyPending(trx, now, list, { only: name }))))
   }
   return applied
-}
-
-/**
- * Runs a transaction that locks tables which requests use. It gives up a wait before Postgres would look for a deadlock and end a
- * request, and tries again. Each try waits longer, so that it comes through among many long requests too.
- */
-async function amongRequests<T>(db: Knex, run: (trx: Tx) => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await db.transaction(async (trx) => {
-        await trx.raw(`set local lock_timeout = ${tries * firstLockWaitMs}`)
-        return run(asTx(trx))
-      })
-    } catch (error) {
-      if (!isLockConflict(error)) throw error
-      await sleep(turnPollMs)
-    }
-  }
-}
-
-function isLockConflict(error: unknown): boolean {
-  const code = codeOf(error instanceof DatabaseUnavailableError ? error.cause : error) ?? ''
-  return ['40P01', '55P03'].includes(code)
 }
 
 /**

@@ -21,7 +21,17 @@ export function newId(now: number = Date.now()): string {
       sequence = 0
     }
   }
-  bytes.writeUIntBE(lastMs, 0, 6)
+  return idOf(bytes, lastMs, sequence)
+}
+
+/** The UUID of version 7 that a moment and a digest give. The same ones always give the same. */
+export function idFrom(ms: number, digest: Buffer): string {
+  const bytes = Buffer.from(digest.subarray(0, 16))
+  return idOf(bytes, ms, bytes.readUInt16BE(6) & 0x0fff)
+}
+
+function idOf(bytes: Buffer, ms: number, sequence: number): string {
+  bytes.writeUIntBE(ms, 0, 6)
   bytes.writeUInt16BE(0x7000 | sequence, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   const hex = bytes.toString('hex')

@@ -43,10 +43,10 @@ const positioned = { sqlite: { xid: nextPosition } }
 const oneEvent = new Statement(`insert into audit_events (${columns.join(', ')}) values (${values})`, [newEvent])
 const countedEvent = new Statement(
   `insert into audit_events (${columns.join(', ')}, counted_by, xid) values (${values}, :countedBy, ${Position.counting})
-  on conflict (counted_by) where counted_by is not null do update set count = audit_events.count + 1,
+  on conflict (id) do update set count = audit_events.count + 1,
     email = case when audit_events.email = excluded.email then audit_events.email end,
     user_id = case when audit_events.user_id = excluded.user_id then audit_events.user_id end
-  where audit_events.xid = ${Position.counting}`,
+  where audit_events.xid = ${Position.counting} and audit_events.counted_by = excluded.counted_by`,
 )
 
 /** How many successful and how many failed logins are read at most. Both take SQLite 15 ms, in which it does nothing else. */
@@ -433,8 +433,8 @@ export class AuditEvent extends BaseModel {
   }
 
   /**
-   * Writes an event, or adds it to the count of the event with the same key. An event that stands for several accounts names none
-   * of them. False if that event is sealed and no longer counts.
+   * Writes an event, or adds it to the count of the event with the same id and key. An event that stands for several accounts names
+   * none of them. False if that event is sealed and no longer counts.
    */
   static async insertOrCount(db: Db, row: AuditEventRow, countedBy: string): Promise<boolean> {
     return (await countedEvent.run(db, { ...row, countedBy })) > 0

@@ -190,7 +190,7 @@ export async function recordLoginFailure(deps: Deps, error: ApiError, target: At
  * one address for one app and one reason share one event per minute. All codes that no app has count as one app, and all
  * addresses of an IPv6 customer as one address: callers can make up as many as they like.
  */
-export async function countLoginRefusal(deps: Deps, error: ApiError, target: NamedTarget, actor: Actor): Promise<void> {
+export async function countLoginRefusal(deps: Deps<Pool>, error: ApiError, target: NamedTarget, actor: Actor): Promise<void> {
   // If the app was not found, only one error says that the code exists.
   const app = target.app?.id ?? (error.code === 'app_inactive' ? target.appCode : undefined) ?? ''
   const key = [addressKey(actor.origin.ip), app, error.code]

@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { AuditEventName } from '../../lib/audit-events.ts'
 import type { AuditProof } from '../../lib/audit-proof.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
-import { newId } from '../../lib/uuid.ts'
+import { idFrom, newId } from '../../lib/uuid.ts'
 import { AuditEvent, type AuditEventRow } from '../../models/audit-event.ts'
+import { RateLimit } from '../../models/rate-limit.ts'
 
 export interface NewAuditEvent {
   event: AuditEventName
@@ -22,6 +24,7 @@ export interface NewAuditEvent {
 
 /** How many rows one counted event may have in a minute, of which all but the last are sealed. */
 const mostCounts = 20
+const countedMs = 60_000
 
 /** The actor for what the service does without a caller: at start, in a worker or from the command line. */
 export const systemActor: Actor = { caller: undefined, origin: { ip: '', userAgent: null, requestId: 'system' } }
@@ -50,29 +53,37 @@ export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[])
  * Writes an event, or adds to the count of an event with the same key in the same minute. This keeps requests that cost the
  * caller nothing from filling the table.
  */
-export async function countEvent(deps: Deps, event: NewAuditEvent, key: readonly string[]): Promise<void> {
-  const minute = Math.floor(deps.clock() / 60_000)
-  let countedBy = createHash('sha256')
-    .update(JSON.stringify([event.event, minute, ...key]))
-    .digest('base64url')
+export async function countEvent(deps: Deps<Pool>, event: NewAuditEvent, key: readonly string[]): Promise<void> {
+  const now = deps.clock()
+  const kind = JSON.stringify([event.event, ...key])
+  const window = { key: `counted:${sha256(kind).toString('base64url')}`, now, resetsAt: now + countedMs, most: 2 ** 31 - 1 }
+  const { resets_at: over } = (await RateLimit.take(deps.db, window)) ?? { resets_at: window.resetsAt }
+  // The id of the event stands for the key and the minute, and begins with the time of the first.
+  const at = over - countedMs
+  let digest = sha256(JSON.stringify([kind, at]))
   // A server whose clock lags may find the row already sealed. It then counts in the next row.
   for (let tries = 0; tries < mostCounts; tries += 1) {
-    if (await AuditEvent.insertOrCount(deps.db, eventRow(deps, event, countedBy), countedBy)) return
-    countedBy = createHash('sha256').update(countedBy).digest('base64url')
+    const counted = { at, id: idFrom(at, digest), by: digest.toString('base64url') }
+    if (await AuditEvent.insertOrCount(deps.db, eventRow(deps, event, counted), counted.by)) return
+    digest = sha256(digest)
   }
   await AuditEvent.insert(deps.db, [eventRow(deps, event)])
+}
+
+function sha256(of: string | Buffer): Buffer {
+  return hash('sha256', of, 'buffer')
 }
 
 /** The row of an event, for a statement that writes it together with what it is about. */
 export function eventRow(
   deps: Deps,
   { event, actor, userId, appId, reason, email, details }: NewAuditEvent,
-  countedBy: string | null = null,
+  counted?: { id: string; by: string; at: number },
 ): AuditEventRow {
-  const now = deps.clock()
+  const now = counted?.at ?? deps.clock()
   const { caller, origin } = actor
   const facts: Omit<AuditEventRow, keyof AuditProof> = {
-    id: newId(now),
+    id: counted?.id ?? newId(now),
     event,
     reason: reason ?? null,
     audit_reason: origin.auditReason ?? null,
@@ -87,5 +98,5 @@ export function eventRow(
     email: email ?? null,
     at: now,
   }
-  return { ...facts, ...deps.auditProofs.prove({ ...facts, count: 1, counted_by: countedBy }) }
+  return { ...facts, ...deps.auditProofs.prove({ ...facts, count: 1, counted_by: counted?.by ?? null }) }
 }
