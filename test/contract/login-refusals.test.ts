@@ -14,7 +14,13 @@ const logIn = (email: string, app_code: string | null, password = PASSWORD) =>
 
 async function refusals(query: Record<string, string>): Promise<Json[]> {
   const { body } = await service.admin('GET', `/admin/audit?${new URLSearchParams({ event: 'login.failed', ...query })}`)
-  const items = body.items.map(({ reason, count, app_id, user_id, details }: Json) => ({ reason, count, app_id, user_id, details }))
+  const items = body.items.map(({ reason, count, app_id, user_id, details }: Json) => ({
+    reason,
+    count,
+    app_id,
+    user_id,
+    details,
+  }))
   // The clock stands still, so the events have no order.
   return items.sort((a: Json, b: Json) => a.reason.localeCompare(b.reason) || a.count - b.count)
 }

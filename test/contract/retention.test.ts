@@ -235,9 +235,9 @@ describe('each rule', () => {
     await removeExpired(service.deps)
     const { values } = await service.deps.metrics.cleanupSucceeded.get()
     // The tests above and below cover the tokens of sessions, user-changes.test.ts what becomes of expired grants, and
-    // pools-admin.test.ts the sizes of pools.
+    // pools-admin.test.ts the sizes of pools, audit-months.test.ts the months of the audit.
     expect(values.map(({ labels }) => labels.rule).sort()).toEqual(
-      [...rules.map(([rule]) => rule), 'refresh_tokens', 'expired_grants', 'pool_changes'].sort(),
+      [...rules.map(([rule]) => rule), 'refresh_tokens', 'expired_grants', 'pool_changes', 'audit_months'].sort(),
     )
   })
 })

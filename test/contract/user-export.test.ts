@@ -39,7 +39,8 @@ async function schema(): Promise<Map<string, string[]>> {
   const rows: { table: string; column: string }[] = isPostgres
     ? (
         await db.raw(
-          `select table_name as "table", column_name as "column" from information_schema.columns where table_schema = 'public'`,
+          `select table_name as "table", column_name as "column" from information_schema.columns
+           where table_schema = 'public' and table_name not like 'audit_events\\_%'`,
         )
       ).rows
     : await db.raw(

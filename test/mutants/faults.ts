@@ -483,8 +483,8 @@ const audit: PlantedFault[] = [
   {
     title: 'retention believes the time of an event that was changed',
     file: server('resources/audit/expire-events.ts'),
-    search: "      if (isWhole && row.at > until) return 'kept'",
-    replace: "      if (row.at > until) return 'kept'",
+    search: "      if (isWhole && row.at > until(row)) return 'kept'",
+    replace: "      if (row.at > until(row)) return 'kept'",
     tests: contract('sealed-audit'),
   },
   {

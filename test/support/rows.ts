@@ -59,7 +59,11 @@ export async function countWrites(service: TestService): Promise<Record<string, 
 export async function everyRow({ deps }: TestService): Promise<Record<string, string[]>> {
   const isPostgres = deps.config.databaseUrl.startsWith('postgres')
   const names = isPostgres
-    ? deps.db('information_schema.tables').where({ table_schema: 'public' }).pluck('table_name')
+    ? deps
+        .db('pg_class')
+        .whereIn('relkind', ['r', 'p'])
+        .where({ relispartition: false, relnamespace: deps.db.raw("'public'::regnamespace") })
+        .pluck('relname')
     : deps.db('sqlite_master').where({ type: 'table' }).pluck('name')
   const rows: Record<string, string[]> = {}
   for (const name of await names) rows[name] = (await deps.db(name)).map((row: Json) => JSON.stringify(row)).sort()

@@ -10,9 +10,9 @@ const pauseMs = 200
 
 /**
  * Runs a transaction that locks tables which requests use. It gives up a wait before Postgres would look for a deadlock and end a
- * request, and tries again. Each try waits longer, so that it comes through among many long requests too.
+ * request, and tries again. Each try waits longer, so that it comes through among many long requests too. After `mostTries` it throws.
  */
-export async function amongRequests<T>(db: Knex, run: (trx: Tx) => Promise<T>): Promise<T> {
+export async function amongRequests<T>(db: Knex, run: (trx: Tx) => Promise<T>, mostTries = Number.POSITIVE_INFINITY): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await db.transaction(async (trx) => {
@@ -20,7 +20,7 @@ export async function amongRequests<T>(db: Knex, run: (trx: Tx) => Promise<T>): 
         return run(asTx(trx))
       })
     } catch (error) {
-      if (!isLockConflict(error)) throw error
+      if (!isLockConflict(error) || tries >= mostTries) throw error
       await sleep(pauseMs)
     }
   }

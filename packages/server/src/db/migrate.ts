@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { amongRequests } from './among-requests.ts'
+import { areMonthsKept, divideByMonth } from './audit-months.ts'
 import { asTx, isPostgres, primaryOf, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
 import { makeIndexes } from './make-indexes.ts'
@@ -158,6 +159,7 @@ async function applyPending(
   }
   // The built-in rows have columns of the last migration.
   if (pending.length > 0 && pending.length === missing.length) await seed(db, now, isNew ? ofAuthctl : {})
+  if (isNew && isPostgres(db) && (await db.schema.hasTable('audit_events'))) await divideByMonth(db, now)
   return pending
 }
 
@@ -206,9 +208,22 @@ export async function migrateDatabase({ config, db, clock }: Migrating): Promise
   // A password alone should not open the administration of a new service. Where it has no pages, nobody could set a second factor up.
   const ofAuthctl = config.production && new URL(config.publicUrl).pathname === '/' ? { require_two_factor: 'everyone' } : {}
   if (!isPostgres(db)) return migrate(db, clock(), migrations, ofAuthctl)
+  return withoutLimit({ config, db }, (patient) => migrate(patient, clock(), migrations, ofAuthctl))
+}
+
+/** Divides the audit of a Postgres in use by month, unless another server has done so meanwhile. */
+export async function divideAudit({ config, db, clock }: Migrating): Promise<void> {
+  await withoutLimit({ config, db }, (patient) =>
+    inTurn(patient, async () => {
+      if (!(await areMonthsKept(patient))) await divideByMonth(patient, clock())
+    }),
+  )
+}
+
+async function withoutLimit<T>({ config, db }: Omit<Migrating, 'clock'>, run: (patient: Knex) => Promise<T>): Promise<T> {
   const patient = createKnex({ ...config, dbPoolMax: 2, dbStatementTimeoutMs: undefined }, undefined, primaryOf(db))
   try {
-    return await migrate(patient, clock(), migrations, ofAuthctl)
+    return await run(patient)
   } finally {
     await patient.destroy()
   }

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest'
-import { idFrom, isUuid, newId } from './uuid.ts'
+import { idFrom, isUuid, msOfId, newId } from './uuid.ts'
 
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-const msOf = (id: string) => Number.parseInt(id.replace('-', '').slice(0, 12), 16)
 
 test('ids are UUIDs of version 7 with the time in front', () => {
   const now = Date.now() + 1_000
   const id = newId(now)
   expect(id).toMatch(v7)
-  expect(msOf(id)).toBe(now)
+  expect(msOfId(id)).toBe(now)
 })
 
 test('ids grow and differ, within a millisecond, over its end, and when the clock goes back', () => {
@@ -46,7 +45,7 @@ test('isUuid takes the form of any version, in any case, and nothing around it',
 test('a moment and a digest give one id, with the time in front', () => {
   const [some, other] = [Buffer.alloc(32, 0xff), Buffer.alloc(32, 1)]
   expect(idFrom(1_700_000_000_000, some)).toMatch(v7)
-  expect(msOf(idFrom(1_700_000_000_000, some))).toBe(1_700_000_000_000)
+  expect(msOfId(idFrom(1_700_000_000_000, some))).toBe(1_700_000_000_000)
   expect(idFrom(1, some)).toBe(idFrom(1, some))
   expect(new Set([idFrom(1, some), idFrom(1, other), idFrom(2, some)]).size).toBe(3)
 })

@@ -48,3 +48,8 @@ export function firstIdAt(ms: number): string {
   const hex = Math.max(0, ms).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }
+
+/** The moment with which an id of version 7 begins. */
+export function msOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}

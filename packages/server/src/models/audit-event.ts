@@ -1,4 +1,5 @@
 import type { QueryBuilder } from 'objection'
+import type { Month } from '../db/audit-months.ts'
 import { countOf, insertRows } from '../db/bulk.ts'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
@@ -282,6 +283,18 @@ export class AuditEvent extends BaseModel {
       .delete()
   }
 
+  /** Whether there is a row in these ids that `upto` does not see: not sealed yet, or not written by the service. */
+  static async hasUnseen(db: Db, { from, to }: Pick<Month, 'from' | 'to'>, upto: Snapshot): Promise<boolean> {
+    const rows = () => rowsOf(AuditEvent, db).where('id', '>=', from).where('id', '<', to)
+    const others = [Position.former, Position.counting, ...upto.running]
+    const found = [
+      await rows().where('xid', '>=', upto.xmax).orderByRaw(byPlace).first('id'),
+      await rows().where('xid', '<', Position.counting).orderByRaw(byPlace).first('id'),
+      await rows().whereIn('xid', others).first('id'),
+    ]
+    return found.some((row) => row !== undefined)
+  }
+
   /** Rows that count and began before `countedBefore`. Skips those that are locked. */
   static async listCountedForUpdate(db: Tx, countedBefore: number, limit: number): Promise<StoredEvent[]> {
     const query = rowsOf(AuditEvent, db)
@@ -325,7 +338,10 @@ export class AuditEvent extends BaseModel {
   /** What the table takes with its indexes. Undefined on SQLite, which does not say. */
   static async sizeInBytes(db: Db): Promise<number | undefined> {
     if (!isPostgres(db)) return undefined
-    const { rows }: { rows: { bytes: number }[] } = await db.raw("select pg_total_relation_size('audit_events')::float8 as bytes")
+    const { rows }: { rows: { bytes: number }[] } = await db.raw(
+      `select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
+       where oid = to_regclass('audit_events') or oid in (select inhrelid from pg_inherits where inhparent = to_regclass('audit_events'))`,
+    )
     return rows[0]?.bytes
   }
 

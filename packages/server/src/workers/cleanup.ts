@@ -29,8 +29,10 @@ import { SsoLogin } from '../models/sso-login.ts'
 import { TrustedBrowser } from '../models/trusted-browser.ts'
 import { UserApp } from '../models/user-app.ts'
 import { UserChange, userChangeFeed } from '../models/user-change.ts'
+import { expireMonths } from '../resources/audit/drop-months.ts'
 import { expireEvents } from '../resources/audit/expire-events.ts'
 import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
+import { keepAuditMonths } from './keep-audit-months.ts'
 
 const intervalMs = 10 * 60 * 1_000
 /** Rows that one transaction deletes. A large backlog must not hold locks, or SQLite's one connection, for long. */
@@ -64,6 +66,7 @@ function rulesOf(deps: Deps): Rule[] {
     userChanges,
     expiredGrants,
     poolChanges,
+    auditMonths,
     expired(ConsumerSecret, kept),
     expired(DeletedApp, revocationKeepMs),
     expired(OutboxMessage, kept),
@@ -120,6 +123,15 @@ const poolChanges: Rule = {
   },
 }
 
+/** Also what is neither expired nor a row: the months of the audit, made before they begin. */
+const auditMonths: Rule = {
+  name: 'audit_months',
+  async deleteBatch(deps) {
+    await keepAuditMonths(deps)
+    return { removed: 0, isLast: true }
+  },
+}
+
 /** A rule for audit events. It deletes from the beginning of the chain of seals. */
 function auditEvents(keptMs: number): Rule {
   return {
@@ -127,7 +139,9 @@ function auditEvents(keptMs: number): Rule {
     async deleteBatch(deps, now) {
       const expired = { now, until: now - keptMs, limit: batchSize }
       const removed = await transaction(deps, (deps) => expireEvents(deps, expired))
-      return { removed, isLast: removed < batchSize }
+      if (removed === batchSize) return { removed, isLast: false }
+      const dropped = await expireMonths(deps, expired.until)
+      return { removed: removed + dropped, isLast: dropped === 0 }
     },
   }
 }

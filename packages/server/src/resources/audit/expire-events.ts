@@ -1,12 +1,14 @@
-import type { Tx } from '../../db/handle.ts'
+import { listMonths, type Month } from '../../db/audit-months.ts'
+import type { Db, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { Position, type StoredEvent } from '../../lib/audit-proof.ts'
 import { firstSnapshot, parseSnapshot } from '../../lib/feed-cursors.ts'
+import { firstIdAt } from '../../lib/uuid.ts'
 import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
-import { keysOfChain } from './keys-of-chain.ts'
+import { keysOfChain, sealedBy } from './keys-of-chain.ts'
 import { type Beginning, readBeginning, recordBeginning } from './read-beginning.ts'
 import { rowsBetween } from './rows-between.ts'
 
@@ -21,10 +23,7 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
   if (!chain) return 0
   const unsealed = chain.former_closed === 1 ? await AuditEvent.deleteFormerExpired(db, expired) : 0
   if (unsealed === expired.limit) return unsealed
-  keysOfChain(deps, chain)
-  const beginning = await readBeginning(deps)
-  if (beginning.state !== 'whole')
-    throw new Error('the beginning of the audit chain is not what was written; run audit verify for details')
+  const beginning = await checkedBeginning(deps)
   const limit = expired.limit - unsealed
   if (beginning.batch === null) {
     const chained = await AuditEvent.listChained(db, { from: beginning.position + 1, limit })
@@ -37,6 +36,16 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
     if (rows.length > 0 || chain.former_closed === 0) return unsealed
   }
   return unsealed + (await expireBatches(deps, chain, beginning, { ...expired, limit }))
+}
+
+/** Where the seals begin. Throws if that is not what was written. */
+export async function checkedBeginning(deps: Deps): Promise<Beginning> {
+  const chain = await AuditChain.find(deps.db)
+  if (chain) keysOfChain(deps, chain)
+  const beginning = await readBeginning(deps)
+  if (beginning.state !== 'whole')
+    throw new Error('the beginning of the audit chain is not what was written; run audit verify for details')
+  return beginning
 }
 
 /** The last intact row that has expired, before the first intact row that has not. */
@@ -52,17 +61,38 @@ function lastExpired({ auditProofs }: Deps, rows: readonly StoredEvent[], begin:
   return last
 }
 
+/** The months that are dropped as a whole: their events are neither deleted one by one nor before all of them have expired. */
+export async function wholeMonths(db: Db, until: number): Promise<{ kept: Month[]; over: Month[] }> {
+  const months = await listMonths(db)
+  const sealed = sealedBy(await AuditChain.find(db))
+  const end = firstIdAt(until)
+  const kept: Month[] = []
+  const over: Month[] = []
+  for (const month of months) {
+    if (month.to > end) kept.push(month)
+    // What is not sealed, or not what the service wrote, is looked at row by row.
+    else if (!(await AuditEvent.hasUnseen(db, month, sealed))) over.push(month)
+  }
+  return { kept, over }
+}
+
 type Previous = Pick<Batch, 'seal' | 'upto'>
 
-/** Deletes whole batches of which each intact event has expired. A batch that is not intact goes with the next intact one. */
+/**
+ * Deletes whole batches of which each intact event has expired. A batch that is not intact goes with the next intact one. The events
+ * of a month that has a partition go with it.
+ */
 async function expireBatches(deps: Deps<Tx>, chain: Chain, beginning: Beginning, { until, limit }: Expired): Promise<number> {
   const { db } = deps
   const { batch: number, seal, upto } = beginning
   const start: Previous = { seal, upto: upto ?? firstSnapshot }
   let previous: Previous = number === null ? { ...start, seal: '' } : start
+  const { kept, over } = await wholeMonths(db, until)
+  const months = [...kept, ...over]
+  const untilOf = ({ id }: StoredEvent) => (months.some(({ from, to }) => from <= id && id < to) ? 0 : until)
   let last: Batch | undefined
   for (const batch of await AuditBatch.listAfter(db, number ?? 0, limit)) {
-    const state = await expiryOf(deps, previous, batch, until)
+    const state = await expiryOf(deps, previous, batch, untilOf)
     if (state === 'kept') break
     if (state === 'expired' && batch.number <= chain.batch) last = batch
     previous = batch
@@ -73,14 +103,19 @@ async function expireBatches(deps: Deps<Tx>, chain: Chain, beginning: Beginning,
   return AuditEvent.deleteBetween(db, parseSnapshot(start.upto), parseSnapshot(last.upto))
 }
 
-/** `broken`: the batch or one of its rows is not what was written, and no intact row of it is younger than `until`. */
-async function expiryOf(deps: Deps, previous: Previous, batch: Batch, until: number): Promise<'expired' | 'kept' | 'broken'> {
+/** `broken`: the batch or one of its rows is not what was written, and no intact row of it is younger than `until` says. */
+export async function expiryOf(
+  deps: Deps,
+  previous: Previous,
+  batch: Batch,
+  until: (row: StoredEvent) => number,
+): Promise<'expired' | 'kept' | 'broken'> {
   const seal = deps.auditProofs.beginBatch(batch.seal)
   let isIntact = seal !== undefined
   for await (const rows of rowsBetween(deps, parseSnapshot(previous.upto), parseSnapshot(batch.upto)))
     for (const row of rows) {
       const isWhole = deps.auditProofs.check(row, true) === 'whole'
-      if (isWhole && row.at > until) return 'kept'
+      if (isWhole && row.at > until(row)) return 'kept'
       // A row that was refused is in the range of the batch, and not one of its events.
       if (isWhole) seal?.add(row.mac ?? '')
       isIntact &&= isWhole
