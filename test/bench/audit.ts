@@ -133,12 +133,12 @@ async function rateOf(deps: Deps<Pool>): Promise<Rate> {
 async function recordBytes({ db }: Deps<Pool>): Promise<void> {
   await db.raw('vacuum analyze audit_events')
   const sizes =
-    "select sum(pg_total_relation_size(name::regclass))::float8 as bytes from unnest(array['audit_events', 'audit_batches']) as name"
+    "select sum(pg_total_relation_size(name::regclass))::float8 as bytes from unnest(array['audit_events_first', 'audit_batches']) as name"
   const { rows } = await db.raw(sizes)
   const [counted] = await db('audit_events').count({ n: '*' })
   const n = Number(counted?.n)
   const each = await db.raw(
-    "select indexrelname as name, pg_relation_size(indexrelid)::float8 as bytes from pg_stat_user_indexes where relname = 'audit_events' order by 2 desc",
+    "select indexrelname as name, pg_relation_size(indexrelid)::float8 as bytes from pg_stat_user_indexes where relname = 'audit_events_first' order by 2 desc",
   )
   for (const { name, bytes } of each.rows) console.log(`    ${name}: ${Math.round(bytes / n)} bytes`)
   record({

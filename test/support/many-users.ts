@@ -311,11 +311,11 @@ async function runOnPostgres(databaseUrl: string, statements: readonly string[])
     const { rows: indexes } = await client.query(
       `select indexname as name, indexdef as definition from pg_indexes where schemaname = 'public'
        and not exists (select from pg_constraint where conindid = format('%I.%I', schemaname, indexname)::regclass)
-       and indexdef not like 'CREATE UNIQUE%'`,
+       and indexdef not like 'CREATE UNIQUE%' and tablename not like 'audit_events\\_%'`,
     )
     for (const { name } of indexes) await client.query(`drop index ${client.escapeIdentifier(name)}`)
     for (const statement of [...statements, ...counted]) await client.query(statement)
-    for (const { definition } of indexes) await client.query(definition)
+    for (const { definition } of indexes) await client.query(definition.replace(' ON ONLY ', ' ON '))
     await client.query('vacuum (analyze)')
   } finally {
     await client.end()

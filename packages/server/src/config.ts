@@ -264,7 +264,7 @@ export const settings = z.object({
       .literal('forever')
       .transform(() => Number.POSITIVE_INFINITY)
       .or(whole(1, 36_500)),
-    'Days to keep audit events, or `forever`. If it is not set, production warns of the size that this leads to',
+    'Days to keep audit events, or `forever`; Postgres deletes a month at a time. If it is not set, production warns of the size that this leads to',
     { default: 'forever' },
   ),
   AUTH_SHUTDOWN_DELAY_SECONDS: withDefault(
