@@ -32,7 +32,7 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
 const useCasesUse = [
   `${server}(models|lib|mail|adapters|pages)/`,
   `${server}(errors|deps)[.]ts$`,
-  `${server}db/(handle|transaction|locks|notify|schema-too-new)[.]ts$`,
+  `${server}db/(among-requests|audit-months|handle|transaction|locks|notify|schema-too-new)[.]ts$`,
   anyPresent,
   `${server}resources/[^/]+/${useCase}`,
 ]

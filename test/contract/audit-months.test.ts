@@ -2,7 +2,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { areMonthsKept, listMonths } from '../../packages/server/src/db/audit-months.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
-import { divideAudit } from '../../packages/server/src/db/migrate.ts'
 import { firstIdAt, msOfId, newId } from '../../packages/server/src/lib/uuid.ts'
 import { AuditEvent } from '../../packages/server/src/models/audit-event.ts'
 import { checkAudit } from '../../packages/server/src/resources/audit/check-audit.ts'
@@ -294,7 +293,7 @@ onPostgres('a division that is interrupted refuses no event, and the next run do
   await undivideAudit(deps.db)
   // An id of a far future, which the service did not write, keeps the table as it is.
   const [strange] = await write(service, deps.clock() + 4_000 * dayMs, 1)
-  await expect(divideAudit(deps)).rejects.toThrow(/audit_events_bound/)
+  await expect(deps.lifecycle.divideAudit()).rejects.toThrow(/audit_events_bound/)
   expect(await areMonthsKept(deps.db)).toBe(false)
   await recordEvent(deps, { event: 'user.updated', actor: systemActor })
   await write(service, deps.clock() + 100 * dayMs)
@@ -303,7 +302,7 @@ onPostgres('a division that is interrupted refuses no event, and the next run do
   await deps.db.raw(
     `alter table audit_events add constraint audit_events_bound check (id < '${firstIdAt(deps.clock() + 200 * dayMs)}') not valid`,
   )
-  await divideAudit(deps)
+  await deps.lifecycle.divideAudit()
   expect(await areMonthsKept(deps.db)).toBe(true)
   await write(service, deps.clock() + 5_000 * dayMs)
   const [month] = await monthsOf(service)

@@ -10,7 +10,7 @@ import { RevocationHub } from './adapters/revocation-hub.ts'
 import type { Config } from './config.ts'
 import { type Db, isPostgres, type Pool, primaryOf, type Tx } from './db/handle.ts'
 import { createKnex, type DatabaseSettings } from './db/knex.ts'
-import { pendingMigrations } from './db/migrate.ts'
+import { divideAudit, pendingMigrations } from './db/migrate.ts'
 import { type AccessTokenClaims, AccessTokens } from './lib/access-token.ts'
 import { AuditProofs } from './lib/audit-proof.ts'
 import type { ImageType } from './lib/image.ts'
@@ -76,6 +76,8 @@ export interface Lifecycle {
    * server or differs.
    */
   pendingMigrations(): Promise<string[]>
+  /** Divides the audit of a former version by month, on connections without a time limit. */
+  divideAudit(): Promise<void>
 }
 
 /** Statement timeout for background work. */
@@ -118,6 +120,7 @@ export function createDeps(config: Config, overrides: Partial<Pick<Deps, 'clock'
       isStopping: false,
       isWritable: true,
       pendingMigrations: inFlight(() => pendingMigrations(db)),
+      divideAudit: () => divideAudit({ config, db, clock }),
     },
   }
 }

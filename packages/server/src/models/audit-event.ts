@@ -1,5 +1,4 @@
 import type { QueryBuilder } from 'objection'
-import type { Month } from '../db/audit-months.ts'
 import { countOf, insertRows } from '../db/bulk.ts'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
@@ -284,7 +283,7 @@ export class AuditEvent extends BaseModel {
   }
 
   /** Whether there is a row in these ids that `upto` does not see: not sealed yet, or not written by the service. */
-  static async hasUnseen(db: Db, { from, to }: Pick<Month, 'from' | 'to'>, upto: Snapshot): Promise<boolean> {
+  static async hasUnseen(db: Db, { from, to }: { from: string; to: string }, upto: Snapshot): Promise<boolean> {
     const rows = () => rowsOf(AuditEvent, db).where('id', '>=', from).where('id', '<', to)
     const others = [Position.former, Position.counting, ...upto.running]
     const found = [

@@ -1,6 +1,5 @@
 import { areMonthsKept, makeMonths } from '../db/audit-months.ts'
 import { isPostgres, type Pool } from '../db/handle.ts'
-import { divideAudit } from '../db/migrate.ts'
 import { hasOlderListener } from '../db/notify.ts'
 import type { Deps } from '../deps.ts'
 import { AuditChain } from '../models/audit-chain.ts'
@@ -16,6 +15,6 @@ export async function keepAuditMonths(deps: Deps<Pool>): Promise<void> {
   const chain = await AuditChain.find(deps.db)
   if (!chain || now < chain.adopts_until || (await hasOlderListener(deps.db))) return
   const started = performance.now()
-  await divideAudit(deps)
+  await deps.lifecycle.divideAudit()
   deps.logger.info({ seconds: Math.round((performance.now() - started) / 1_000) }, 'the audit is divided by month')
 }
