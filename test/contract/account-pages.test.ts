@@ -393,6 +393,17 @@ describe('/accept-invitation', () => {
     for (const reply of [await show('/accept-invitation', token), await accept(token)]) expectDeadLink(reply)
   })
 
+  test('a confidential app takes new and known people so, and nobody gets its tokens', async () => {
+    const wiki = await buildApp(service, { name: 'Wiki', client: 'confidential' })
+    const { user } = await build()
+    for (const email of [anAddress(), user.email]) {
+      const { token, organization } = await invite({ email, app_code: wiki.code })
+      expectPage(await accept(token, { email }), 200, `You are a member of ${organization.name}`)
+      expect(await organizationsOf(email)).toEqual([organization.id])
+    }
+    expect(await countRows(service, 'sessions', { app_id: wiki.id, ended_at: null })).toBe(0)
+  })
+
   test('the page keeps no session, so the one that it opened has ended', async () => {
     const { user } = await build()
     const before = await countRows(service, 'sessions', { user_id: user.id, ended_at: null })

@@ -90,9 +90,11 @@ describe('a confidential app exchanges a code', () => {
       { basic: [app.code, ''] },
       { basic: [app.code, secret.toUpperCase()] },
       { basic: ['nobody', secret] },
+      { headers: { authorization: 'Basic !' } },
+      { headers: { authorization: `Basic ${btoa(app.code)}` }, form: { client_id: app.code } },
     ]
-    for (const { basic, form } of wrong) {
-      const { status, headers, body } = await post('/oauth/token', { basic, form: grant(asked, at, form) })
+    for (const { form, ...sent } of wrong) {
+      const { status, headers, body } = await post('/oauth/token', { ...sent, form: grant(asked, at, form) })
       expect([status, body.error, body.code]).toEqual([401, 'invalid_client', 'invalid_client'])
       expect(headers.get('www-authenticate')).toMatch(/^Basic /)
     }
@@ -228,9 +230,9 @@ describe('the tokens of a confidential app', () => {
     expect((await refresh(newest)).body.code).toBe('invalid_refresh_token')
   })
 
-  test('are revoked by the app that they are for', async () => {
+  test.each(['refresh_token', 'access_token'])('are revoked by the app that they are for, by the %s', async (kind) => {
     const { tokens } = await tokensOf(charts)
-    const form = { token: tokens.refresh_token }
+    const form = { token: tokens[kind] }
     const revoke = (sent: Sent) => post('/oauth/revoke', { ...sent, form: { ...form, ...sent.form } })
     expect(await revoke({ form: { client_id: charts.app.code } })).toMatchObject({
       status: 401,
@@ -248,9 +250,14 @@ describe('the tokens of a confidential app', () => {
         basic: [charts.app.code, charts.secret],
       })
     expect((await revoke({ basic: [other.app.code, other.secret] })).status).toBe(200)
-    expect((await refresh()).status).toBe(200)
-    expect((await revoke({ basic: [charts.app.code, charts.secret] })).status).toBe(200)
+    const userinfo = () => post('/oauth/userinfo', { form: { access_token: tokens.access_token } })
+    expect((await userinfo()).body.code).toBe('insufficient_scope')
+    const owner: Sent = { basic: [charts.app.code, charts.secret] }
+    expect((await revoke(owner)).status).toBe(200)
+    expect((await userinfo()).body.code).toBe('token_revoked')
     expect((await refresh()).status).toBe(400)
+    // Nothing is left to end.
+    expect((await revoke(owner)).status).toBe(200)
   })
 })
 

@@ -168,6 +168,30 @@ test.each(
   }
 })
 
+test.each(
+  Object.entries(doors)
+    .filter(([, { isForNew }]) => isForNew)
+    .flatMap(([name, door]) => [[name, {}, door] as const, [name, { mode: 'register_or_login' }, door] as const]),
+)('%s, where a newcomer waits for access, with %o: refused, and nobody is made', async (_, more, door) => {
+  const change = async (body: Json) =>
+    expect((await service.admin('PATCH', `/admin/apps/${wiki.app.code}`, { body })).status).toBe(200)
+  await change({ auto_grant_on_signup: false })
+  try {
+    const goIn = await door.arriveAt({ email: someEmail(), more: () => more })
+    const before = await counted()
+    expectError(await goIn(), 'invalid_client')
+    expect(await counted()).toEqual(before)
+  } finally {
+    await change({ auto_grant_on_signup: true })
+  }
+})
+
+test('a registration does not tell who is registered', async () => {
+  const { email } = await buildPerson({} as Door, 'a password')
+  for (const mode of ['register', 'register_or_login'])
+    expectError(await register(email, { mode, password: 'a wrong password' }), 'invalid_client')
+})
+
 test.each(Object.entries(ofSessions))('%s: refused, and the session goes on', async (_, { code, send }) => {
   const { tokens } = await signInAs(service, wiki)
   expectError(await send(tokens), code)

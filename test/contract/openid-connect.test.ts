@@ -245,6 +245,22 @@ describe('signing out with a hint', () => {
     expect([page.status, page.title]).toEqual([200, 'You are signed out'])
   })
 
+  test('may be long, and so may an access token at userinfo and where it is revoked', async () => {
+    const user = await buildProven(service, wiki.app)
+    const names = { first_name: '\u5b57'.repeat(200), last_name: '\u5b57'.repeat(200) }
+    expect((await service.admin('PATCH', `/admin/users/${user.id}`, { body: names })).status).toBe(200)
+    const { visitor, tokens } = await signInAs(service, wiki, { scope: 'openid profile' }, { user })
+    for (const token of [tokens.id_token, tokens.access_token]) expect(token.length).toBeGreaterThan(2_000)
+    const told = await sendForm(service, '/oauth/userinfo', { access_token: tokens.access_token })
+    expect([told.status, told.body.given_name]).toEqual([200, names.first_name])
+    const client = { client_id: wiki.app.code, client_secret: wiki.secret }
+    expect((await sendForm(service, '/oauth/revoke', { token: tokens.access_token, ...client })).status).toBe(200)
+    expect((await userinfo(service, tokens.access_token)).status).toBe(401)
+    expect((await signInAs(service, wiki, {}, { user, visitor })).tokens.id_token.length).toBeLessThan(2_000)
+    const last = await signInAs(service, wiki, { scope: 'openid profile' }, { user, visitor })
+    expect((await visitor.get(logout(last.tokens.id_token, back))).app?.href).toBe('https://wiki.example/callback?state=s')
+  })
+
   test('of another browser, or of nobody, asks', async () => {
     const { tokens } = await signInAs(service, wiki)
     const other = await signInAs(service, wiki)

@@ -699,6 +699,18 @@ describe('codes', () => {
     expect(await countRows(service, 'sessions', { user_id: user.id })).toBe(before)
   })
 
+  test.each([
+    ['42 characters', 'v'.repeat(42)],
+    ['129 characters', 'v'.repeat(129)],
+    ['a letter of another alphabet', `${'v'.repeat(43)}+`],
+  ])('a verifier of %s is none, although its challenge is the right one', async (_, code_verifier) => {
+    const { user } = await buildUser(service, shop)
+    const asked = askFor(shop, { code_challenge: createHash('sha256').update(code_verifier).digest('base64url') })
+    const { app: at } = await signInOnPage(visit(service), asked, user.email)
+    const refused = await exchange(service, shop, asked, at, { code_verifier })
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
+  })
+
   test.each(['code_verifier', 'redirect_uri', 'client_id', 'code', 'grant_type'])(
     'an exchange without %s is refused, and leaves the code as it is',
     async (name) => {

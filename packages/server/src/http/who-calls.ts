@@ -52,6 +52,9 @@ export async function whoCalls(deps: Deps<Pool>, route: Route, ctx: Context, opt
   const inBody = textIn(sent?.value.client_secret)
   if (inBody !== undefined && (inHeader !== undefined || basic))
     throw fieldError('client_secret', 'invalid_value', 'cannot be sent together with an Authorization header')
+  // An app that has tried to authenticate is not taken for one that has not.
+  if (route.takesClient && !basic && /^Basic\b/i.test(ctx.get('Authorization')))
+    throw new ApiError('invalid_client', { detail: 'The Authorization header is malformed' })
   const code = textIn(sent?.value.client_id)
   const isServiceAccount = bearer !== undefined && looksLikeServiceToken(bearer)
   const given = isServiceAccount ? { code } : { basic, code, secret: inBody }

@@ -91,7 +91,8 @@ export async function enterByInvitation(
     linked_app_codes: undefined,
   }
   // Webhooks receive only the fields that the form asked for.
-  const answer = await register(deps, { ...named, ...unused, two_factor_code }, () => named, actor)
+  const client = { code: app.code, hasShownSecret: true }
+  const answer = await register(deps, { ...named, ...unused, two_factor_code }, () => named, actor, { client })
   if (answer.refresh_token !== undefined) await logout(deps, answer.refresh_token, actor)
   return { created: answer.created, access: answer.access }
 }

@@ -4,10 +4,9 @@ import type { AccessTokenClaims } from '../../lib/access-token.ts'
 import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { ConsumerCaller, ServiceCaller } from '../../lib/caller.ts'
 import { storedFacts } from '../../lib/proof.ts'
-import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { wordsIn } from '../../lib/words.ts'
 import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { callerWithToken } from '../../resources/sessions/authenticate-caller.ts'
+import { findHolder } from '../../resources/sessions/authenticate-caller.ts'
 import { claimsOf } from '../../resources/sessions/claims-of.ts'
 import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
@@ -23,7 +22,7 @@ export type Introspection = { active: false } | { active: true; [claim: string]:
 export async function introspect(deps: Deps, token: string, caller: ConsumerCaller | ServiceCaller): Promise<Introspection> {
   const refusal = caller.kind === 'consumer' ? refuseConsumer(caller) : undefined
   if (refusal) throw new ApiError(refusal.code, refusal)
-  const holder = await findHolder(deps, token)
+  const holder = await findHolder(deps, token, (claims) => readSelf(deps, claims))
   const claims = holder && mayKnow(caller, holder) ? await currentClaims(deps, holder) : undefined
   if (!claims) return { active: false }
   return {
@@ -40,17 +39,6 @@ export async function introspect(deps: Deps, token: string, caller: ConsumerCall
 function refuseConsumer({ app }: ConsumerCaller): { code: ErrorCode; detail?: string } | undefined {
   if (app.status === 'deleted') return { code: 'token_invalid', detail: 'The app was deleted' }
   return app.status === 'inactive' ? { code: 'app_inactive' } : undefined
-}
-
-async function findHolder(deps: Deps, token: string): Promise<SelfCaller | undefined> {
-  // Looking up the token of a service account would count as using it.
-  if (looksLikeServiceToken(token)) return undefined
-  try {
-    return await callerWithToken(deps, token, (claims) => readSelf(deps, claims))
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return undefined
-    throw error
-  }
 }
 
 function mayKnow(caller: ConsumerCaller | ServiceCaller, holder: SelfCaller): boolean {

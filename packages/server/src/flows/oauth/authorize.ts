@@ -290,9 +290,13 @@ function provenBy(
   }
 }
 
+/** What RFC 7636 takes for a verifier. A shorter one can be guessed from the challenge, which everybody sees. */
+const verifierForm = /^[A-Za-z0-9._~-]{43,128}$/
+
 /** Whether a verifier belongs to a challenge (RFC 7636). Without a challenge there must be none. */
 export function matchesChallenge(verifier: string | undefined, challenge: string | null): boolean {
-  return (verifier === undefined ? null : hash('sha256', verifier, 'base64url')) === challenge
+  if (verifier === undefined) return challenge === null
+  return verifierForm.test(verifier) && hash('sha256', verifier, 'base64url') === challenge
 }
 
 /** Throws if the pages are switched off. */

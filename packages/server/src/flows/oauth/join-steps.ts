@@ -42,7 +42,7 @@ export async function createAccountOnPage(
   const mail: AskedMail = { purpose: 'verify_email', email, codeKey: newCodeKey() }
   const page = app.require_verified_email ? pageOfMail(deps, journey, mail) : undefined
   // Webhooks get what the person has typed, and nothing of the request of the app.
-  const { created } = await register(deps, input, () => ({ ...fields }), actor, page)
+  const { created } = await register(deps, input, () => ({ ...fields }), actor, { page })
   if (!created) throw new ApiError('user_exists')
   const outcome = await signInByPassword(deps, journey, { email, password, isKept }, actor)
   return page ? { ...outcome, mail } : outcome

@@ -207,7 +207,7 @@ export const oauthRoutes = section('Sign-in page', [
   route({
     method: 'POST',
     path: '/oauth/revoke',
-    summary: 'End the session of a refresh token',
+    summary: 'End the session of a refresh token or an access token',
     description:
       'RFC 7009: the answer is the same for an unknown token. For a token of a confidential app, the app authenticates.',
     auth: 'public',

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_TOKEN_BYTES } from '../../lib/access-token.ts'
 import { id, text } from '../../lib/fields.ts'
 import { tokenAnswer } from '../../lib/records.ts'
 
@@ -96,6 +97,9 @@ export const returnQuery = z.object({
 export const mailQuery = z.object({ token: sent.meta({ description: 'The token of the mail' }) })
 export type ReturnQuery = z.output<typeof returnQuery>
 
+/** An access token or an ID token, which is longer than other texts where a user has many roles. */
+const jwt = z.string().max(MAX_TOKEN_BYTES)
+
 /** Standard clients send a form, and may add parameters of their own. */
 export const tokenBody = z
   .object({
@@ -137,7 +141,7 @@ export const oauthTokens = tokenAnswer
 
 export const revokeBody = z
   .object({
-    token: text.min(1),
+    token: jwt.min(1).meta({ description: 'A refresh token, or an access token' }),
     token_type_hint: text.optional(),
     client_id: text.optional(),
     client_secret: text.optional().meta({ format: 'password', description: 'The client secret of a confidential app' }),
@@ -178,7 +182,7 @@ export const logoutQuery = z.object({
   client_id: text.optional(),
   post_logout_redirect_uri: text.optional(),
   state: text.optional(),
-  id_token_hint: text.optional(),
+  id_token_hint: jwt.optional(),
   ui_locales: text.optional(),
   done: text.optional().meta({ description: 'Set by our own pages' }),
 })
@@ -190,7 +194,7 @@ export const logoutForm = z.object({
 })
 
 export const userinfoForm = z
-  .object({ access_token: text.optional().meta({ description: 'In place of an `Authorization` header' }) })
+  .object({ access_token: jwt.optional().meta({ description: 'In place of an `Authorization` header' }) })
   .meta({ id: 'UserinfoRequest' })
 
 export const userinfoRecord = z

@@ -1,12 +1,14 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
+import { type Actor, type ClientCaller, hasAuthenticated, type UserCaller } from '../../lib/caller.ts'
 import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
+import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { authenticateServiceAccount } from '../../resources/service-accounts/authenticate-service-account.ts'
+import { findHolder, readCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { issueMachineToken } from '../machine-tokens/issue-machine-token.ts'
 import { logout, refresh } from '../refresh/refresh.ts'
 import { pollDeviceGrant } from './device-grant.ts'
@@ -72,17 +74,23 @@ function required(input: TokenInput, field: keyof TokenInput): string {
 }
 
 /**
- * Ends the session of a refresh token (RFC 7009). An unknown token, and one of another app than the client, is left alone, and the
- * caller is not told. Throws `invalid_client` if the app is confidential and has not authenticated.
+ * Ends the session of a refresh token or of an access token (RFC 7009). An unknown token, and one of another app than the client, is
+ * left alone, and the caller is not told. Throws `invalid_client` if the app is confidential and has not authenticated.
  */
 export async function revokeToken(
   deps: Deps<Pool>,
   { token, client }: { token: string; client: ClientCaller | undefined },
   actor: Actor,
 ): Promise<void> {
-  const app = await RefreshToken.findApp(deps.db, hashOpaqueToken(token))
+  const holder = await findHolder(deps, token, (claims) => readCaller(deps, claims))
+  const app = holder ? appOf(holder) : await RefreshToken.findApp(deps.db, hashOpaqueToken(token))
   if (client && app?.code !== client.code) return
   if (app && !hasAuthenticated(app, client))
     throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
-  await logout(deps, token, actor)
+  if (!holder) return logout(deps, token, actor)
+  await endSession(deps, { id: holder.sessionId, user_id: holder.userId, app_id: holder.appId }, 'logout', actor)
+}
+
+function appOf({ appCode: code, isOfConfidential }: UserCaller) {
+  return code === null ? undefined : ({ code, client: isOfConfidential ? 'confidential' : 'public' } as const)
 }

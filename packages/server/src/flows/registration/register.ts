@@ -3,7 +3,7 @@ import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import type { Actor, Caller } from '../../lib/caller.ts'
+import type { Actor, Caller, ClientCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
@@ -14,6 +14,7 @@ import { findGrantState } from '../../resources/grants/find-grant-state.ts'
 import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../resources/invitations/accept-invitation.ts'
 import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
 import { foundOrganization } from '../../resources/organizations/insert-organization.ts'
+import { assertAuthenticated } from '../../resources/sessions/admit.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { findUserInPools, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
@@ -26,29 +27,32 @@ import type { RegisterInput, RegistrationAnswer } from './schema.ts'
 /**
  * Registers a user, step by step (docs/flows/registration.md). The route has checked who may use `register_or_return`. `rawBody`
  * is for the webhooks. If several calls register one address in overlapping pool sets at once, even on several
- * servers, only one creates the user. Throws `app_code_required`, `app_not_found`, `app_inactive`, the policy's codes,
- * `validation_failed`, `user_exists`, `invalid_invitation`, and for `register_or_login` what a login throws.
+ * servers, only one creates the user. Throws `app_code_required`, `app_not_found`, `app_inactive`, `invalid_client`, the policy's
+ * codes, `validation_failed`, `user_exists`, `invalid_invitation`, and for `register_or_login` what a login throws.
  */
 export async function register(
   deps: Deps<Pool>,
   input: RegisterInput,
   rawBody: () => Record<string, unknown>,
   actor: Actor,
-  page?: PageOfMail,
+  { page, client }: OwnPage = {},
 ): Promise<RegistrationAnswer> {
   // One statement reads the users of the address and tells whether the app in memory is still current.
   const { users, catalogGeneration } = await listUsersOfEmail(deps, input.email)
   const app = await resolveApp(deps, input, catalogGeneration) // step 1
+  // No user must be made by somebody who could not log in with it. A mode without tokens is for backends and for our own pages.
+  if (input.mode !== 'register_or_return') assertAuthenticated(app, client)
   const invitation = invitationOf(input)
   const isInvited = invitation !== undefined && (await isInvitedTo(deps, app, invitation, input))
   // If the app does not take this sign-up, this is only a login. Neither its answer nor its timing reveals who is registered.
-  if (input.mode === 'register_or_login' && !takesSignUps(app, { isInvited })) return logInInstead(deps, input, app, actor)
+  if (input.mode === 'register_or_login' && !takesSignUps(app, { isInvited }))
+    return logInInstead(deps, input, { app, client }, actor)
   const founds = input.organization_name !== undefined && invitation === undefined
   checkPolicy(app, { email: input.email, method: 'password', isInvited, founds }) // step 2
 
   // steps 3 and 4, first without the lock: if the user already exists, no hash is needed
   const existing = firstInPools(users, poolSet(app))
-  if (existing) return answerCollision(deps, input, app, existing, actor)
+  if (existing) return answerCollision(deps, input, { app, client }, existing, actor)
 
   const fault = passwordFault(input.password, input.email, deps.passwordBlocklist)
   if (fault) throw fieldError('password', fault.code, fault.message)
@@ -60,9 +64,17 @@ export async function register(
     await lockUntilCommit(deps.db, 'email', input.email)
     const rival = await findCollision(deps, input.email, app) // steps 3 and 4 again, under the lock
     if (rival) return { rival }
-    return { answer: await createRegistration(deps, { input, app, passwordHash, received, page }, actor) } // step 5
+    return { answer: await createRegistration(deps, { input, app, client, passwordHash, received, page }, actor) } // step 5
   })
-  return outcome.rival ? answerCollision(deps, input, app, outcome.rival, actor) : outcome.answer
+  return outcome.rival ? answerCollision(deps, input, { app, client }, outcome.rival, actor) : outcome.answer
+}
+
+/** What our own pages add to a registration. */
+interface OwnPage {
+  /** Set where the page waits for the code of the mail. */
+  page?: PageOfMail | undefined
+  /** Set where the page gives no tokens away, so that it can stand for the app. */
+  client?: ClientCaller | undefined
 }
 
 /** If only the invitation allows this sign-up, it must be valid before any user is searched for. Throws `invalid_invitation`. */
@@ -90,10 +102,10 @@ export function findCollision(deps: Deps, email: string, app: App): Promise<Pool
  * Answers a registration that collides with this user, by its mode. Throws `user_exists` for `register`, and for
  * `register_or_login` what a login throws.
  */
-export async function answerCollision(
+async function answerCollision(
   deps: Deps<Pool>,
   input: RegisterInput,
-  app: App,
+  { app, client }: ThroughApp,
   user: PooledUser,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
@@ -106,21 +118,30 @@ export async function answerCollision(
       return presentRegistration({ ...existing, organization: null, tokens: undefined })
     }
     case 'register_or_login':
-      return logInInstead(deps, input, app, actor)
+      return logInInstead(deps, input, { app, client }, actor)
   }
 }
 
 /** Runs the whole login from its first step, so that this mode cannot bypass a limit, a lock or a second factor. */
-export async function logInInstead(deps: Deps<Pool>, input: RegisterInput, app: App, actor: Actor): Promise<RegistrationAnswer> {
+async function logInInstead(
+  deps: Deps<Pool>,
+  input: RegisterInput,
+  { app, client }: ThroughApp,
+  actor: Actor,
+): Promise<RegistrationAnswer> {
   const asLogin = { ...input, organization_id: undefined }
-  const { tokens, organization } = await logInWith(deps, asLogin, { app, invitation: invitationOf(input) }, actor)
+  const { tokens, organization } = await logInWith(deps, asLogin, { app, client, invitation: invitationOf(input) }, actor)
   // Use the user that the login returns: an invitation may have verified the address.
   return presentRegistration({ created: false, user: tokens.user, app, access: 'granted', organization, tokens })
 }
 
-export interface NewRegistration {
-  input: RegisterInput
+interface ThroughApp {
   app: App
+  client: ClientCaller | undefined
+}
+
+interface NewRegistration extends ThroughApp {
+  input: RegisterInput
   passwordHash: string
   /** The parsed body, before validation. */
   received: Record<string, unknown>
@@ -132,9 +153,9 @@ export interface NewRegistration {
  * Creates the user with everything that belongs to it, in the caller's transaction. The caller holds the lock on the e-mail
  * address and has checked for a collision.
  */
-export async function createRegistration(
+async function createRegistration(
   deps: Deps<Tx>,
-  { input, app, passwordHash, received, page }: NewRegistration,
+  { input, app, client, passwordHash, received, page }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const authMethod = 'password'
@@ -162,7 +183,7 @@ export async function createRegistration(
   const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page }, actor)
   const registered = { created: true, user: presentUser(user), app, organization }
   if (!entry || input.mode === 'register_or_return') return presentRegistration({ ...registered, access, tokens: undefined })
-  const entered = await orEnrolment(enterAsNew(deps, { ...entry, client: undefined }, actor))
+  const entered = await orEnrolment(enterAsNew(deps, { ...entry, client }, actor))
   if ('tokens' in entered) return presentRegistration({ ...registered, access, tokens: entered.tokens })
   return presentRegistration({ ...registered, access: 'unenrolled', tokens: undefined, ...entered.refusal.members })
 }

@@ -50,7 +50,7 @@ interface KnownBefore {
   /** The app and the invitation of a registration that becomes a login. */
   app?: App
   invitation?: string | undefined
-  /** Only a rehearsal has one. */
+  /** Only a rehearsal has one, and a page of ours that gives no tokens away. */
   client?: ClientCaller
 }
 

@@ -11,6 +11,7 @@ import { assertAppActive } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addIdentity } from '../../resources/identities/identities.ts'
 import { presentIdentity } from '../../resources/identities/present.ts'
+import { assertAuthenticated } from '../../resources/sessions/admit.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
 import { lockOwner } from '../../resources/sessions/read-self.ts'
 import { getUser } from '../../resources/users/get-user.ts'
@@ -76,10 +77,12 @@ async function registerAndEnter(deps: Deps<Pool>, exchange: Exchange, actor: Act
   const registered = await registerNewUser(
     deps,
     exchange,
-    async (deps, { user, access, entry }) => ({
-      ...{ user, access },
-      entered: entry && (await orEnrolment(enter(deps, { ...entry, client: undefined, counted: undefined }, actor))),
-    }),
+    async (deps, { user, access, entry }) => {
+      // Nor does a confidential app get a user by this door who would have to wait for access.
+      assertAuthenticated(app, undefined)
+      const request = entry && { ...entry, client: undefined, counted: undefined }
+      return { user, access, entered: request && (await orEnrolment(enter(deps, request, actor))) }
+    },
     actor,
   )
   if (!registered) return undefined

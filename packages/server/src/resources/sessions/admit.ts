@@ -149,6 +149,15 @@ interface Door {
   keepUser: () => Promise<void>
 }
 
+/** Throws `invalid_client` if the app is confidential and has not shown its secret, as at each of the API's own doors. */
+export function assertAuthenticated(app: App, client: ClientCaller | undefined): void {
+  if (hasAuthenticated(app, client)) return
+  throw new ApiError('invalid_client', {
+    detail:
+      'The app is confidential: its users sign in at /oauth/authorize, and it gets their tokens at /oauth/token with its client secret',
+  })
+}
+
 async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, asOne, keepUser }: Door): Promise<Admission> {
   const { user } = request
   if (user.status !== 'active') throw new ApiError('account_suspended')
@@ -157,11 +166,7 @@ async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, as
   // Read the app again. The door read it before a password was hashed, and an app that was closed since must not get a token.
   const app = request.app && ((await catalog.findApp({ id: request.app.id })) ?? request.app)
   if (app) assertAppActive(app)
-  if (app && client !== 'later' && !hasAuthenticated(app, client))
-    throw new ApiError('invalid_client', {
-      detail:
-        'The app is confidential: its users sign in at /oauth/authorize, and it gets their tokens at /oauth/token with its client secret',
-    })
+  if (app && client !== 'later') assertAuthenticated(app, client)
   // A door that looks for a user among the pools has checked this. A session may be older than the pools of its app or its user.
   if (!isInPools(user, poolSet(app)))
     throw new ApiError('app_access_denied', { detail: 'The user is not in any pool of this app' })

@@ -18,8 +18,12 @@ import { authenticateServiceAccount } from '../service-accounts/authenticate-ser
  */
 export async function authenticateCaller(deps: Deps, bearer: string): Promise<Caller> {
   if (looksLikeServiceToken(bearer)) return authenticateServiceAccount(deps, bearer)
-  const read = async (claims: UserCaller['claims']) => callerOf(deps, await Session.findLive(deps.db, claims.sid), claims)
-  return ofPublicApp(await callerWithToken(deps, bearer, read))
+  return ofPublicApp(await callerWithToken(deps, bearer, (claims) => readCaller(deps, claims)))
+}
+
+/** The caller with a token of these claims. Throws `token_invalid`, `token_revoked`. */
+export async function readCaller(deps: Deps, claims: UserCaller['claims']): Promise<UserCaller> {
+  return callerOf(deps, await Session.findLive(deps.db, claims.sid), claims)
 }
 
 /**
@@ -45,6 +49,20 @@ export async function callerWithToken<C extends UserCaller>(
   const caller = await read(claims)
   if (caller.catalogGeneration !== generation) await verifyToken(deps, bearer, caller.catalogGeneration)
   return caller
+}
+
+/** The same for a token that somebody else holds: undefined unless it is a live access token of a user. */
+export async function findHolder<C extends UserCaller>(
+  deps: Deps,
+  token: string,
+  read: (claims: UserCaller['claims']) => Promise<C>,
+): Promise<C | undefined> {
+  try {
+    return await callerWithToken(deps, token, read)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return undefined
+    throw error
+  }
 }
 
 /** A bearer of another form cannot be a token, so it is refused before the keys are read. */
