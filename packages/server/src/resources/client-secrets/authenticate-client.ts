@@ -1,7 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { ClientCaller } from '../../lib/caller.ts'
+import { type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import type { App } from '../../models/app.ts'
 import { ClientSecret } from '../../models/client-secret.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
 
@@ -27,4 +28,13 @@ export async function authenticateClient(
   const latest = now - useResolutionMs
   if (found.last_used_at === null || found.last_used_at <= latest) await ClientSecret.noteUse(deps.db, found.id, { now, latest })
   return { code, hasShownSecret: true }
+}
+
+/** Throws `invalid_client` if the app is confidential and has not shown its secret, as at each of the API's own doors. */
+export function assertAuthenticated(app: App, client: ClientCaller | undefined): void {
+  if (hasAuthenticated(app, client)) return
+  throw new ApiError('invalid_client', {
+    detail:
+      'The app is confidential: its users sign in at /oauth/authorize, and it gets their tokens at /oauth/token with its client secret',
+  })
 }

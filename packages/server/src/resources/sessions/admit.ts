@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { isVerifiedFor } from '../../lib/account-record.ts'
 import { entersWithoutGrant } from '../../lib/authority.ts'
-import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
+import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import type { Keyring } from '../../lib/keyrings.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { type Proof, type ShownFactors, shownBy } from '../../lib/proof.ts'
@@ -15,6 +15,7 @@ import { User } from '../../models/user.ts'
 import { autoGrants } from '../apps/check-policy.ts'
 import { assertAppActive } from '../apps/get-app.ts'
 import { readCatalog } from '../catalog/read-catalog.ts'
+import { assertAuthenticated } from '../client-secrets/authenticate-client.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState, type GrantState, grantStateOf } from '../grants/find-grant-state.ts'
 import { type Overrides, provisionUser } from '../grants/provision-user.ts'
@@ -147,15 +148,6 @@ interface Door {
   asOne: AsOne
   /** Makes transactions that take something from the user wait until the session exists. */
   keepUser: () => Promise<void>
-}
-
-/** Throws `invalid_client` if the app is confidential and has not shown its secret, as at each of the API's own doors. */
-export function assertAuthenticated(app: App, client: ClientCaller | undefined): void {
-  if (hasAuthenticated(app, client)) return
-  throw new ApiError('invalid_client', {
-    detail:
-      'The app is confidential: its users sign in at /oauth/authorize, and it gets their tokens at /oauth/token with its client secret',
-  })
 }
 
 async function judge(deps: Deps, request: AskedEntry, actor: Actor, { client, asOne, keepUser }: Door): Promise<Admission> {
