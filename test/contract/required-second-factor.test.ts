@@ -234,6 +234,10 @@ test('somebody who is signed in elsewhere does not enter silently, and is asked 
   expect((await visitor.get(askFor(strict).path)).title).toBe('You need a second factor')
   const { app } = await visitor.get(askFor(strict, { prompt: 'none' }).path)
   expect(app?.searchParams.get('error')).toBe('login_required')
+  // The app knows somebody whom it let in before.
+  await service.admin('POST', `/admin/users/${user.id}/apps/${strict.id}`, { body: {} })
+  const known = (await visitor.get(askFor(strict, { prompt: 'none' }).path)).app
+  expect(known?.searchParams.get('error')).toBe('interaction_required')
   await enableTwoFactor(service, access_token)
   expect((await visitor.get(askFor(strict).path)).title).toBe('Sign in')
 })

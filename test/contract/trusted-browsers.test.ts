@@ -167,6 +167,18 @@ test.each([
     ({ user }: Owner) => service.admin('DELETE', `/admin/users/${user.id}/2fa`, { body: {} }),
   ],
   [
+    'the person gets new recovery codes',
+    async (person: Owner) => {
+      const visitor = visit(service)
+      const asked = await visitor.get(`/account/two-factor?app=${shop.code}`)
+      const half = await visitor.send(asked, 'Sign in', { email: person.email, password: PASSWORD })
+      const account = await visitor.send(half, 'Continue', { two_factor_code: person.code() })
+      const renewed = await visitor.send(account, 'Get new recovery codes')
+      expect(renewed.title).toBe('Your recovery codes')
+      return renewed
+    },
+  ],
+  [
     'an admin removes a passkey',
     async ({ user }: Owner) => {
       const [id, credential_id] = [randomUUID(), randomUUID()]

@@ -135,17 +135,12 @@ export async function orEnrolment(entering: Promise<TokenAnswer>): Promise<{ tok
 }
 
 /** What the gate would say to a person who is signed in in a browser. Writes nothing. */
-export async function foreseeEntry(
+export function foreseeEntry(
   deps: Deps,
   request: { user: PooledUser; app: App; organizationId: string | undefined; shown: ShownFactors },
   actor: Actor,
 ): Promise<{ refusal: ErrorCode | undefined; hasEntered: boolean; appFloor: number }> {
-  try {
-    return { refusal: undefined, ...(await foreseeAdmission(deps, { ...request, overrides: {} }, actor)) }
-  } catch (error) {
-    if (error instanceof ApiError && error.status < 500) return { refusal: error.code, hasEntered: false, appFloor: 0 }
-    throw error
-  }
+  return foreseeAdmission(deps, { ...request, overrides: {} }, actor)
 }
 
 /** Audit details about the way in. There are none for a password, the usual one. */

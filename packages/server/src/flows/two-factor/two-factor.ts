@@ -14,6 +14,7 @@ import { Passkey } from '../../models/passkey.ts'
 import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
+import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { addNotice } from '../../resources/mail/add-notice.ts'
 import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
@@ -151,7 +152,8 @@ async function replaceRecoveryCodes(deps: Deps<Tx>, userId: string): Promise<str
 }
 
 /**
- * Gives somebody on the account page, who has just shown the second factor, new recovery codes in place of all that they have. Throws
+ * Gives somebody on the account page, who has just shown the second factor, new recovery codes in place of all that they have. Browsers
+ * are trusted no more: whoever found an old code can have had one trusted with it. Throws
  * `two_factor_not_set_up` if none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function renewRecoveryCodes(
@@ -168,6 +170,7 @@ export async function renewRecoveryCodes(
     const current = await SecondFactor.findActive(deps.db, caller.userId)
     if (current?.activated_at !== factor.activated_at) throw new ApiError('two_factor_not_set_up')
     const codes = await replaceRecoveryCodes(deps, caller.userId)
+    await TrustedBrowser.deleteOfUser(deps.db, caller.userId)
     await addNotice(deps, 'recovery_codes_renewed', { user: await getUser(deps, caller.userId) }, actor)
     await recordEvent(deps, { event: 'two_factor.recovery_codes_renewed', actor, userId: caller.userId })
     return { recovery_codes: codes }

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, type ErrorCode } from '../../errors.ts'
 import { isVerifiedFor } from '../../lib/account-record.ts'
 import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
@@ -114,19 +114,26 @@ const freshGrant: GrantState = { exists: true, isActive: true, isRevoked: false,
 /**
  * What the gate would say, without writing: provisioning that is due counts as done. Returns also whether the user has access
  * already, or enters without a grant by right, and the floor below which a proof opens nothing in the app. A confidential app
- * authenticates later, where it gets the tokens. Throws what `admit` throws.
+ * authenticates later, where it gets the tokens.
  */
 export async function foreseeAdmission(
   deps: Deps,
   request: AskedEntry,
   actor: Actor,
-): Promise<{ hasEntered: boolean; appFloor: number }> {
+): Promise<{ refusal: ErrorCode | undefined; hasEntered: boolean; appFloor: number }> {
   const { user, app } = request
   const { hasSecondFactor, appFloor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
   const { globalRoles, grant } = rolesAndGrant
+  const hasEntered = grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked)
   const door = { client: 'later', asOne: async () => freshGrant, keepUser: async () => {} } as const
-  await judge(deps, { ...request, rolesAndGrant }, actor, door)
-  return { hasEntered: grant.isActive || (entersWithoutGrant(globalRoles, app) && !grant.isRevoked), appFloor }
+  try {
+    await judge(deps, { ...request, rolesAndGrant }, actor, door)
+    return { refusal: undefined, hasEntered, appFloor }
+  } catch (error) {
+    // Where access was ended, the person reads that instead of signing in again.
+    if (error instanceof ApiError && error.status < 500) return { refusal: error.code, hasEntered, appFloor: 0 }
+    throw error
+  }
 }
 
 /**
