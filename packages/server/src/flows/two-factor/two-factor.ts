@@ -153,7 +153,7 @@ async function replaceRecoveryCodes(deps: Deps<Tx>, userId: string): Promise<str
 
 /**
  * Gives somebody on the account page, who has just shown the second factor, new recovery codes in place of all that they have. Browsers
- * are trusted no more: whoever found an old code can have had one trusted with it. Throws
+ * are trusted no more: somebody who found an old code may have had one trusted with it. Throws
  * `two_factor_not_set_up` if none is active, `token_revoked` if the session ended in the meantime, and what `requireFreshProof` throws.
  */
 export async function renewRecoveryCodes(
