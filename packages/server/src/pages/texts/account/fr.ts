@@ -50,7 +50,7 @@ export const fr: AccountTexts = {
     notConfirmed: 'Rien n’a été supprimé. Cochez la case si vous en êtes sûr.',
     gone: 'Cela n’existe déjà plus.',
   },
-  profile: { language: 'Langue', anyLanguage: 'Comme dans votre navigateur' },
+  profile: { language: 'Langue', anyLanguage: 'Celle du navigateur' },
   email: {
     present: (email) => html`Votre adresse est ${email}.`,
     unverified: 'Elle n’est pas encore vérifiée.',
