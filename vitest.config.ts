@@ -15,6 +15,9 @@ const races = ['concurrency', '*-races', 'revocation-feed', 'outbox', 'users-sys
   (name) => `test/contract/${name}.test.ts`,
 )
 
+/** Files about the process of the service, for which one database is enough. */
+const aboutProcess = ['hash-fairness', 'production-secrets'].map((name) => `test/contract/${name}.test.ts`)
+
 /** Files about statements that the two databases may run differently. */
 const aboutStatements = [
   'audit',
@@ -106,7 +109,7 @@ const fullOnDatabases = [
   onDatabase('sqlite', {}),
   // With a pool of one, a query that should be in a transaction but is not waits for ever for the connection that the
   // transaction holds.
-  onDatabase('postgres', { exclude: needsMoreConnections, env: { TEST_POOL_MAX: '1' } }),
+  onDatabase('postgres', { exclude: [...compete, ...aboutProcess], env: { TEST_POOL_MAX: '1' } }),
   onDatabase('postgres, many connections', { include: compete }),
 ]
 

@@ -183,12 +183,10 @@ async function lookInLanguages(page: Page, name: string, again: Again): Promise<
   for (const language of others) {
     const state = `${name} in ${language}`
     await beside.setContent(await (await again({ 'accept-language': language }, language)).text())
-    expect(await beside.evaluate('[document.documentElement.lang, document.title]'), state).toEqual([
-      language,
-      expect.not.stringMatching(title),
-    ])
-    expect(await beside.evaluate(layoutFaults), state).toEqual([])
-    const said = await beside.evaluate<string>(words)
+    const [lang, shownTitle, faults, said] = await beside.evaluate<[string, string, unknown[], string]>(
+      `[document.documentElement.lang, document.title, ${layoutFaults}, ${words}]`,
+    )
+    expect([lang, shownTitle, faults], state).toEqual([language, expect.not.stringMatching(title), []])
     expect(said, state).not.toMatch(english)
     expect(said, state).not.toMatch(/\bundefined\b|\bnull\b|\bNaN\b|\[object|\$\{|[{}]/)
     expect(await findViolations(beside, `runOnly: ${rulesOfTexts}`), state).toEqual([])
@@ -212,8 +210,7 @@ async function look(page: Page, name: string, title: string, text?: string, agai
     await page.emulateMedia({ colorScheme })
     for (const width of widths) {
       await page.setViewportSize({ width, height: width === 360 ? 320 : 800 })
-      if (asked !== undefined)
-        await page.screenshot({ path: join(asked, `${name}-${colorScheme}-${width}.png`), fullPage: true })
+      if (asked !== undefined) await page.screenshot({ path: join(asked, `${name}-${colorScheme}-${width}.png`), fullPage: true })
       if (colorScheme === 'light') expect(await page.evaluate(layoutFaults), `${name} at ${width}`).toEqual([])
     }
     // The dark page differs in its colors alone.

@@ -22,7 +22,11 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   }
   const { executablePath, env } = found
   // On a small machine tabs would share a process, and with it the process's view of their storage.
-  const args = ['--renderer-process-limit=100']
+  const args = [
+    '--renderer-process-limit=100',
+    // A machine without a GPU would compute its work in another process, which takes longer.
+    '--disable-gpu',
+  ]
   const server = await chromium.launchServer({ executablePath, args, env: { ...process.env, ...env }, host: '127.0.0.1' })
   project.provide('browser', { endpoint: server.wsEndpoint() })
   const endCount = countBelow(server.process().pid!)

@@ -68,11 +68,10 @@ export class Primary {
         `the database is on timeline ${lineage.timeline}, but this process has seen its successor on timeline ${timeline}`,
       )
     }
-    const { cluster, timeline } = this.#lineage ?? {}
-    if (lineage.cluster !== cluster || lineage.timeline !== timeline) {
-      this.#lineage = lineage
-      this.#era += 1
-    }
+    // An engine may fail to tell for the first connection alone, so the first lineage that is known is no failover.
+    const known = this.#lineage ?? lineage
+    this.#lineage = lineage
+    if (lineage.cluster !== known.cluster || lineage.timeline !== known.timeline) this.#era += 1
     return this.#era
   }
 
