@@ -175,6 +175,14 @@ onPostgres('a month that is dropped, emptied, taken away or replaced without a c
   const attach = `alter table audit_events attach partition ${name} for values from ('${from}') to ('${to}')`
   const attacks: [string[], Json][] = [
     [[`truncate ${name}`], { kind: 'removed' }],
+    // With a checkpoint that somebody made up.
+    [
+      [
+        `drop table ${name}`,
+        `insert into audit_checkpoints select position, seal, 'x', sealed_at, number, upto from audit_batches`,
+      ],
+      { kind: 'changed', subject: 'checkpoint' },
+    ],
     [[`drop table ${name}`], { kind: 'removed' }],
     [[`alter table audit_events detach partition ${name}`], { kind: 'removed' }],
     // One with other values in its place.

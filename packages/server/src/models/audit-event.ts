@@ -14,9 +14,11 @@ import { pageOrder, withPage } from './list-query.ts'
 export type AuditEventRow = Pick<AuditEvent, Exclude<Column, 'details'>> & { details: string | null }
 type Column = (typeof columns)[number]
 
-// Columns of indexes, which the databases use only where they find the same expression.
+// Columns of indexes, which the databases use only where they find the same expression. Rows of one place are ordered by all of them
+// too: while Postgres has no statistics, it would look through the primary key for an order by id.
 const placeInChain = 'coalesce(seal_position, 0)'
 const byPlace = `xid, ${placeInChain}, id`
+const lowestId = '00000000-0000-0000-0000-000000000000'
 /** Rows from before batches that have no place in the chain. */
 const waitsForPlace = `xid = ${Position.former} and ${placeInChain} = 0`
 const emailOfNobody = "coalesce(email, '')"
@@ -299,7 +301,7 @@ export class AuditEvent extends BaseModel {
     const query = rowsOf(AuditEvent, db)
       .where('xid', Position.counting)
       .where('at', '<', countedBefore)
-      .orderBy('id')
+      .orderByRaw(byPlace)
       .limit(limit)
     return forUpdateOfUnlocked(db, query).select<StoredEvent[]>(...storedColumns)
   }
@@ -350,8 +352,12 @@ export class AuditEvent extends BaseModel {
   }
 
   static #former(db: Db, { after, limit }: DetailsPage) {
-    const query = rowsOf(AuditEvent, db).whereRaw(waitsForPlace).orderBy('id').limit(limit)
-    return after === undefined ? query : query.where('id', '>', after)
+    // As a range of places, which Postgres reads in order: it would gather and sort all rows of one place, since it expects few.
+    return rowsOf(AuditEvent, db)
+      .whereRaw(`(${byPlace}) > (${Position.former}, 0, ?)`, [after ?? lowestId])
+      .whereRaw(`(${byPlace}) < (${Position.former}, 1, ?)`, [lowestId])
+      .orderByRaw(byPlace)
+      .limit(limit)
   }
 
   /** The rows with a position in the former chain from one onwards. */
@@ -419,7 +425,7 @@ export class AuditEvent extends BaseModel {
    */
   static async oldestUnsealedAt(db: Db, seen: Snapshot): Promise<number | undefined> {
     const placed = () => rowsOf(AuditEvent, db).orderByRaw(byPlace).select('at').limit(1)
-    const former = rowsOf(AuditEvent, db).whereRaw(waitsForPlace).orderBy('id').select('at').limit(1)
+    const former = AuditEvent.#former(db, { after: undefined, limit: 1 }).select('at')
     const others = [Position.counting, ...seen.running].map((xid) => placed().where({ xid }))
     const found = await Promise.all([placed().where('xid', '>=', seen.xmax), former, ...others])
     const times = found.flat().map(({ at }) => at)
