@@ -5,6 +5,7 @@ import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import { buildApp, buildService, type Json, PASSWORD, type Reply, type TestService, testDatabase } from '../support/service.ts'
+import { askFor, exchange, signInOnPage, visit } from '../support/sign-in-page.ts'
 
 /** The exact cost of each request. Lower it when a change makes a request cheaper. */
 const costs = {
@@ -21,6 +22,8 @@ const costs = {
     'email code, asked for nobody': 5,
     'email code, wrong': 4,
     'email code, wrong for nobody': 4,
+    'silent entry': 3,
+    'exchange of its code': 7,
   },
   sqlite: {
     login: 11,
@@ -35,6 +38,8 @@ const costs = {
     'email code, asked for nobody': 5,
     'email code, wrong': 4,
     'email code, wrong for nobody': 4,
+    'silent entry': 3,
+    'exchange of its code': 7,
   },
 }
 type Measured = keyof (typeof costs)['postgres']
@@ -103,13 +108,25 @@ describe('statements of a request', () => {
     const next = await measure('refresh', 200, () => post('/auth/refresh', { refresh_token }))
     await measure('refresh, the answer was lost', 200, () => post('/auth/refresh', { refresh_token }))
     await measure('logout', 204, () => post('/auth/logout', { refresh_token: next.refresh_token }))
-    const askFor = (email: string) => post('/auth/email-code', { email, app_code: app.code })
+    const askForCode = (email: string) => post('/auth/email-code', { email, app_code: app.code })
     const guess = (request_id: string) => post('/auth/email-code/consume', { request_id, code: 'wrong' })
-    const { request_id: ofUser } = await measure('email code, asked for', 202, () => askFor(email))
+    const { request_id: ofUser } = await measure('email code, asked for', 202, () => askForCode(email))
     const nobody = `nobody-${randomUUID()}@example.com`
-    const { request_id: ofNobody } = await measure('email code, asked for nobody', 202, () => askFor(nobody))
+    const { request_id: ofNobody } = await measure('email code, asked for nobody', 202, () => askForCode(nobody))
     await measure('email code, wrong', 401, () => guess(ofUser))
     await measure('email code, wrong for nobody', 401, () => guess(ofNobody))
+    const page: Json = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/cb'] })
+    const visitor = visit(service)
+    await service.login(email, page.code)
+    await signInOnPage(visitor, askFor(page), email)
+    const asked = askFor(page)
+    let at: URL | undefined
+    await measure('silent entry', 303, async () => {
+      const { app, headers } = await visitor.get(asked.path)
+      at = app
+      return { status: 303, body: {}, headers }
+    })
+    await measure('exchange of its code', 200, () => exchange(service, page, asked, at))
     expect(measured).toEqual(costs[testDatabase()])
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { addMember, buildOrganization, closeAccount } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { countRows } from '../support/rows.ts'
-import { buildUser, type Json, PASSWORD } from '../support/service.ts'
+import { buildApp, buildUser, type Json, PASSWORD } from '../support/service.ts'
 import { type AskedFor, askFor, exchange, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
 import { type Authenticator, enableTwoFactor, loginWithCode } from '../support/totp.ts'
 
@@ -185,6 +185,22 @@ test('after a new sign-in the browser enters an app again whose grant was revoke
   const { app: at } = await signInOnPage(visitor, asked, user.email)
   expect((await exchange(service, shop, asked, at)).body.user.id).toBe(user.id)
   expect((await visitor.get(askFor(shop).path)).app?.searchParams.has('code')).toBe(true)
+})
+
+test('a code that the gate refuses is spent, and what was provisioned on the way is undone', async () => {
+  const { user, visitor } = await buildSigned(shop)
+  const app = await buildApp(service, { auto_grant_on_signup: true, ...urls })
+  const organization = await buildOrganization(service)
+  await addMember(service, organization.id, user.id, ['org_member'])
+  const asked = askFor(app, { organization_id: organization.id })
+  const page = await visitor.get(asked.path)
+  const { app: at } = page.app ? page : await visitor.send(page, 'Continue')
+  await done(service.admin('DELETE', `/admin/organizations/${organization.id}/members/${user.id}`))
+  expect((await exchange(service, app, asked, at)).body.code).toBe('organization_membership_required')
+  expect(await countRows(service, 'user_apps', { user_id: user.id, app_id: app.id })).toBe(0)
+  await addMember(service, organization.id, user.id, ['org_member'])
+  expect((await exchange(service, app, asked, at)).body.code).toBe('invalid_grant')
+  expect(await countRows(service, 'sessions', { user_id: user.id, app_id: app.id })).toBe(0)
 })
 
 describe('between the page and its form', () => {

@@ -1,7 +1,6 @@
 import { type Deps, rehearsing } from '../deps.ts'
 import { RevocationNotes } from '../lib/revocation-notes.ts'
 import { asPool, asTx, type Pool, type Tx } from './handle.ts'
-import { Statement } from './statement.ts'
 
 /**
  * Runs `fn` in one transaction. Code inside takes `Deps<Tx>`, so it cannot open another. Do not use the network or hash passwords
@@ -20,28 +19,6 @@ export async function transaction<T>(deps: Deps<Pool>, fn: (deps: Deps<Tx>) => P
   if (noted.length > 0) afterCommit.push(() => deps.revocationHub.announce())
   // In a rehearsal this was a savepoint, so nothing is committed.
   if (!deps.isRehearsal) for (const run of afterCommit) run()
-  return result
-}
-
-const begin = new Statement('savepoint part')
-const release = new Statement('release savepoint part')
-const goBack = new Statement('rollback to savepoint part')
-
-/** Runs `fn` as a part of a transaction. If it throws, nothing of the part remains, and the transaction can go on and commit. */
-export async function savepoint<T>(deps: Deps<Tx>, fn: (deps: Deps<Tx>) => Promise<T>): Promise<T> {
-  const afterCommit: (() => void)[] = []
-  const revocations = new RevocationNotes()
-  await begin.run(deps.db, {})
-  let result: T
-  try {
-    result = await fn({ ...deps, afterCommit, revocations })
-  } catch (error) {
-    await goBack.run(deps.db, {})
-    throw error
-  }
-  await release.run(deps.db, {})
-  deps.afterCommit?.push(...afterCommit)
-  for (const each of revocations.noted) deps.revocations.note(each)
   return result
 }
 

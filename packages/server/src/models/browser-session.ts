@@ -6,7 +6,7 @@ import { demandsSecond } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { hasPasskey } from './passkey.ts'
-import { type UserRow, userColumns } from './user.ts'
+import { hasNamesake, type UserRow, userColumns } from './user.ts'
 
 /** What was proven when a person signed in. Browser sessions and the codes made from them keep it. */
 export interface StoredProof {
@@ -46,7 +46,7 @@ interface BrowserSessionRow extends StoredProof {
 const liveByHash = new Statement<LiveBrowserSession>(`
   select b.id as browser_session_id, b.user_id, b.version, b.first_factor, b.first_proven_at, b.second_factor, b.second_proven_at,
     b.second_activated_at, b.is_kept, b.started_at, b.last_seen_at, b.signed_in_at, f.activated_at as factor_activated_at, ${userColumns},
-    exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake,
+    ${hasNamesake},
     exists (select 1 from organization_memberships m where m.user_id = u.id) as is_member,
     ${hasPasskey} as has_passkey,
     exists (select 1 from passkeys p where p.user_id = u.id and p.rp_id = :rpId and p.created_at < b.first_proven_at) as had_passkey,
@@ -56,6 +56,13 @@ const liveByHash = new Statement<LiveBrowserSession>(`
   join users u on u.id = b.user_id
   left join second_factors f on f.user_id = u.id and f.activated_at is not null
   where b.hash = :hash and b.ended_at is null and b.expires_at > :now and b.version >= u.min_token_version and u.status = 'active'`)
+
+const floorsNow = new Statement<{ status: string; user_floor: number; app_floor: number | null }>(`
+  select u.status, u.min_token_version as user_floor, g.min_token_version as app_floor
+  from browser_sessions b
+  join users u on u.id = b.user_id
+  left join user_apps g on g.user_id = u.id and g.app_id = :appId
+  where b.id = :id and b.ended_at is null for share of b`)
 
 const aliveById = new Statement<{ id: string }>(`
   select b.id from browser_sessions b join users u on u.id = b.user_id
@@ -95,6 +102,14 @@ export class BrowserSession extends BaseModel {
   /** Whether the session of a user still speaks for them. */
   static async isAlive(db: Db, { id, user_id, now }: Pick<BrowserSession, 'id' | 'user_id'> & { now: number }): Promise<boolean> {
     return (await aliveById.first(db, { id, user_id, now })) !== undefined
+  }
+
+  /**
+   * Postgres: keeps a browser session that has not ended from ending until this transaction is over, and returns the floors of its user
+   * now. A request that ends it waits, and then finds the app session that was opened from it.
+   */
+  static async keepOpen(db: Tx, id: string, appId: string) {
+    return floorsNow.first(db, { id, appId })
   }
 
   /** A page of those of a user that are alive, newest first, in the terms of sessions. */

@@ -84,10 +84,6 @@ const liveSessionTables = `sessions s
 
 const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)
 
-const fromBrowser = `select ${liveSessionColumns} from ${liveSessionTables}
-  join browser_sessions b on b.id = s.browser_session_id where s.id = :id and b.ended_at is null`
-const sessionFromBrowser = new Statement<LiveSession>(`${fromBrowser} for share of b`, [fromBrowser])
-
 /** One row for each organization of the user, or one row without an organization. */
 const selfBySession = new Statement<SelfRow>(`
   select ${liveSessionColumns}, ${shownUserColumns}, ${globalRolesColumn},
@@ -188,14 +184,6 @@ export class Session extends BaseModel {
 
   static async findLive(db: Db, id: string): Promise<LiveSession | undefined> {
     return sessionById.first(db, { id })
-  }
-
-  /**
-   * A session whose browser session has not ended. A request that ends the browser session waits until this transaction is over,
-   * and then finds the session.
-   */
-  static async findLiveFromBrowser(db: Tx, id: string): Promise<LiveSession | undefined> {
-    return sessionFromBrowser.first(db, { id })
   }
 
   /** A session with its user: one row per organization of the user, or one without. Empty if there is no such session. */

@@ -46,6 +46,9 @@ export interface LoginRow extends UserRow {
   factor: FactorRow | null
 }
 
+/** Whether another user has the same e-mail, in whatever pool. */
+export const hasNamesake = `exists (select 1 from users o where o.email = u.email and o.id <> u.id and o.status <> 'deleted') as has_namesake`
+
 /** Columns of a statement over `users u` with `user_apps g` joined for the app that is entered. */
 export const rolesAndGrantColumns = `g.status as grant_status, g.expires_at as grant_expires_at, ${globalRolesColumn}, ${catalogGeneration}`
 
@@ -75,6 +78,19 @@ const rolesAndGrantByUser = new Statement<RolesAndGrantRow & { has_factor: numbe
   select ${rolesAndGrantColumns}, ${hasFactorColumn}, g.min_token_version as app_floor
   from users u left join user_apps g on g.user_id = u.id and g.app_id = :appId
   where u.id = :userId`)
+
+/** What the exchange of a code reads of its user. */
+interface EntrantRow extends UserRow, RolesAndGrantRow {
+  factor_activated_at: number | null
+  has_namesake: number | boolean
+  app_floor: number | null
+}
+const entrantById = new Statement<EntrantRow>(`
+  select ${userColumns}, ${rolesAndGrantColumns}, f.activated_at as factor_activated_at, ${hasNamesake}, g.min_token_version as app_floor
+  from users u
+  left join user_apps g on g.user_id = u.id and g.app_id = :appId
+  left join second_factors f on f.user_id = u.id and f.activated_at is not null
+  where u.id = :userId and u.status <> 'deleted'`)
 
 const insertedColumns = [
   ...(['id', 'email', 'email_verified_at', 'first_verified_at', 'link_verified_at', 'mailbox_proven_at', 'made_by'] as const),
@@ -243,6 +259,11 @@ export class User extends BaseModel {
   /** What the gate needs to know about a user, with or without an app. */
   static async findRolesAndGrant(db: Db, userId: string, appId: string | null) {
     return rolesAndGrantByUser.first(db, { appId, userId })
+  }
+
+  /** A user who is not deleted, with what the gate of an app needs to know about them. */
+  static async findEntrant(db: Db, userId: string, appId: string): Promise<EntrantRow | undefined> {
+    return entrantById.first(db, { userId, appId })
   }
 
   /**

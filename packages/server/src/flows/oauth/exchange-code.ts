@@ -1,24 +1,27 @@
-import type { Pool, Tx } from '../../db/handle.ts'
-import { savepoint, transaction } from '../../db/transaction.ts'
+import { isPostgres, type Pool, type Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
 import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { poolSet } from '../../lib/pool-set.ts'
+import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { factsOf } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { hasScope } from '../../lib/standard-claims.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { AuthorizationCode, type SpentCode } from '../../models/authorization-code.ts'
+import { BrowserSession } from '../../models/browser-session.ts'
 import { Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
 import { getActiveApp } from '../../resources/apps/get-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { endSession } from '../../resources/revocations/end-tokens.ts'
-import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
+import { rolesAndGrantOf } from '../../resources/sessions/rights.ts'
 import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
 import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { userOf } from '../../resources/users/present.ts'
 import { recordLoginFailure } from '../sign-in/attempt.ts'
 import { enter } from '../sign-in/enter.ts'
 import { proofOfCode } from '../sign-in/proof.ts'
@@ -37,10 +40,26 @@ function invalidGrant(detail: string): ApiError {
   return new ApiError('invalid_grant', { detail })
 }
 
+function notSignedIn(): ApiError {
+  return invalidGrant('The person is no longer signed in')
+}
+
 const isAsked: ReadonlySet<string> = new Set(['two_factor_required', 'second_factor_not_shown'])
 
 function factorChanged(): ApiError {
   return invalidGrant('A second factor has to be shown, or has changed since')
+}
+
+interface Entered {
+  spent: SpentCode
+  entered: { tokens: TokenAnswer; told: ToldSignIn | undefined }
+}
+
+interface Refused {
+  spent: SpentCode
+  error: unknown
+  /** Undefined if the exchange is not the one that the code was given for. */
+  app: App | undefined
 }
 
 /**
@@ -54,27 +73,35 @@ export async function exchangeCode(
   exchange: CodeExchange,
   actor: Actor,
 ): Promise<TokenAnswer & { scope: string; id_token?: string }> {
-  const hash = hashOpaqueToken(exchange.code)
-  const outcome = await transaction(deps, async (deps) => {
-    const sessionId = newId(deps.clock())
-    const spent = await AuthorizationCode.spend(deps.db, { hash, sessionId, now: deps.clock() })
+  const use = { hash: hashOpaqueToken(exchange.code), sessionId: newId(deps.clock()), now: deps.clock() }
+  let refused: Refused | undefined
+  const outcome = await transaction(deps, async (deps): Promise<Entered | Refused | undefined> => {
+    const spent = await AuthorizationCode.spend(deps.db, use)
     if (!spent) return undefined
-    let app: App | undefined
+    let app: App
     try {
       app = await matchingApp(deps, spent, exchange)
-      const opened = { app, client: exchange.client, spent, sessionId }
-      const entered = await savepoint(deps, (deps) => enterByCode(deps, opened, actor))
-      return { spent, entered }
     } catch (error) {
       // The transaction commits, so the code stays spent.
-      return { error, spent, app }
+      return { error, spent, app: undefined }
     }
+    try {
+      const opened = { app, client: exchange.client, spent, sessionId: use.sessionId }
+      return { spent, entered: await enterByCode(deps, opened, actor) }
+    } catch (error) {
+      refused = { error, spent, app }
+      throw error
+    }
+  }).catch(async (error) => {
+    if (!refused) throw error
+    // Nothing remains of the entry, not even that the code is spent. If somebody else has used it meanwhile, that was a second use.
+    return (await transaction(deps, (deps) => AuthorizationCode.spend(deps.db, use))) && refused
   })
   if (!outcome) {
-    await punishReuse(deps, hash, actor)
+    await punishReuse(deps, use.hash, actor)
     throw invalidGrant('The code is unknown, was used before, or has expired')
   }
-  if (outcome.entered) {
+  if ('entered' in outcome) {
     const { spent, entered } = outcome
     const { tokens, told } = entered
     const answer = { ...tokens, scope: spent.scope }
@@ -102,25 +129,32 @@ async function enterByCode(
   deps: Deps<Tx>,
   { app, client, spent, sessionId }: { app: App; client: ClientCaller; spent: SpentCode; sessionId: string },
   actor: Actor,
-): Promise<{ tokens: TokenAnswer; told: ToldSignIn | undefined }> {
-  const user = await findUserInPools(deps, spent.email, poolSet(app))
-  if (user?.id !== spent.user_id) throw invalidGrant('The user is no longer the one whom the app knows by this address')
+): Promise<Entered['entered']> {
+  const entrant = await User.findEntrant(deps.db, spent.user_id, app.id)
+  const pools = poolSet(app)
+  const named = entrant?.has_namesake ? await findUserInPools(deps, entrant.email, pools) : entrant && userOf(entrant)
+  if (!entrant || named?.id !== entrant.id || !isInPools(named, pools))
+    throw invalidGrant('The user is no longer the one whom the app knows by this address')
+  const user = userOf(entrant)
   const { browser_session_id: browserId, browser_started_at: startedAt } = spent
-  if (startedAt === null || user.min_token_version > spent.version) throw invalidGrant('The person is no longer signed in')
-  const activatedAt = user.factor?.activated_at ?? null
+  if (startedAt === null || entrant.min_token_version > spent.version) throw notSignedIn()
+  const activatedAt = entrant.factor_activated_at
   if (activatedAt !== null && activatedAt !== spent.second_activated_at) throw factorChanged()
+  const known = { ...rolesAndGrantOf(deps, entrant), hasSecondFactor: activatedAt !== null }
   const request = { user, app, client, organizationId: spent.organization_id ?? undefined, overrides: {}, counted: undefined }
   const browser = { id: browserId, startedAt, sessionId, scope: spent.scope }
   const proof = proofOfCode(spent)
-  const tokens = await enter(deps, { ...request, proof, browser }, actor).catch((error) => {
+  const tokens = await enter(deps, { ...request, proof, browser, known }, actor).catch((error) => {
     // It was activated since the user was read, or the app demands one since.
     throw error instanceof ApiError && isAsked.has(error.code) ? factorChanged() : error
   })
-  // Signing out in the browser ends the sessions that came from it. It finds this one, or was first.
-  const session = await Session.findLiveFromBrowser(deps.db, sessionId)
-  if (!session) throw invalidGrant('The person is no longer signed in')
+  // Signing out in the browser ends the sessions that came from it. It finds this one, or was first. On SQLite nothing changes meanwhile.
+  const read = { status: user.status, user_floor: user.min_token_version, app_floor: entrant.app_floor }
+  const now = isPostgres(deps.db) ? await BrowserSession.keepOpen(deps.db, browserId, app.id) : read
+  if (!now) throw notSignedIn()
   // A session that begins below a floor is dead. Here the app learns it at once.
-  if (!isSessionAlive(deps, session)) throw invalidGrant('The access of the user has ended since')
+  if (now.status !== 'active' || spent.version < Math.max(now.user_floor, now.app_floor ?? 0))
+    throw invalidGrant('The access of the user has ended since')
   if (!hasScope(spent.scope, 'openid')) return { tokens, told: undefined }
   const memberships = hasScope(spent.scope, 'groups') ? await listMemberships(deps, user.id) : []
   const told = {

@@ -17,6 +17,10 @@ export async function authenticateClient(
   deps: Deps,
   { code, secret }: { code: string; secret: string | undefined },
 ): Promise<ClientCaller> {
+  // What is in memory tells most public apps. One that has just become confidential gets nothing: the gate looks at it as it is now.
+  const { latest } = deps.catalogCache
+  const remembered = secret === undefined && latest ? await (await readCatalog(deps, latest)).findApp({ code }) : undefined
+  if (remembered?.client === 'public') return { code, hasShownSecret: false }
   const app = await (await readCatalog(deps)).findApp({ code })
   if (secret === undefined) {
     if (app?.client === 'confidential') throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
@@ -25,8 +29,9 @@ export async function authenticateClient(
   const found = app && (await ClientSecret.find(deps.db, { appId: app.id, hash: hashOpaqueToken(secret) }))
   if (!found) throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
   const now = deps.clock()
-  const latest = now - useResolutionMs
-  if (found.last_used_at === null || found.last_used_at <= latest) await ClientSecret.noteUse(deps.db, found.id, { now, latest })
+  const before = now - useResolutionMs
+  if (found.last_used_at === null || found.last_used_at <= before)
+    await ClientSecret.noteUse(deps.db, found.id, { now, latest: before })
   return { code, hasShownSecret: true }
 }
 

@@ -25,7 +25,7 @@ import { BASE_ROLE } from '../users/global-roles.ts'
 import type { NewAccount } from '../users/insert-user.ts'
 import { listMemberships } from '../users/list-memberships.ts'
 import type { PooledUser } from '../users/present.ts'
-import { type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
+import { type KnownRights, type RolesAndGrant, readRolesAndGrant, resolveRights } from './rights.ts'
 import { assertPolicyMet } from './second-factor-policy.ts'
 
 /** A user who has proven who they are and asks for tokens. */
@@ -51,6 +51,8 @@ export interface SessionRequest {
 /** A request of a user who signs in, with the proof that opens the session. */
 export interface EntryRequest extends Omit<SessionRequest, 'rolesAndGrant' | 'shown'> {
   proof: Proof
+  /** What the door has just read of the user. */
+  known?: KnownRights
   /** The browser session that a code came from. The app session, whose id is given, ends no later than one that began with it. */
   browser?: { id: string; startedAt: number; sessionId: string; scope: string } | undefined
   /** For a user whom this transaction has created: the base role and this grant are all they have. */
@@ -93,7 +95,7 @@ export function admit(deps: Deps<Tx>, request: SessionRequest, actor: Actor): Pr
  */
 export async function admitByProof(
   deps: Deps<Tx>,
-  { proof, newcomer, ...request }: EntryRequest,
+  { proof, newcomer, known, ...request }: EntryRequest,
   actor: Actor,
 ): Promise<Admission> {
   const { user, app } = request
@@ -102,7 +104,7 @@ export async function admitByProof(
     const grant = newcomer.isGranted ? freshGrant : grantStateOf(deps, undefined)
     return admit(deps, { ...request, shown: shownBy(proof), rolesAndGrant: { globalRoles: [BASE_ROLE], grant } }, actor)
   }
-  const { hasSecondFactor, ...rolesAndGrant } = await readRolesAndGrant(deps, user.id, app?.id ?? null)
+  const { hasSecondFactor, ...rolesAndGrant } = known ?? (await readRolesAndGrant(deps, user.id, app?.id ?? null))
   const isDead = proof.second?.isTrusted && !(hasSecondFactor && app && isTrustedAt(app, proof.second.provenAt, deps.clock()))
   const shown = shownBy(isDead ? { ...proof, second: null } : proof)
   if (hasSecondFactor && shown.second === null) throw new ApiError('two_factor_required')

@@ -14,6 +14,11 @@ export interface RolesAndGrant {
   catalogGeneration?: string
 }
 
+/** The same, with whether the user has an active second factor. */
+export interface KnownRights extends RolesAndGrant {
+  hasSecondFactor: boolean
+}
+
 export function rolesAndGrantOf(deps: Deps, row: RolesAndGrantRow): RolesAndGrant {
   const grant = row.grant_status === null ? undefined : { status: row.grant_status, expires_at: row.grant_expires_at }
   return { globalRoles: wordsIn(row.global_roles), grant: grantStateOf(deps, grant), catalogGeneration: row.catalog_generation }
@@ -24,7 +29,7 @@ export async function readRolesAndGrant(
   deps: Deps,
   userId: string,
   appId: string | null,
-): Promise<RolesAndGrant & { hasSecondFactor: boolean; appFloor: number }> {
+): Promise<KnownRights & { appFloor: number }> {
   const row = await User.findRolesAndGrant(deps.db, userId, appId)
   if (!row) throw new Error(`no user ${userId}`)
   return { ...rolesAndGrantOf(deps, row), hasSecondFactor: Boolean(row.has_factor), appFloor: row.app_floor ?? 0 }
