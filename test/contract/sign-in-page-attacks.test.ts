@@ -699,6 +699,22 @@ describe('codes', () => {
     expect(await countRows(service, 'sessions', { user_id: user.id })).toBe(before)
   })
 
+  test('are worth nothing once the app has stopped allowing the redirect URL that they were sent to', async () => {
+    const [kept, dropped] = ['https://kept.example/cb', 'https://dropped.example/cb']
+    const app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [kept, dropped] })
+    const { user } = await buildUser(service, app)
+    const sentTo = async (redirect_uri: string) => {
+      const asked = askFor(app, { redirect_uri })
+      return { asked, at: (await signInOnPage(visit(service), asked, user.email)).app }
+    }
+    const [early, late, other] = [await sentTo(dropped), await sentTo(dropped), await sentTo(kept)]
+    expect((await exchange(service, app, early.asked, early.at)).status).toBe(200)
+    await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { allowed_redirect_urls: [kept] } })
+    const refused = await exchange(service, app, late.asked, late.at)
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
+    expect((await exchange(service, app, other.asked, other.at)).status).toBe(200)
+  })
+
   test.each([
     ['42 characters', 'v'.repeat(42)],
     ['129 characters', 'v'.repeat(129)],

@@ -8,6 +8,7 @@ import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { factsOf } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
+import { isExactRedirectUrl } from '../../lib/redirect-url.ts'
 import { hasScope } from '../../lib/standard-claims.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
@@ -119,9 +120,12 @@ async function matchingApp(deps: Deps, spent: SpentCode, { client, redirectUri, 
   if (spent.app_id !== app.id) throw invalidGrant('The code is for another app')
   if (spent.redirect_uri !== redirectUri) throw invalidGrant('redirect_uri is not the one that the code was sent to')
   if (!matchesChallenge(codeVerifier, spent.code_challenge)) throw invalidGrant('code_verifier does not match')
+  if (spent.redirect_uri === deviceGrantType) return app
+  // An admin who removes a URL means the codes that have just been sent there, too.
+  if (!isExactRedirectUrl(redirectUri, app.allowed_redirect_urls))
+    throw invalidGrant('redirect_uri is no longer a redirect URL of the app')
   // Of two programs that both have the code, only the app has its secret.
-  if (spent.code_challenge === null && !client.hasShownSecret && spent.redirect_uri !== deviceGrantType)
-    throw new ApiError('invalid_client')
+  if (spent.code_challenge === null && !client.hasShownSecret) throw new ApiError('invalid_client')
   return app
 }
 
