@@ -372,6 +372,36 @@ describe('a provider that is trusted for the second factor', () => {
     expect(late.body.code).toBe('two_factor_enrollment_required')
   })
 
+  test('meets it only if the person signed in there since its date, whenever the session or a code began', async () => {
+    await trust(true)
+    const app = await buildApp(service, { ...open, require_two_factor: 'everyone' })
+    const subject = provider.addAccount({ email: someEmail(), email_verified: true })
+    const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
+    const tooOld = { status: 401, body: { code: 'two_factor_required', detail: 'Sign in again, at the provider' } }
+    const direct = (await comeIn(app, subject)).body
+    const visitor = visit(service)
+    const asked = askFor(app, { provider: 'acme' })
+    const pathOf = ({ pathname, search }: URL) => `${pathname}${search}`
+    const { app: away } = await visitor.get(asked.path)
+    const callback = await visitor.get(pathOf(await provider.logIn(away!.href, subject)))
+    expect((await visitor.get(pathOf(callback.app!))).app?.searchParams.has('code')).toBe(true)
+    service.advance(60)
+    const date = new Date(service.deps.clock()).toISOString()
+    service.advance(60)
+    // An app session that begins now, of a sign-in that is older than the date which is only written after it.
+    const later = askFor(app)
+    const tokens = (await exchange(service, app, later, (await visitor.get(later.path)).app!)).body
+    const onItsWay = (await visitor.get(later.path)).app!
+    await setPolicy(app, { require_two_factor_from: date })
+    expect(await refresh(direct.refresh_token)).toMatchObject(tooOld)
+    expect(await refresh(tokens.refresh_token)).toMatchObject(tooOld)
+    expect((await exchange(service, app, later, onItsWay)).body.error).toBe('invalid_grant')
+    expect((await visitor.get(askFor(app).path)).title).toBe('Sign in')
+    const again = (await comeIn(app, subject)).body
+    expect((await refresh(again.refresh_token)).status).toBe(200)
+    await trust(false)
+  })
+
   test('does not stand in for a factor that somebody owns', async () => {
     await trust(true)
     const subject = provider.addAccount({ email: someEmail(), email_verified: true })

@@ -134,6 +134,55 @@ test('the trust of one person is not that of another in the same browser', async
   expect(await signIn(other, visitor)).toMatchObject({ wasAsked: true })
 })
 
+test.each([
+  ['of another user', async () => ({ user_id: (await owner()).user.id })],
+  ['from before the sessions were ended', async () => ({ version: -1 })],
+  [
+    'for a factor that is there no more',
+    async ({ user }: Owner) => {
+      const row = await service.deps.db('second_factors').where({ user_id: user.id }).first()
+      return { factor_activated_at: row.activated_at - 1 }
+    },
+  ],
+])('a trust %s that is left in the database counts for nothing', async (_, changes) => {
+  const { person, visitor } = await trusted()
+  const cookie = visitor.cookies.get('gatehouse_trust')!
+  const { db } = service.deps
+  const isLeft = await db('trusted_browsers')
+    .where({ user_id: person.user.id })
+    .update(await changes(person))
+  later(visitor, 60)
+  visitor.cookies.set('gatehouse_trust', cookie)
+  expect({ isLeft, ...(await signIn(person, visitor)) }).toMatchObject({ isLeft: 1, wasAsked: true })
+})
+
+test('an app that gives trust up while a code is on its way gives no tokens for it', async () => {
+  const { person, visitor } = await trusted()
+  later(visitor, day)
+  const asked = askFor(shop)
+  const page = await visitor.get(asked.path)
+  const { app } = await visitor.send(page, 'Sign in', { email: person.email, password: PASSWORD })
+  await service.admin('PATCH', `/admin/apps/${shop.id}`, { body: { trust_device_days: 0 } })
+  expect((await exchange(service, shop, asked, app!)).body.error).toBe('invalid_grant')
+  await service.admin('PATCH', `/admin/apps/${shop.id}`, { body: { trust_device_days: 7 } })
+})
+
+test('a trust that is older than the date of a demand is not taken: the code is asked for, and opens the app', async () => {
+  const app = await buildApp(service, {
+    auto_grant_on_signup: true,
+    allowed_redirect_urls: ['https://later.example/callback'],
+    trust_device_days: 7,
+  })
+  const { person, visitor } = await trusted()
+  await service.admin('POST', `/admin/users/${person.user.id}/apps/${app.id}`, { body: {} })
+  later(visitor, day)
+  expect(await signIn(person, visitor, { app })).toMatchObject({ wasAsked: false, claims: { amr: ['pwd'] } })
+  const require_two_factor_from = new Date(service.deps.clock()).toISOString()
+  await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { require_two_factor: 'everyone', require_two_factor_from } })
+  later(visitor, 60)
+  expect(await signIn(person, visitor, { app })).toMatchObject({ wasAsked: true, claims: { amr: ['pwd', 'otp', 'mfa'] } })
+})
+
 test('the API does not know of trust', async () => {
   const { person, visitor } = await trusted()
   const device_token = visitor.cookies.get('gatehouse_device')

@@ -34,6 +34,7 @@ import * as auditIndexes from './migrations/0026-audit-indexes.ts'
 import * as auditBatchContent from './migrations/0027-audit-batch-content.ts'
 import * as settledRevocations from './migrations/0028-settled-revocations.ts'
 import * as auditCounting from './migrations/0029-audit-counting.ts'
+import * as signInTimes from './migrations/0030-sign-in-times.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -78,6 +79,7 @@ export const migrations: Migrations = {
     '0027-audit-batch-content': auditBatchContent,
     '0028-settled-revocations': settledRevocations,
     '0029-audit-counting': auditCounting,
+    '0030-sign-in-times': signInTimes,
   },
   checksums,
 }

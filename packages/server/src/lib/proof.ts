@@ -36,16 +36,16 @@ export interface ShownFactors {
   method: string
   /** Whether a second factor or a passkey was shown, or the browser stood for one. */
   second: 'shown' | 'trusted' | null
-  /** When that was, in milliseconds. */
-  secondProvenAt: number | null
+  /** When that was, in milliseconds. If none was shown, when the person signed in here. */
+  shownAt: number
 }
 
-export function kindOfSecond({ second }: Pick<Proof, 'second'>): ShownFactors['second'] {
+function kindOfSecond({ second }: Pick<Proof, 'second'>): ShownFactors['second'] {
   return second && (second.isTrusted ? 'trusted' : 'shown')
 }
 
-export function shownBy(proof: Pick<Proof, 'method' | 'second'>): ShownFactors {
-  return { method: proof.method, second: kindOfSecond(proof), secondProvenAt: proof.second?.provenAt ?? null }
+export function shownBy(proof: Pick<Proof, 'method' | 'second' | 'signedInAt'>): ShownFactors {
+  return { method: proof.method, second: kindOfSecond(proof), shownAt: proof.second?.provenAt ?? proof.signedInAt }
 }
 
 /**
@@ -55,12 +55,13 @@ export function shownBy(proof: Pick<Proof, 'method' | 'second'>): ShownFactors {
 export function storedShown(session: {
   auth_method: string
   second_factor: ShownFactors['second']
+  shown_at: number | null
   amr: string | null
   session_created_at: number
 }): ShownFactors {
   const { auth_method: method, second_factor, amr, session_created_at: began } = session
   const second = second_factor ?? (amr?.split(' ').includes('mfa') ? 'shown' : null)
-  return { method, second, secondProvenAt: second && began }
+  return { method, second, shownAt: session.shown_at ?? began }
 }
 
 declare const whole: unique symbol
@@ -76,6 +77,8 @@ export interface Proof {
   readonly method: string
   /** When the first factor was shown, in milliseconds. */
   readonly firstProvenAt: number
+  /** When the person signed in here with it. A provider may have proven them earlier. */
+  readonly signedInAt: number
   /** Null if the user had no second factor, so that none was asked for. */
   readonly second: ShownFactor | null
   /** The user's token version when the account was read. A floor that has risen above it ends what the proof opens. */

@@ -20,6 +20,7 @@ type NewCode = StoredProof &
     | 'hash'
     | 'app_id'
     | 'browser_session_id'
+    | 'signed_in_at'
     | 'organization_id'
     | 'redirect_uri'
     | 'code_challenge'
@@ -36,6 +37,7 @@ const columns = [
     'version',
     'first_factor',
     'first_proven_at',
+    'signed_in_at',
     'second_factor',
     'second_proven_at',
     'second_activated_at',
@@ -77,6 +79,8 @@ export class AuthorizationCode extends BaseModel {
   declare version: number
   declare first_factor: string
   declare first_proven_at: number
+  /** When the person signed in in the browser. Null for codes of earlier versions. */
+  declare signed_in_at: number | null
   declare second_factor: string | null
   declare second_proven_at: number | null
   declare second_activated_at: number | null

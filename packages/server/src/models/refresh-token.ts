@@ -17,6 +17,7 @@ export interface PresentedToken extends UserRow, RolesAndGrantRow {
   first_proven_at: number | null
   amr: string | null
   second_factor: ShownFactors['second']
+  shown_at: number | null
   session_expires_at: number
   ended_at: number | null
   expires_at: number
@@ -31,7 +32,7 @@ type TokenApp = Pick<App, 'code' | 'client'>
 /** Everything that a refresh reads, in one statement, so that it is consistent. */
 const tokenByHash = new Statement<PresentedToken>(`
   select t.session_id, s.app_id, s.organization_id, s.token_version as session_version, s.created_at as session_created_at, s.auth_method,
-    s.first_proven_at, s.amr, s.second_factor, s.expires_at as session_expires_at,
+    s.first_proven_at, s.amr, s.second_factor, s.shown_at, s.expires_at as session_expires_at,
     s.ended_at, t.expires_at, t.used_at, t.successor_hash, t.successor_salt, g.min_token_version as app_floor,
     ${userColumns}, ${rolesAndGrantColumns}
   from refresh_tokens t

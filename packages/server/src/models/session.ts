@@ -58,7 +58,10 @@ export interface SelfRow
 }
 
 /** What goes on in a session whose password is changed. */
-type OpenSession = Pick<Session, 'created_at' | 'expires_at' | 'organization_id' | 'amr' | 'auth_method' | 'second_factor'>
+type OpenSession = Pick<
+  Session,
+  'created_at' | 'expires_at' | 'organization_id' | 'amr' | 'auth_method' | 'second_factor' | 'shown_at'
+>
 
 /** A session, and whose it is. */
 export type SessionOwner = Pick<Session, 'id' | 'user_id' | 'app_id'>
@@ -97,9 +100,9 @@ const selfBySession = new Statement<SelfRow>(`
 
 const newSession = `
   insert into sessions (id, user_id, app_id, organization_id, auth_method, token_version, ip, user_agent,
-    created_at, last_used_at, proven_at, first_proven_at, amr, second_factor, browser_session_id, scope, expires_at)
+    created_at, last_used_at, proven_at, first_proven_at, amr, second_factor, shown_at, browser_session_id, scope, expires_at)
   values (:sessionId, :userId, :appId, :organizationId, :authMethod, :version, :ip, :userAgent, :now, :now, :provenAt,
-    :firstProvenAt, :amr, :secondFactor, :browserSessionId, :scope, :sessionExpiresAt)`
+    :firstProvenAt, :amr, :secondFactor, :shownAt, :browserSessionId, :scope, :sessionExpiresAt)`
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 const end = 'update sessions set ended_at = :at, ended_reason = :event where id = :sessionId and ended_at is null'
@@ -147,6 +150,8 @@ export class Session extends BaseModel {
   declare amr: string | null
   /** How the second factor was shown. Null if it was not, and for sessions of earlier versions. A password change leaves it. */
   declare second_factor: ShownFactors['second']
+  /** Since when the session meets what its app demands: when that was shown or, if nothing was, when the person signed in. Null for sessions of earlier versions. */
+  declare shown_at: number | null
   /** The browser session that the code of this session came from. */
   declare browser_session_id: string | null
   /** What the app asked for with that code. */
@@ -172,6 +177,7 @@ export class Session extends BaseModel {
       firstProvenAt: number
       amr: string
       secondFactor: ShownFactors['second']
+      shownAt: number
       browserSessionId: string | null
       scope: string | null
       sessionExpiresAt: number
@@ -195,7 +201,7 @@ export class Session extends BaseModel {
   static async findOpenForUpdate(db: Tx, id: string): Promise<OpenSession | undefined> {
     return forUpdate(db, rowsOf(Session, db).where({ id }))
       .whereNull('ended_at')
-      .first('created_at', 'expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor')
+      .first('created_at', 'expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor', 'shown_at')
   }
 
   /** When the newest session of a user began. Null if none is kept. */
@@ -219,12 +225,23 @@ export class Session extends BaseModel {
   static async find(
     db: Db,
     id: string,
-  ): Promise<(SessionRow & Pick<Session, 'user_id' | 'ended_at' | 'organization_id' | 'amr' | 'second_factor'>) | undefined> {
+  ): Promise<
+    (SessionRow & Pick<Session, 'user_id' | 'ended_at' | 'organization_id' | 'amr' | 'second_factor' | 'shown_at'>) | undefined
+  > {
     return db('sessions as s')
       .leftJoin('apps as a', 'a.id', 's.app_id')
       .where('s.id', id)
       .select('s.id', 's.user_id', 's.app_id', 'a.code as app_code', 's.organization_id', 's.auth_method', 's.ip')
-      .select('s.user_agent', 's.created_at', 's.last_used_at', 's.expires_at', 's.ended_at', 's.amr', 's.second_factor')
+      .select(
+        's.user_agent',
+        's.created_at',
+        's.last_used_at',
+        's.expires_at',
+        's.ended_at',
+        's.amr',
+        's.second_factor',
+        's.shown_at',
+      )
       .first()
   }
 

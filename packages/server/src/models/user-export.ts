@@ -131,7 +131,7 @@ export const exportedTables = {
     newestBy: 'id',
     columns: {
       ...{ id: 'text', app_id: 'text', organization_id: 'text', browser_session_id: 'text', auth_method: 'text', amr: 'text' },
-      ...{ second_factor: 'text', scope: 'text' },
+      ...{ second_factor: 'text', shown_at: 'time', scope: 'text' },
       ...{ ip: 'text', user_agent: 'text', created_at: 'time', last_used_at: 'time', first_proven_at: 'time', proven_at: 'time' },
       ...{ expires_at: 'time', ended_at: 'time', ended_reason: 'text' },
     },

@@ -29,4 +29,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0027-audit-batch-content': 'cb03f689a4b55ad6e13b02757c5286e388831ab405a8eaca6655d8c9b0261ae1',
   '0028-settled-revocations': '4eaf90b8078b60fe5699176cc5441b12c1d1ba35831c6d45c01b85c4c9105aed',
   '0029-audit-counting': '14f4453cebf4a745c04c7c0a66ce76001a8ae8e740f3689f2eab16ecdb87ca4c',
+  '0030-sign-in-times': 'e8effb84290128ece33de595a209c746572b5805bc78db1c22761c427a22cb73',
 }

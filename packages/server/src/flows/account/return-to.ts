@@ -25,7 +25,7 @@ export async function findAppToReturnTo(
     const candidate = await catalog.findApp({ id })
     if (!candidate?.allowed_redirect_urls.includes(returnTo)) continue
     // What the person has still to show or to set up is no reason to keep them here: the app asks for it.
-    const shown = { method: 'password', second: 'shown' as const, secondProvenAt: deps.clock() }
+    const shown = { method: 'password', second: 'shown' as const, shownAt: deps.clock() }
     const { refusal } = await foreseeEntry(deps, { user, app: candidate, organizationId: undefined, shown }, actor)
     if (refusal === undefined) return candidate
   }

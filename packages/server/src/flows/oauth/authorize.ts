@@ -202,10 +202,11 @@ function shownIn(
 /** The same, as the gate judges it. */
 function factorsOf(
   { first_factor: method, second_proven_at: trustedSince }: LiveBrowserSession,
-  { secondProvenAt, isTrusted }: Pick<SignedIn, 'secondProvenAt' | 'isTrusted'>,
+  { secondProvenAt, signedInAt, isTrusted }: Pick<SignedIn, 'secondProvenAt' | 'signedInAt' | 'isTrusted'>,
 ): ShownFactors {
-  if (secondProvenAt !== null) return { method, second: 'shown', secondProvenAt }
-  return { method, second: isTrusted ? 'trusted' : null, secondProvenAt: isTrusted ? trustedSince : null }
+  if (secondProvenAt !== null) return { method, second: 'shown', shownAt: secondProvenAt }
+  if (isTrusted && trustedSince !== null) return { method, second: 'trusted', shownAt: trustedSince }
+  return { method, second: null, shownAt: signedInAt }
 }
 
 async function canAccept(deps: Deps, token: string, user: PooledUser): Promise<boolean> {
@@ -284,6 +285,7 @@ function provenBy(
     version: live.version,
     first_factor: live.first_factor,
     first_proven_at: live.first_proven_at,
+    signed_in_at: live.signed_in_at ?? live.first_proven_at,
     second_factor: live.second_factor,
     second_proven_at: live.second_proven_at,
     second_activated_at: live.second_activated_at,

@@ -263,14 +263,16 @@ describe('over every combination of what decides', () => {
 })
 
 test.each([
-  ['second_factor_not_shown', begunAt, 'use_passkey'],
-  ['two_factor_enrollment_required', begunAt, 'enrol'],
-  ['two_factor_enrollment_required', minutesAgo(11), 'sign_in'],
+  ['second_factor_not_shown', begunAt, 'a passkey', 'use_passkey'],
+  // They came from a provider that is trusted for it, before the date of the app.
+  ['second_factor_not_shown', begunAt, 'neither', 'sign_in'],
+  ['two_factor_enrollment_required', begunAt, 'neither', 'enrol'],
+  ['two_factor_enrollment_required', minutesAgo(11), 'neither', 'sign_in'],
 ] as const)(
-  'somebody who has not shown what the app demands (%s) is asked for it before anything else',
-  (refusal, signedInAt, ask) => {
+  'somebody who has not shown what the app demands (%s, %d, owns %s) is asked for it before anything else',
+  (refusal, signedInAt, owned, ask) => {
     for (const person of people.filter(
-      ({ isNamedHere, hasSecondFactor, hasPasskey }) => isNamedHere && !hasSecondFactor && !hasPasskey,
+      (one) => one.isNamedHere && !one.hasSecondFactor && one.hasPasskey === (owned === 'a passkey'),
     ))
       for (const request of requests.filter(({ prompt, maxAgeSeconds }) => prompt === undefined && maxAgeSeconds === undefined))
         for (const app of apps.filter(({ maxSignInAgeSeconds }) => maxSignInAgeSeconds === null))

@@ -89,7 +89,8 @@ function stepOf({ now, request, app, signedIn }: Situation): NextStep {
   const isFresh = (provenAt: number | null) => provenAt !== null && now - provenAt <= freshMs
   // Nobody else than the person may set it up, so they have just signed in.
   const toEnrol = { ask: isFresh(signedIn.signedInAt) ? ('enrol' as const) : ('sign_in' as const) }
-  if (refusal === 'second_factor_not_shown') return { ask: hasSecondFactor ? 'sign_in' : 'use_passkey' }
+  // Somebody who came from a provider and owns neither signs in there again.
+  if (refusal === 'second_factor_not_shown') return { ask: !hasSecondFactor && signedIn.hasPasskey ? 'use_passkey' : 'sign_in' }
   if (refusal === 'two_factor_enrollment_required') return toEnrol
   // Before the gate: joining may be what opens it.
   if (request.canJoin) return { ask: 'join' }

@@ -33,7 +33,7 @@ export async function passSecondFactor(
   const second =
     (code === undefined ? secondOf(trust, user, factor) : undefined) ??
     (await checkSecondFactor(deps, { ...user, factor: factor ?? null }, code, actor))
-  return proof({ userId: user.id, method, firstProvenAt, second, version: user.token_version })
+  return proof({ userId: user.id, method, firstProvenAt, signedInAt: deps.clock(), second, version: user.token_version })
 }
 
 /** What a trusted browser stands for, unless the trust is another user's or anything has changed since. */
@@ -59,12 +59,14 @@ export function firstFactorOf<U extends SecondFactorOwner & { min_token_version:
 
 /** For a user whom this transaction creates and who has no second factor yet. */
 export function proofOfNewcomer(user: NewAccount, method: string): Proof {
-  return proof({ userId: user.id, method, firstProvenAt: user.created_at, second: null, version: user.token_version })
+  const { created_at: now } = user
+  return proof({ userId: user.id, method, firstProvenAt: now, signedInAt: now, second: null, version: user.token_version })
 }
 
 /** For a claimed account: its second factor, whose owner was unknown, has been removed. */
 export function proofOfClaimed(deps: Deps, { user }: ClaimedAccount, method: string): Proof {
-  return proof({ userId: user.id, method, firstProvenAt: deps.clock(), second: null, version: user.token_version })
+  const now = deps.clock()
+  return proof({ userId: user.id, method, firstProvenAt: now, signedInAt: now, second: null, version: user.token_version })
 }
 
 /**
@@ -74,7 +76,7 @@ export function proofOfClaimed(deps: Deps, { user }: ClaimedAccount, method: str
 export function proofOfPasskey(deps: Deps, user: ProvenUser, factorActivatedAt: number | null): Proof {
   const now = deps.clock()
   const second = { provenAt: now, activatedAt: factorActivatedAt }
-  return proof({ userId: user.id, method: 'passkey', firstProvenAt: now, second, version: user.token_version })
+  return proof({ userId: user.id, method: 'passkey', firstProvenAt: now, signedInAt: now, second, version: user.token_version })
 }
 
 /** For a proof that a code has kept. Only the model that has just spent the code hands one out. */
@@ -85,6 +87,7 @@ export function proofOfCode(code: SpentCode): Proof {
     userId: code.user_id,
     method: code.first_factor,
     firstProvenAt: code.first_proven_at,
+    signedInAt: code.signed_in_at ?? code.created_at,
     second,
     version: code.version,
   })

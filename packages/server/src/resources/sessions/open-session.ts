@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { newDeviceToken } from '../../lib/device-token.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
-import { factsOf, kindOfSecond, type SignInFacts } from '../../lib/proof.ts'
+import { factsOf, type SignInFacts, shownBy } from '../../lib/proof.ts'
 import type { TokenAnswer } from '../../lib/records.ts'
 import { newRefreshToken } from '../../lib/refresh-token.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -19,6 +19,7 @@ export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: 
   const admission = await admitByProof(deps, request, actor)
   const now = deps.clock()
   const facts = factsOf(proof)
+  const shown = shownBy(proof)
   const lastsMs = deps.config.sessionMaxSeconds * 1000
   const session = { id: browser?.sessionId ?? newId(now), expiresAt: (browser?.startedAt ?? now) + lastsMs, ...facts }
   const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
@@ -37,7 +38,8 @@ export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: 
     provenAt: browser ? null : (proof.second?.provenAt ?? proof.firstProvenAt),
     firstProvenAt: facts.firstProvenAt,
     amr: facts.amr.join(' '),
-    secondFactor: kindOfSecond(proof),
+    secondFactor: shown.second,
+    shownAt: shown.shownAt,
     browserSessionId: browser?.id ?? null,
     scope: browser?.scope ?? null,
     sessionExpiresAt: session.expiresAt,

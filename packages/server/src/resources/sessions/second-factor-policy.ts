@@ -36,7 +36,7 @@ interface Entrant {
  */
 export async function assertPolicyMet(deps: Deps, { user, app, globalRoles, shown }: Entrant): Promise<void> {
   if (!demandsSecondFactor(app, globalRoles, deps.clock())) return
-  const isNewEnough = (shown.secondProvenAt ?? 0) >= (app.require_two_factor_from ?? 0)
+  const isNewEnough = shown.shownAt >= (app.require_two_factor_from ?? 0)
   if (shown.second === 'shown' && isNewEnough) return
   const isOfAdmins = isAdminApp(deps.config, app)
   // For how many days a trust counts was asked at the entry.
@@ -49,7 +49,10 @@ export async function assertPolicyMet(deps: Deps, { user, app, globalRoles, show
       detail: `Only the sign-in page can ask for the passkey of the user: ${page}`,
     })
   }
-  if (!isOfAdmins && (await isTrustedProvider(deps, shown.method))) return
+  if (!isOfAdmins && (await isTrustedProvider(deps, shown.method))) {
+    if (isNewEnough) return
+    throw new ApiError('second_factor_not_shown', { detail: 'Sign in again, at the provider' })
+  }
   const page = pageOfApp(deps, app)
   throw new ApiError('two_factor_enrollment_required', page ? { members: { enrollment_url: page } } : {})
 }
