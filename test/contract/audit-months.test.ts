@@ -71,7 +71,7 @@ test('an event of any time is accepted, listed, sealed, verified and archived', 
 onPostgres('a new database has the coming months, and the clean-up makes those after them; no event waits for one', async () => {
   const { service, first, begin, advanceTo } = await buildDivided()
   const now = service.deps.clock()
-  expect(begin).toBeGreaterThan(now + 6 * dayMs)
+  expect(begin).toBeGreaterThan(now + 13 * dayMs)
   expect((await monthsOf(service)).map(({ name }) => name)).toContain(nameAt(begin))
   const [today] = await write(service, now)
   const [later] = await write(service, begin)
@@ -87,6 +87,9 @@ onPostgres('a new database has the coming months, and the clean-up makes those a
   expect(names).toContain(nameAt(begin + 150 * dayMs))
   expect(names).toContain(nameAt(begin + 169 * dayMs))
   expect(names).not.toContain(nameAt(begin + 200 * dayMs))
+  const { values } = await service.deps.metrics.cleanupSucceeded.get()
+  const done = values.find(({ labels }) => labels.rule === 'audit_months')?.value
+  expect(done).toBeGreaterThanOrEqual(Math.floor((begin + 150 * dayMs) / 1_000))
   expect(await partitionOf(service, far!)).toBe('audit_events_rest')
   await sealEvents(service.deps)
   expect(await checkAudit(service.deps)).toBeNull()
@@ -97,6 +100,9 @@ onPostgres('retention drops a month once all of it has expired and is sealed, be
   const { service, first, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const early = await write(service, begin + dayMs)
   await sealEvents(service.deps)
+  advanceTo(begin + 12 * dayMs)
+  await removeExpired(service.deps)
+  expect(await idsIn(service, early)).toEqual(early.sort())
   // This batch has events of both months.
   const late = await write(service, end - 1)
   const next = await write(service, end + 1)
@@ -147,6 +153,20 @@ onPostgres('a month stays as long as one of its events is not sealed, or not wha
   await removeExpired(service.deps)
   expect(await idsIn(service, young)).toEqual(young)
   expect(await checkAudit(service.deps)).not.toBeNull()
+})
+
+onPostgres('an event that claims to be from the future keeps its month, whose other events are deleted one by one', async () => {
+  const { service, first, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+  const ids = await write(service, begin + dayMs)
+  await sealEvents(service.deps)
+  const row = await service.deps.db('audit_events').where({ id: ids[0] }).first()
+  const forged = firstIdAt(begin + 2 * dayMs)
+  await service.deps.db('audit_events').insert({ ...row, id: forged, xid: 9_000_000_000_000_000 })
+  advanceTo(end + 20 * dayMs)
+  await removeExpired(service.deps)
+  expect(await idsIn(service, [...ids, forged])).toEqual([forged])
+  expect(await partitionOf(service, forged)).toBe(first.name)
+  expect(await checkAudit(service.deps)).toMatchObject({ event: { id: forged } })
 })
 
 onPostgres('two servers that drop the same month at once leave one checkpoint', async () => {

@@ -19,7 +19,7 @@ const dayMs = 86_400_000
 /** Months are made so long ahead. */
 const aheadMs = 62 * dayMs
 /** How far the first month is ahead of the newest event when the table is divided: clocks differ. */
-const marginMs = 7 * dayMs
+const marginMs = 14 * dayMs
 /** An event of a later time was not written by the service. */
 const latestMs = 366 * dayMs
 /** Postgres looks through the rest while it makes a month, and holds up the events that belong there. This takes a tenth of a second. */
