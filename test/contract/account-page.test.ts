@@ -460,6 +460,38 @@ describe('the second factor', () => {
     expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
   })
 
+  test('does not show its recovery codes to somebody else who signs in in the same browser', async () => {
+    const { visitor } = await owner()
+    const { page, codes } = await enrol(visitor)
+    const { user: second } = await buildUser(service, shop)
+    service.advance(1)
+    await signInOnPage(visitor, askFor(shop, { prompt: 'login' }), second.email)
+    const seen = await visitor.get(page.url)
+    expect([seen.html.includes(second.email), seen.html.includes(codes[0]!)]).toEqual([true, false])
+  })
+
+  test('that replaces another one has to be shown in the browsers that showed the other one', async () => {
+    const { user, visitor } = await owner()
+    const { secret } = await enrol(visitor)
+    service.advance(30)
+    const other = visit(service)
+    const code = await signInOnPage(other, askFor(shop), user.email)
+    await other.send(code, 'Continue', { two_factor_code: totpAt(secret, service.deps.clock()) })
+    const before = await open(other, 'profile')
+    expect(isFresh(before)).toBe(true)
+    await visitor.send(await open(visitor, 'two-factor'), 'Turn off the second factor')
+    await enrol(visitor)
+    expect(isFresh(await open(other, 'profile'))).toBe(false)
+    await other.post(`${service.url}/account/profile`, {
+      ...formOfAny(before),
+      step: 'save',
+      first_name: 'Eve',
+      last_name: '',
+      locale: '',
+    })
+    expect((await rowOf(user.id)).first_name).not.toBe('Eve')
+  })
+
   test('gets new recovery codes without being turned off: shown once, told by mail, and the old ones die at once', async () => {
     const { user, visitor } = await owner()
     const { secret, codes: old } = await enrol(visitor)

@@ -183,6 +183,14 @@ test('a trust that is older than the date of a demand is not taken: the code is 
   expect(await signIn(person, visitor, { app })).toMatchObject({ wasAsked: true, claims: { amr: ['pwd', 'otp', 'mfa'] } })
 })
 
+test('the account page asks a trusted browser for the code', async () => {
+  const { person, visitor } = await trusted()
+  later(visitor, day)
+  const page = await visitor.get(`/account?app=${shop.code}`)
+  const next = await visitor.send(page, 'Sign in', { email: person.email, password: PASSWORD })
+  expect(next.html).toContain('name="two_factor_code"')
+})
+
 test('the API does not know of trust', async () => {
   const { person, visitor } = await trusted()
   const device_token = visitor.cookies.get('gatehouse_device')
