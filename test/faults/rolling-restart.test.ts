@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
-import { startBalancer } from '../support/balancer.ts'
+import { type Balancer, startBalancer } from '../support/balancer.ts'
 import { ADMIN_EMAIL, callHttp, claimsOf, PASSWORD } from '../support/client.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
 import { releasedServer } from '../support/released-server.ts'
+import { startDocumentedProxy } from '../support/reverse-proxies.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const usualRounds = sized(1, 15)
@@ -52,8 +53,17 @@ function startUsers(url: string, app: string) {
   }
 }
 
+/** A proxy of the docs. It gives a server back its turn within three seconds. */
+async function startBehind(kind: 'HAProxy' | 'nginx', servers: readonly string[]): Promise<Balancer> {
+  const { port, stop } = await startDocumentedProxy(kind, servers)
+  onTestFinished(stop)
+  return { url: `http://127.0.0.1:${port}`, faults: [], repeated: [], isOut: () => false }
+}
+
 interface Way {
   asksReady: boolean
+  /** The proxy of the docs that stands in front, instead of our balancer. */
+  proxy?: 'HAProxy' | 'nginx'
   rounds?: number
   /** Starts the first servers, which are later replaced by current ones. By default these are current servers too. */
   startFirst?: (settings: Record<string, string>) => Promise<ServerProcess>
@@ -64,7 +74,7 @@ interface Way {
 /** Restarts two servers in turn behind a balancer while users send requests. */
 async function restartInTurn(
   settings: Record<string, string>,
-  { asksReady, rounds = usualRounds, startFirst = startServer, prepare = async () => {} }: Way,
+  { asksReady, proxy, rounds = usualRounds, startFirst = startServer, prepare = async () => {} }: Way,
 ) {
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
@@ -75,10 +85,8 @@ async function restartInTurn(
   const token = (await servers[0]!.login(ADMIN_EMAIL, 'authctl')).body.access_token
   await servers[0]!.call('POST', '/admin/apps', { token, body: { code: 'shop', name: 'Shop', auto_grant_on_signup: true } })
 
-  const balancer = await startBalancer(
-    servers.map(({ url }) => url),
-    { asksReady },
-  )
+  const urls = servers.map(({ url }) => url)
+  const balancer = proxy ? await startBehind(proxy, urls) : await startBalancer(urls, { asksReady })
   const users = startUsers(balancer.url, 'shop')
   for (let round = 0; round < rounds; round += 1) {
     for (const index of servers.keys()) {
@@ -90,6 +98,7 @@ async function restartInTurn(
       servers[index] = next
       all.push(next)
       if (asksReady) await expect.poll(() => balancer.isOut(next.url)).toBe(false)
+      if (proxy) await sleep(3_000)
     }
   }
   await users.stop()
@@ -128,6 +137,21 @@ test('without a delay, a balancer that does not ask may repeat each connection t
   const reset = repeated.filter((told) => !told.includes('ECONNREFUSED')).length
   measured(context, `${figure}; ${repeated.length} connections refused or reset, ${reset} of them reset`)
 })
+
+test.for([
+  { proxy: 'HAProxy', delay: delaySeconds },
+  { proxy: 'nginx', delay: 0 },
+] as const)(
+  'behind $proxy with the settings of the docs, two servers restarted in turn under load fail no request',
+  {
+    timeout: 900_000,
+  },
+  async ({ proxy, delay }, context) => {
+    const settings = { AUTH_SHUTDOWN_DELAY_SECONDS: String(delay), AUTH_TRUST_PROXY: '1' }
+    const { figure } = await restartInTurn(settings, { asksReady: false, proxy })
+    measured(context, figure)
+  },
+)
 
 test('two servers of the first release are replaced by those of now, which migrate the database under them: no request fails', {
   timeout: 900_000,

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { librariesIn, unpackFromDebian } from './debian-packages.ts'
+import { readText } from './deployment-files.ts'
 import { freePort } from './free-port.ts'
+import { selfSigned } from './self-signed.ts'
 
 const startTimeoutMs = 60_000
 
@@ -33,6 +35,20 @@ interface Kind {
   words(folder: string, settings: string): string[]
   debianPackages: string[]
 }
+
+/** What nginx needs beside its servers, to run in a folder. */
+const nginxIn = (folder: string, http: string) => `
+daemon off;
+worker_processes 1;
+${process.getuid?.() === 0 ? 'user root root;' : ''}
+pid ${folder}/pid;
+error_log stderr crit;
+events { worker_connections 512; }
+http {
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temp;`).join('\n  ')}
+${http}
+}
+`
 
 /** Connections to the server are shared by all clients, so that what one client leaves on a connection meets the next one. */
 const haproxy: Kind = {
@@ -68,17 +84,12 @@ backend service
 const nginx = (buffering: 'on' | 'off'): Kind => ({
   debianPackages: ['nginx'],
   words: (folder, settings) => ['-p', folder, '-e', 'stderr', '-c', settings],
-  configure: (folder, { port, http2Port, server }) => `
-daemon off;
-worker_processes 1;
-${process.getuid?.() === 0 ? 'user root root;' : ''}
-pid ${folder}/pid;
-error_log stderr crit;
-events { worker_connections 512; }
-http {
+  configure: (folder, { port, http2Port, server }) =>
+    nginxIn(
+      folder,
+      `
   log_format ids '$request_id $request_method $request_uri';
   access_log /dev/stdout ids;
-  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temp;`).join('\n  ')}
   upstream service {
     server ${server};
     keepalive 8;
@@ -96,18 +107,40 @@ http {
       proxy_set_header X-Request-Id $request_id;
       add_header X-Proxy-Id $request_id always;
     }
-  }
-}
-`,
+  }`,
+    ),
 })
 
 const kinds = { HAProxy: haproxy, nginx: nginx('on'), 'nginx, unbuffered': nginx('off') }
 export type ProxyKind = keyof typeof kinds
 export const proxyKinds = Object.keys(kinds) as ProxyKind[]
 
+/**
+ * Starts the proxy of docs/deploying.md in front of two servers. Only addresses and the certificate differ, and it takes requests
+ * without TLS too.
+ */
+export function startDocumentedProxy(kind: 'HAProxy' | 'nginx', servers: readonly string[]): Promise<ReverseProxy> {
+  const language = kind.toLowerCase()
+  const [, block] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(readText('docs/deploying.md'))!
+  const configure: Kind['configure'] = (folder, { port, http2Port }) => {
+    const certificate = join(folder, 'certificate.pem')
+    writeFileSync(certificate, `${selfSigned.cert}\n${selfSigned.key}\n`)
+    const text = block!
+      .replaceAll(/\/etc\/\w+\/login\.example\.com\.\w+/g, certificate)
+      .replaceAll(/10\.0\.0\.([12]):4000/g, (_, number) => new URL(servers[number - 1]!).host)
+      .replace(/^( *)listen 443 (.*)$/m, `$1listen 127.0.0.1:${http2Port} $2\n$1listen 127.0.0.1:${port};`)
+      .replace(/^( *)bind :443 (.*)$/m, `$1bind 127.0.0.1:${http2Port} $2\n$1bind 127.0.0.1:${port}`)
+    return kind === 'nginx' ? nginxIn(folder, `access_log off;\n${text}`) : `${text}\n`
+  }
+  return start(kind, { ...kinds[kind], configure }, servers[0]!)
+}
+
 /** Starts a proxy in front of a server. Throws a one-line error if it is not installed and cannot be fetched. */
-export async function startReverseProxy(kind: ProxyKind, serverUrl: string): Promise<ReverseProxy> {
-  const { configure, words, debianPackages } = kinds[kind]
+export function startReverseProxy(kind: ProxyKind, serverUrl: string): Promise<ReverseProxy> {
+  return start(kind, kinds[kind], serverUrl)
+}
+
+async function start(name: string, { configure, words, debianPackages }: Kind, serverUrl: string): Promise<ReverseProxy> {
   const program = await provide(debianPackages[0]!, debianPackages)
   const [port, http2Port] = [await freePort(), await freePort()]
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-proxy-'))
@@ -142,7 +175,7 @@ export async function startReverseProxy(kind: ProxyKind, serverUrl: string): Pro
       continue
     }
     await stop()
-    throw new Error(`${kind} did not start: ${said.trim().split('\n').at(-1)}`)
+    throw new Error(`${name} did not start: ${said.trim().split('\n').at(-1)}`)
   }
   return {
     port,
