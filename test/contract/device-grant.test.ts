@@ -66,11 +66,11 @@ describe('a device', () => {
   })
 
   test('that asks again together with the poll that signs it in stays signed in, and later its code ends the session', async () => {
-    const signedIn = async () => {
+    const signedIn = async (at: Record<string, string> = {}) => {
       const begun = await begin(tv, { scope: 'openid' })
       const { user, visitor } = await buildPerson()
       await visitor.send(await enter(visitor, begun, { email: user.email }), 'Allow')
-      const replies = await atOnce(5, () => poll(begun))
+      const replies = await atOnce(5, () => poll(begun, tv, {}, at))
       const [first, ...more] = replies.filter(({ status }) => status === 200)
       expect(more).toEqual([])
       for (const reply of replies) if (reply !== first) expect([reply.status, reply.body.error]).toEqual([400, 'invalid_grant'])
@@ -80,6 +80,12 @@ describe('a device', () => {
     const { begun, user, token } = await signedIn()
     expect(await stateOf(token)).toBe('alive')
     expect(await auditEvents(service, { event: 'code.reused', user_id: user.id })).toEqual([])
+
+    // A device changes its address within the network of its household.
+    const inNetwork = (host: number) => ({ 'x-forwarded-for': `2001:db8:1:2::${host}` })
+    const moved = await signedIn(inNetwork(1))
+    expect((await poll(moved.begun, tv, {}, inNetwork(2))).body.error).toBe('invalid_grant')
+    expect(await stateOf(moved.token)).toBe('alive')
 
     // A second use from elsewhere may be an attacker's at any time, and so may the first.
     const elsewhere = { 'x-forwarded-for': '203.0.113.77' }
@@ -223,6 +229,21 @@ describe('device phishing', () => {
     expect((await enter(other.visitor, right, { email: other.user.email })).html).toContain('Too many wrong codes')
     service.advance(601)
     expect((await enter(visitor, await begin())).title).toContain('Allow')
+  })
+
+  test('gets no more tries by moving about in one IPv6 network', async () => {
+    service.advance(601)
+    const typeFrom = async ({ user, visitor }: Awaited<ReturnType<typeof buildPerson>>, host: number) => {
+      let page = await visitor.get(`/device?app=${tv.code}`)
+      if (page.title !== 'Sign in on a device')
+        page = await visitor.send(page, 'Sign in', { email: user.email, password: PASSWORD })
+      const from = { 'x-forwarded-for': `2001:db8:5:6::${host}` }
+      return (await visitor.send(page, 'Continue', { user_code: 'BBBB-BBBB' }, from)).html
+    }
+    const [one, two] = [await buildPerson(), await buildPerson()]
+    for (const [host, person] of [one, two, one, two, one].entries())
+      expect(await typeFrom(person, host + 1)).toContain('No device waits')
+    expect(await typeFrom(two, 6)).toContain('Too many wrong codes')
   })
 
   test('gets no form from elsewhere', async () => {

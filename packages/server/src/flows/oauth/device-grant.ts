@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
+import { addressKey } from '../../lib/client-address.ts'
 import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { hashOfUserCode, newUserCode } from '../../lib/user-code.ts'
@@ -101,7 +102,7 @@ export async function findDeviceByUserCode(
 ): Promise<DeviceCodeRow | undefined> {
   const attempts = await takeAttempts(deps, [
     [`device:user:${userId}`, tries],
-    [`device:ip:${origin.ip}`, tries],
+    [`device:ip:${addressKey(origin.ip)}`, tries],
   ])
   const hash = hashOfUserCode(deps.config.encryptionKeys[0], typed)
   const device = hash && (await DeviceCode.findPending(deps.db, { user_code_hash: hash }, deps.clock()))

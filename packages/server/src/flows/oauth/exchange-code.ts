@@ -3,6 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, ClientCaller } from '../../lib/caller.ts'
+import { addressKey } from '../../lib/client-address.ts'
 import { deviceGrantType } from '../../lib/grant-types.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
@@ -175,7 +176,7 @@ const pollsTogetherMs = 30_000
 /**
  * The second of two uses may be an attacker's, and so may the first: the session that the code opened ends, if it opened one. A
  * browser carries a code once, but a device sends its own many times. Its poll that comes together with the one that got the tokens,
- * and from the same address, is only refused.
+ * and from the same address or IPv6 network, is only refused.
  */
 async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
@@ -185,7 +186,8 @@ async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promis
     const session = sessionId === null ? undefined : await Session.find(deps.db, sessionId)
     const opened = session?.ended_at === null ? session : undefined
     const isNear = opened !== undefined && deps.clock() - opened.created_at <= pollsTogetherMs
-    if (redirectUri === deviceGrantType && isNear && opened.ip === (actor.origin.ip || null)) return
+    const isFromThere = isNear && addressKey(opened.ip ?? '') === addressKey(actor.origin.ip)
+    if (redirectUri === deviceGrantType && isFromThere) return
     const details = opened ? { session_id: sessionId } : {}
     await recordEvent(deps, { event: 'code.reused', actor, userId, appId, details })
     if (opened) await endSession(deps, opened, 'session.ended', actor)
