@@ -33,7 +33,15 @@ const derived: Derived[] = [
   { path: 'docs/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
   { path: 'docs/performance.md', generate: performancePage },
   { path: 'packages/sdk/api.md', generate: renderApiReport },
+  { path: 'deploy/kubernetes/base/kustomization.yaml', generate: pinnedImage },
 ]
+
+/** The file as it is, with the version of the service as the tag of its image. */
+function pinnedImage(): string {
+  const { version } = JSON.parse(readFileSync(join(root, 'packages/server/package.json'), 'utf8'))
+  const text = readFileSync(join(root, 'deploy/kubernetes/base/kustomization.yaml'), 'utf8')
+  return text.replace(/newTag: .*/, `newTag: ${version}`)
+}
 
 function configurationPage(): string {
   const rows = Object.entries(settings.shape).map(([name, schema]) => {

@@ -201,6 +201,41 @@ describe('the manifests for Kubernetes', () => {
     expect(spec.volumes.map((volume: Json) => volume.name).sort()).toEqual(mounted)
   })
 
+  test.runIf(kubectl).each(overlays)('%s is reached at the public address, and runs an image of one version', (name) => {
+    const one = (kind: string): Json => rendered.get(name)?.find((document) => document.kind === kind) ?? {}
+    const { rules, tls } = one('Ingress').spec
+    const { host } = new URL(one('ConfigMap').data.PUBLIC_URL)
+    expect([rules.map((rule: Json) => rule.host), tls.flatMap(({ hosts }: Json) => hosts)]).toEqual([[host], [host]])
+    const { service } = rules[0].http.paths[0].backend
+    const { metadata, spec } = one('Service')
+    expect([service.name, service.port.name]).toEqual([metadata.name, spec.ports[0].name])
+    const { image } = one('Deployment').spec.template.spec.containers[0]
+    expect(image).toMatch(/:\d+\.\d+\.\d+$/)
+  })
+
+  test.runIf(kubectl)('let Prometheus scrape each server with the token that the servers have', () => {
+    // kustomize reads no files outside its folder but those of other kustomizations.
+    const folder = mkdtempSync(join(root, 'deploy/kubernetes/overlays/monitored-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const lines = ['resources: [../postgres]', 'components: [../../components/service-monitor]']
+    writeFileSync(join(folder, 'kustomization.yaml'), lines.join('\n'))
+    const documents = parseYaml(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' }))
+    const one = (kind: string): Json => documents.find((document) => document.kind === kind) ?? {}
+    const { selector, endpoints } = one('ServiceMonitor').spec
+    const { metadata, spec } = one('Service')
+    expect(metadata.labels).toMatchObject(selector.matchLabels)
+    expect(endpoints[0].port).toBe(spec.ports[0].name)
+    const { name, key } = endpoints[0].authorization.credentials
+    const { secretName } = one('Deployment').spec.template.spec.volumes[0].secret
+    expect([name, one('ConfigMap').data.AUTH_METRICS_TOKEN_FILE]).toEqual([secretName, `/run/secrets/gatehouse/${key}`])
+    // The alarms find the servers by the name of their job.
+    expect(readText('deploy/prometheus/gatehouse.rules.yaml')).toContain('job=~".*gatehouse.*"')
+    expect([one('ServiceMonitor').spec.jobLabel, metadata.labels['app.kubernetes.io/name']]).toEqual([
+      'app.kubernetes.io/name',
+      'gatehouse',
+    ])
+  })
+
   test.runIf(kubectl)('keep servers of Postgres up while nodes are emptied, and never run two on one SQLite file', () => {
     const find = (name: string, kind: string): Json | undefined => rendered.get(name)?.find((document) => document.kind === kind)
     const many = find('postgres', 'Deployment')!
