@@ -221,3 +221,18 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     expect([reply.status, reply.body.code]).toEqual([403, 'account_suspended'])
   })
 })
+
+test('dry runs for the same people in opposite order are all answered', async () => {
+  const people: string[] = []
+  for (let index = 0; index < 6; index += 1) {
+    const created = await admin('POST', '/admin/users', { email: someEmail(), password: PASSWORD })
+    people.push(created.body.id)
+  }
+  for (let round = 0; round < 4; round += 1) {
+    const replies = await Promise.all(
+      [people, people.toReversed()].map((users) => admin('POST', '/admin/users/offboard?dry_run=true', { users })),
+    )
+    for (const { status, body } of replies)
+      expect([status, body.items?.map(({ outcome }: Json) => outcome)]).toEqual([200, people.map(() => 'offboarded')])
+  }
+})

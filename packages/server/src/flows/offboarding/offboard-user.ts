@@ -1,10 +1,12 @@
 import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { App } from '../../models/app.ts'
 import { Session } from '../../models/session.ts'
+import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { denyRequestsOf } from '../../resources/grants/close-requests.ts'
@@ -59,6 +61,11 @@ export async function offboardUsers(
   actor: Actor,
 ): Promise<z.output<typeof offboardings>['items']> {
   const found = await findAccountsByRef(deps, names)
+  // A rehearsal is one transaction for all of them. Two with the same people in another order would wait for each other.
+  if (deps.isRehearsal) {
+    const ids = [...found.values()].flatMap((accounts) => ('code' in accounts ? [] : accounts.map(({ id }) => id)))
+    await transaction(deps, (deps) => User.lockAll(deps.db, ids))
+  }
   const items = []
   for (const user of names) {
     const accounts = found.get(user)!
