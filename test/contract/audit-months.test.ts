@@ -169,8 +169,8 @@ onPostgres('an event that claims to be from the future keeps its month, whose ot
   expect(await checkAudit(service.deps)).toMatchObject({ event: { id: forged } })
 })
 
-onPostgres('two servers that drop the same month at once leave one checkpoint', async () => {
-  const { service, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10' })
+onPostgres('two servers that drop the same month at once leave one checkpoint, and make the next months once', async () => {
+  const { service, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10', DB_POOL_MAX: '12' })
   for (let batch = 0; batch < 5; batch += 1) {
     await write(service, begin + batch * dayMs, 20)
     await sealEvents(service.deps)
@@ -178,6 +178,11 @@ onPostgres('two servers that drop the same month at once leave one checkpoint', 
   advanceTo(end + 11 * dayMs)
   await Promise.all(Array.from({ length: 4 }, () => removeExpired(service.deps)))
   expect(await service.deps.db('audit_checkpoints')).toHaveLength(1)
+  const { values } = await service.deps.metrics.cleanupSucceeded.get()
+  expect(values.find(({ labels }) => labels.rule === 'audit_months')?.value).toBeGreaterThan(end / 1_000)
+  const names = (await monthsOf(service)).map(({ name }) => name)
+  expect(names).toContain(nameAt(end + 62 * dayMs))
+  expect(new Set(names).size).toBe(names.length)
   expect(await checkAudit(service.deps)).toBeNull()
   await removeExpired(service.deps)
   const ofMonth = service.deps.db('audit_events').where('id', '>=', firstIdAt(begin)).where('id', '<', firstIdAt(end))

@@ -114,24 +114,24 @@ async function divide(db: Tx, begin: number, now: number): Promise<void> {
 
 /** Makes the partitions of the next months, except those that the rest has events of. */
 export async function makeMonths(db: Pool, now: number): Promise<void> {
-  const months = await listMonths(db)
-  const [last] = await rowsIn<{ bytes: number }>(db, "select pg_relation_size('audit_events_rest')::float8 as bytes")
-  if (!last || last.bytes > mostRestBytes) return
+  const [rest] = await rowsIn<{ bytes: number }>(db, "select pg_relation_size('audit_events_rest')::float8 as bytes")
+  if (!rest || rest.bytes > mostRestBytes) return
   const begin = Math.max(now, await beginOfMonths(db))
   for (const month of monthsBetween(startOfMonth(begin), now + aheadMs)) {
-    if (months.some(({ from, to }) => month.from < to && from < month.to)) continue
-    await amongRequests(
-      db,
-      async (db) => {
-        const [stray] = await rowsIn(
-          db,
-          `select 1 from audit_events_rest where id >= '${month.from}' and id < '${month.to}' limit 1`,
-        )
-        if (!stray) await makeMonth(db, month)
-      },
-      mostTries,
-    )
+    if (await isMade(db, month)) continue
+    const make = async (db: Tx) => {
+      // Another server may be about to make it. Requests do not wait for this lock.
+      await db.raw('lock table audit_events in share update exclusive mode')
+      if (await isMade(db, month)) return
+      const strays = `select 1 from audit_events_rest where id >= '${month.from}' and id < '${month.to}' limit 1`
+      if ((await rowsIn(db, strays)).length === 0) await makeMonth(db, month)
+    }
+    await amongRequests(db, make, mostTries)
   }
+}
+
+async function isMade(db: Db, month: Month): Promise<boolean> {
+  return (await listMonths(db)).some(({ from, to }) => month.from < to && from < month.to)
 }
 
 /** Requests that read the table wait for this moment, as for each change of its partitions. */
@@ -141,7 +141,7 @@ export async function dropMonths(db: Tx, months: readonly Month[]): Promise<void
 
 /** Attaching locks the table less than creating a partition in place would: it can be read and written. */
 async function makeMonth(db: Tx, { name, from, to }: Month): Promise<void> {
-  await db.raw(`create table if not exists ${name} (like audit_events including defaults including constraints)`)
+  await db.raw(`create table ${name} (like audit_events including defaults including constraints)`)
   await db.raw(`alter table audit_events attach partition ${name} for values from ('${from}') to ('${to}')`)
 }
 
