@@ -10,7 +10,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { divideByMonth } from '../../packages/server/src/db/audit-months.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
-import { testDatabase } from '../support/client.ts'
+import { type Json, testDatabase } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
 import { startMailbox } from '../support/mailbox.ts'
 import { startInstance } from '../support/server-instance.ts'
@@ -48,6 +48,16 @@ test('a database of the first release is brought up to date, passes the check, a
   const server = await startInstance(settings)
   // A system_admin of the first release entered every app without a grant.
   expect(await countGrantsOf(settings.DATABASE_URL, 'admin@example.com', 'notes')).toBe(1)
+  // The admin's scripts go on: no app demands a second factor that did not before.
+  const admin = await server.login('admin@example.com', 'authctl')
+  expect(admin.status).toBe(200)
+  const { body: apps } = await server.call('GET', '/admin/apps', { token: admin.body.access_token })
+  expect(apps.items.map(({ code, require_two_factor }: Json) => [code, require_two_factor])).toEqual(
+    expect.arrayContaining([
+      ['authctl', 'off'],
+      ['notes', 'off'],
+    ]),
+  )
   const login = await server.login('ada@example.com', 'notes')
   expect(login).toMatchObject({ status: 200, body: { user: { first_name: 'Ada' } } })
   const { refresh_token } = login.body
