@@ -129,7 +129,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     const code = at?.searchParams.get('code') ?? ''
     const waiting = async () => {
       const [row] = await db('pg_stat_activity')
-        // For a row: the servers also wait for tables meanwhile, such as those of the months of the audit.
+        // The servers write on their own too, and may wait for a table, or behind another for the same row.
         .where({ wait_event_type: 'Lock', wait_event: 'transactionid', datname: db.raw('current_database()') })
         .count({ n: '*' })
       return Number(row!.n)

@@ -193,6 +193,9 @@ async function lookInLanguages(page: Page, name: string, again: Again): Promise<
   }
 }
 
+/** The dark page differs in its colors alone. */
+const rulesIn = (colorScheme: 'light' | 'dark') => (colorScheme === 'light' ? '' : "runOnly: ['color-contrast']")
+
 async function findViolations(page: Page, options = ''): Promise<unknown[]> {
   const { violations } = await page.evaluate<AxeResults>(`axe.run({ preload: false, ${options} })`)
   return violations.map(({ id, nodes }) => [id, nodes[0]?.html])
@@ -213,9 +216,7 @@ async function look(page: Page, name: string, title: string, text?: string, agai
       if (asked !== undefined) await page.screenshot({ path: join(asked, `${name}-${colorScheme}-${width}.png`), fullPage: true })
       if (colorScheme === 'light') expect(await page.evaluate(layoutFaults), `${name} at ${width}`).toEqual([])
     }
-    // The dark page differs in its colors alone.
-    const options = colorScheme === 'light' ? '' : "runOnly: ['color-contrast']"
-    expect(await findViolations(page, options), `${name}, ${colorScheme}`).toEqual([])
+    expect(await findViolations(page, rulesIn(colorScheme)), `${name}, ${colorScheme}`).toEqual([])
   }
   const byUrl: Again = (headers, language) =>
     page.request.get(page.url().replace(/ui_locales=en/, `ui_locales=${language}`), { headers })
@@ -768,7 +769,7 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
     'sso-state': (texts) => errorForBrowser(texts, new ApiError('invalid_sso_state'), 'r-1').body,
     'sso-closed': (texts) => errorForBrowser(texts, new ApiError('auth_method_not_allowed'), 'r-1').body,
   }
-  const page = await newPage()
+  const page = await openBeside()
   for (const [name, write] of Object.entries(documents)) {
     if (asked === undefined) expect(pictured, 'npm run pictures').toContain(name)
     await page.setContent(String(write(textsIn('en'))))
@@ -776,6 +777,8 @@ test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every lang
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize({ width: 360, height: 320 })
       if (asked !== undefined) await page.screenshot({ path: join(asked, `${name}-${colorScheme}-360.png`), fullPage: true })
+      expect(await page.evaluate(layoutFaults), name).toEqual([])
+      expect(await findViolations(page, rulesIn(colorScheme)), `${name}, ${colorScheme}`).toEqual([])
     }
     await lookInLanguages(page, name, async (_, language) => ({
       text: async () => String(write(textsIn(language as Parameters<typeof textsIn>[0]))),

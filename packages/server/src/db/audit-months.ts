@@ -24,7 +24,7 @@ const marginMs = 14 * dayMs
 const latestMs = 366 * dayMs
 /** Postgres looks through the rest while it makes a month, and holds up the events that belong there. This takes a tenth of a second. */
 const mostRestBytes = 2 ** 26
-/** The last of them ends a vacuum that is in the way. A vacuum that must not be ended is not: the next run tries again. */
+/** The last waits long enough for Postgres to end a vacuum in its way. A vacuum against wraparound goes on, and the next run tries again. */
 const mostTries = 5
 
 const bound = 'audit_events_bound'

@@ -17,7 +17,7 @@ export async function authenticateClient(
   deps: Deps,
   { code, secret }: { code: string; secret: string | undefined },
 ): Promise<ClientCaller> {
-  // What is in memory tells most public apps. One that has just become confidential gets nothing: the gate looks at it as it is now.
+  // Most public apps are known from memory. One that has just become confidential gets nothing, since the gate reads it again.
   const { latest } = deps.catalogCache
   const remembered = secret === undefined && latest ? await (await readCatalog(deps, latest)).findApp({ code }) : undefined
   if (remembered?.client === 'public') return { code, hasShownSecret: false }
