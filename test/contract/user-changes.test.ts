@@ -205,7 +205,13 @@ describe('where a reader stands', () => {
     const rename = (first_name: string) => service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name } })
     const { cursor: before } = await read()
     await rename('one')
-    const { cursor: between } = await read()
+    // A cursor passes the change once every transaction that was open beside it, of any database of this Postgres, has ended.
+    let between = before
+    const passed = async () => {
+      between = (await read(between)).cursor
+      return (await read(between)).items
+    }
+    await expect.poll(passed, { timeout: 30_000, interval: 50 }).toEqual([])
     service.advance(29 * daySeconds)
     await rename('two')
     await removeExpired(service.deps)
@@ -254,7 +260,7 @@ describe('where a reader stands', () => {
       expect(pages).toBeLessThan(40)
       const { cursor } = page
       page = await read(cursor)
-      expect(page.cursor).toBeGreaterThan(cursor)
+      if (page.has_more) expect(page.cursor).toBeGreaterThan(cursor)
     }
     expect(heard.size).toBe(rows.length)
   })
