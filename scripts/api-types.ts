@@ -1,11 +1,11 @@
-// Writes packages/sdk/src/admin/api-types.ts, the types of the HTTP API as docs/openapi.json describes it. Git ignores that file.
+// Writes packages/sdk/src/admin/api-types.ts, the types of the HTTP API as docs/reference/openapi.json describes it. Git ignores that file.
 // `run.mjs` runs this script before any task if the document or package.json has changed; `generate.ts` and `check.ts` run it too.
 import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { OpenAPI3 } from 'openapi-typescript'
 
 const root = new URL('../', import.meta.url)
-const document = readFileSync(new URL('docs/openapi.json', root), 'utf8')
+const document = readFileSync(new URL('docs/reference/openapi.json', root), 'utf8')
 const target = new URL('packages/sdk/src/admin/api-types.ts', root)
 
 // The root's package.json pins the version of the generator. `run.mjs` computes this digest as well.
@@ -13,7 +13,7 @@ const digest = createHash('sha256')
   .update(document)
   .update(readFileSync(new URL('package.json', root)))
   .digest('hex')
-const header = `// Generated from docs/openapi.json (${digest}). Do not edit.\n`
+const header = `// Generated from docs/reference/openapi.json (${digest}). Do not edit.\n`
 // Not rewritten if nothing changed: a newer file would cause everything to be built again.
 if (!read(target)?.startsWith(header)) {
   const { default: openapiTypes, astToString } = await import('openapi-typescript')

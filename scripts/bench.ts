@@ -18,7 +18,7 @@ import {
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = join(root, 'test', 'bench')
-const kept = join(root, 'docs', 'performance.json')
+const kept = join(root, 'docs/reference/performance.json')
 const all = readdirSync(folder)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
@@ -102,7 +102,7 @@ function commit(): string {
   const git = (...words: string[]) => spawnSync('git', words, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? ''
   const head = git('rev-parse', '--short', 'HEAD')
   if (head === '') return 'unknown'
-  return git('status', '--porcelain', '--', '.', ':!docs/performance.*') === '' ? head : `${head} with changes`
+  return git('status', '--porcelain', '--', '.', ':!docs/**/performance.*') === '' ? head : `${head} with changes`
 }
 
 function load(): number {

@@ -1,4 +1,4 @@
-// Checks that every sentence of docs/contract has a test, and that every sentence named by a test exists.
+// Checks that every sentence of docs/reference/contract has a test, and that every sentence named by a test exists.
 import { readCoverage } from './contract-coverage.ts'
 
 const { faults } = readCoverage()

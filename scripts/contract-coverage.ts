@@ -1,4 +1,4 @@
-// Which tests cover which sentence of docs/contract. A sentence is a list item that begins with its anchor. A test names the
+// Which tests cover which sentence of docs/reference/contract. A sentence is a list item that begins with its anchor. A test names the
 // anchors of the sentences that it proves in a comment before it: `// covers app-code-unique app-code-format`.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const folder = 'docs/contract'
+const folder = 'docs/reference/contract'
 const testFiles = ['test/**/*.test.ts', 'packages/*/src/**/*.test.ts']
 /** In reading order. */
 const pages = ['service', 'resources', 'states', 'endpoints', 'authentication', 'events', 'errors', 'limits', 'versions']
@@ -118,7 +118,7 @@ function titleOf(node: ts.Expression): string | undefined {
     : undefined
 }
 
-/** Renders docs/contract/coverage.md. */
+/** Renders docs/reference/contract/coverage.md. */
 export function coveragePage(): string {
   const lines = readCoverage().sentences.flatMap(({ page, title, sentences }) => [
     `## ${title}`,

@@ -22,16 +22,16 @@ interface Derived {
 }
 
 const derived: Derived[] = [
-  { path: 'docs/openapi.json', generate: () => `${stringify(openApiDocument(), { maxLength: 130 })}\n` },
-  { path: 'docs/errors.md', generate: errorsPage },
-  { path: 'docs/audit-events.md', generate: auditEventsPage },
-  { path: 'docs/configuration.md', generate: configurationPage },
-  { path: 'docs/authctl.md', generate: renderReference },
+  { path: 'docs/reference/openapi.json', generate: () => `${stringify(openApiDocument(), { maxLength: 130 })}\n` },
+  { path: 'docs/reference/errors.md', generate: errorsPage },
+  { path: 'docs/reference/audit-events.md', generate: auditEventsPage },
+  { path: 'docs/reference/configuration.md', generate: configurationPage },
+  { path: 'docs/reference/authctl.md', generate: renderReference },
   { path: 'packages/cli/src/nouns/audit-event-names.ts', generate: auditEventNames },
-  { path: 'docs/contract/coverage.md', generate: contractPage },
-  { path: 'docs/performance.svg', generate: () => drawPicture(benchRuns()) },
-  { path: 'docs/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
-  { path: 'docs/performance.md', generate: performancePage },
+  { path: 'docs/reference/contract/coverage.md', generate: contractPage },
+  { path: 'docs/pictures/performance.svg', generate: () => drawPicture(benchRuns()) },
+  { path: 'docs/pictures/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
+  { path: 'docs/operate/performance.md', generate: performancePage },
   { path: 'packages/sdk/api.md', generate: renderApiReport },
   { path: 'deploy/kubernetes/base/kustomization.yaml', generate: pinnedImage },
 ]
@@ -85,7 +85,7 @@ function quoted(note: string): string {
 }
 
 function contractPage(): string {
-  return page('What proves the contract', 'docs/contract and the tests', [
+  return page('What proves the contract', 'docs/reference/contract and the tests', [
     'Each sentence of the pages here, with the tests that cover it. `npm run check` fails for a sentence that has none.',
     '',
     coveragePage(),
@@ -99,10 +99,10 @@ function errorsPage(): string {
   return page('Error codes', 'packages/server/src/errors.ts', [
     'Every refusal by the API has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
     'Four answers look different: `two_factor_required` is only `{"requires_2fa": true}`, `/ready` lists its checks with 503, a',
-    'third-party login that fails redirects with `error` of [RFC 6749](third-party-login.md), and the pages of the service are HTML.',
+    'third-party login that fails redirects with `error` of [RFC 6749](../sign-users-in/third-party-login.md), and the pages of the service are HTML.',
     '',
     'The guards of the SDK use the same codes and words. Two are theirs: `permission_denied`, where the service itself says which right is',
-    'missing, and `insufficient_user_authentication`, which [a fresh proof](step-up.md) answers.',
+    'missing, and `insufficient_user_authentication`, which [a fresh proof](../sign-users-in/step-up.md) answers.',
     '',
     '| Code | Status | Meaning |',
     '| --- | --- | --- |',
@@ -130,13 +130,13 @@ function auditEventsPage(): string {
 
 /** The last results of `npm run bench -- --write`. */
 function benchRuns(): Runs {
-  return JSON.parse(read('docs/performance.json') ?? '{}')
+  return JSON.parse(read('docs/reference/performance.json') ?? '{}')
 }
 
 /** Renders the figures. The text above them is written by hand and stays. */
 function performancePage(): string {
   const mark = '<!-- Figures: written by `npm run bench -- --write`. Do not edit below. -->'
-  const [words = ''] = (read('docs/performance.md') ?? '').split(mark)
+  const [words = ''] = (read('docs/operate/performance.md') ?? '').split(mark)
   const sections = Object.entries(benchRuns()).map(
     ([bench, run]) => `## ${bench}\n\n${runHeading(run)}.\n\n${tableOf(run.figures)}\n`,
   )
@@ -168,5 +168,5 @@ for (const { path, generate } of derived) {
     console.log(`wrote ${path}`)
   }
 }
-// Derived from docs/openapi.json, which may just have been written.
+// Derived from docs/reference/openapi.json, which may just have been written.
 if (!check) await import('./api-types.ts')

@@ -15,8 +15,8 @@ const env = { ...process.env, SCREENSHOTS: shots }
 const { status } = spawnSync(process.execPath, [join(root, 'scripts/test.ts'), ...tests], { cwd: root, env, stdio: 'inherit' })
 if (status !== 0) process.exit(status ?? 1)
 
-copyFileSync(join(shots, 'mail-magic_link-light-600.png'), join(root, 'docs/mail.png'))
-copyFileSync(join(shots, 'password-light-1280.png'), join(root, 'docs/sign-in-page.png'))
+copyFileSync(join(shots, 'mail-magic_link-light-600.png'), join(root, 'docs/pictures/mail.png'))
+copyFileSync(join(shots, 'password-light-1280.png'), join(root, 'docs/pictures/sign-in-page.png'))
 
 // What is new comes into sheets of its own, until somebody moves it to where it belongs.
 const suffix = '-light-360.png'

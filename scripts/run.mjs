@@ -292,7 +292,7 @@ function install(env) {
  */
 function deriveApiTypes(env, nodeDir) {
   const hash = createHash('sha256')
-  for (const file of ['docs/openapi.json', 'package.json']) hash.update(read(join(root, file)) ?? '')
+  for (const file of ['docs/reference/openapi.json', 'package.json']) hash.update(read(join(root, file)) ?? '')
   const digest = hash.digest('hex')
   const isDone = () => read(join(root, 'packages', 'sdk', 'src', 'admin', 'api-types.ts'))?.includes(digest) ?? false
   exclusively('deriving the types of the HTTP API', isDone, () => {
@@ -303,7 +303,7 @@ function deriveApiTypes(env, nodeDir) {
     })
     // Not fatal: running programs do not need the types, and the task may be the one that fixes the document.
     if (result.status !== 0)
-      say('docs/openapi.json is not a valid document, so the SDK and the cli get no types from it: npm run generate')
+      say('docs/reference/openapi.json is not a valid document, so the SDK and the cli get no types from it: npm run generate')
   })
 }
 

@@ -150,7 +150,7 @@ Next:
   ${authctl} app list
   curl ${url}/api/v1/openapi.json       the HTTP API
   npm start -- --tour                   the tour above, again
-  docs/quickstarts.md                   protect your own backend: four steps and seven lines
+  docs/start/quickstarts.md                   protect your own backend: four steps and seven lines
 
 Ctrl-C ends it.`
 }

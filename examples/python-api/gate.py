@@ -1,4 +1,4 @@
-"""Takes the tokens of one app, and refuses what was revoked. docs/sdk-other-languages.md goes through it."""
+"""Takes the tokens of one app, and refuses what was revoked. docs/guard-a-backend/sdk-other-languages.md goes through it."""
 import calendar, json, logging, os, random, threading, time, urllib.request
 from http.client import HTTPException
 from open_token import Refused, encode, hmac_sha256, kid_of, open_token, whole

@@ -1,4 +1,4 @@
-"""Opens an access token with the standard library alone: checks 1 to 8 of docs/tokens.md."""
+"""Opens an access token with the standard library alone: checks 1 to 8 of docs/guard-a-backend/tokens.md."""
 import base64, hashlib, hmac, json, re, time
 
 class Refused(Exception):

@@ -11,7 +11,7 @@ except ModuleNotFoundError:
     open_token_pyjwt = None
 
 openers = {'standard library': open_token} | ({'PyJWT': open_token_pyjwt.open_token} if open_token_pyjwt else {})
-page = (Path(__file__).parents[2] / 'docs' / 'tokens.md').read_text()
+page = (Path(__file__).parents[2] / 'docs/guard-a-backend/tokens.md').read_text()
 vectors = json.loads(re.search(r'```json\n(.*?)```', page, re.S)[1])
 env = {
     'SERVICE_AUTH_URL': 'http://127.0.0.1:9/api/v1',

@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const { exports: entries }: { exports: Record<string, string> } = JSON.parse(
   readFileSync(join(folder, 'src', 'package.json'), 'utf8'),
 )
-// What `/admin` offers is docs/openapi.json as types, which is compared with the last release's by itself.
+// What `/admin` offers is docs/reference/openapi.json as types, which is compared with the last release's by itself.
 delete entries['./admin']
 const silent = { logLevel: ExtractorLogLevel.None }
 

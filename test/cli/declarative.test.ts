@@ -604,9 +604,9 @@ describe('export', () => {
   })
 })
 
-test('the commands and the file of docs/declarative.md work as they stand', async () => {
+test('the commands and the file of docs/administer/declarative.md work as they stand', async () => {
   const here = await signedIn()
-  const guide = readFileSync(new URL('../../docs/declarative.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../docs/administer/declarative.md', import.meta.url), 'utf8')
   const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(guide)![1]!
   for (const line of blockOf('sh').trimEnd().split('\n')) {
     const { exit } = await here.authctl(line.replace(/^authctl /, ''))

@@ -32,7 +32,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     const { counts, attacks } = parsed(ended)
     expect(counts).toEqual({ refused: attacks.length, accepted: 0, unanswered: 0, untested: 0 })
     expect(attacks.length).toBeGreaterThanOrEqual(29)
-    const page = readFileSync(new URL('../../docs/probe.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../docs/guard-a-backend/probe.md', import.meta.url), 'utf8')
     for (const { attack } of attacks) expect(page).toContain(`\`${attack}\``)
     for (const { harm } of attacks) expect(harm).toMatch(/^[A-Z].*\.$/)
     expect(await leftUsers()).toEqual([])

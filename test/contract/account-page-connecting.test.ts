@@ -1,4 +1,4 @@
-// Connecting an account at a provider on the account page (docs/account-page.md). The answer of the provider counts only for the person
+// Connecting an account at a provider on the account page (docs/sign-users-in/account-page.md). The answer of the provider counts only for the person
 // and in the browser session that asked for it.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'

@@ -1,4 +1,4 @@
-// Archives of the audit are verified without the service: docs/sealed-audit.md, "Archives".
+// Archives of the audit are verified without the service: docs/operate/sealed-audit.md, "Archives".
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

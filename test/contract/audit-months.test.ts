@@ -1,4 +1,4 @@
-// On Postgres the audit has a partition for each month: docs/sealed-audit.md, "Months". Both databases accept each event, at any time.
+// On Postgres the audit has a partition for each month: docs/operate/sealed-audit.md, "Months". Both databases accept each event, at any time.
 import { expect, onTestFinished, test } from 'vitest'
 import { areMonthsKept, listMonths } from '../../packages/server/src/db/audit-months.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'

@@ -151,7 +151,7 @@ test.each(Object.entries(foreign))('%s is a fault like a trigger', async (_, sta
 })
 
 test('the docs list every one of them', () => {
-  const text = readFileSync(new URL('../../docs/deep-check.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../docs/operate/deep-check.md', import.meta.url), 'utf8')
   const listed = Array.from(text.matchAll(/^\| `([\w-]+)`/gm), ([, name = '']) => name)
   expect(listed.sort()).toEqual([...new Set([...Object.keys(plants), 'index-invalid', 'page-damaged'])].sort())
 })
@@ -171,6 +171,6 @@ test('the command exits with 0 for a sound database, and with 3 and a line with 
   await service.deps.db('audit_events').where({ id }).update({ reason: 'forged' })
   expect(await runGatehouse(['check', '--deep'], settings)).toMatchObject({
     code: 3,
-    stdout: expect.stringContaining(`rows: ok\naudit: not intact: changed: event ${id}. See docs/sealed-audit.md`),
+    stdout: expect.stringContaining(`rows: ok\naudit: not intact: changed: event ${id}. See docs/operate/sealed-audit.md`),
   })
 })

@@ -1,4 +1,4 @@
-// The language of a user (docs/users.md#the-language-of-a-user).
+// The language of a user (docs/administer/users.md#the-language-of-a-user).
 import { describe, expect, test } from 'vitest'
 import { faultsOf } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'

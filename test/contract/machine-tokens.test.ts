@@ -1,4 +1,4 @@
-// Access tokens of service accounts for one app (docs/service-to-service.md).
+// Access tokens of service accounts for one app (docs/guard-a-backend/service-to-service.md).
 import { randomUUID } from 'node:crypto'
 import * as oidc from 'openid-client'
 import { describe, expect, test } from 'vitest'

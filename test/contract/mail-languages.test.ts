@@ -1,4 +1,4 @@
-// In which language a mail is written (docs/account-mail.md#languages).
+// In which language a mail is written (docs/sign-users-in/account-mail.md#languages).
 import { expect, test } from 'vitest'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { buildApp, type Json, PASSWORD, someEmail } from '../support/service.ts'

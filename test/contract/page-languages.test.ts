@@ -1,4 +1,4 @@
-// In which language a page is written (docs/sign-users-in.md#languages).
+// In which language a page is written (docs/sign-users-in/sign-in-page.md#languages).
 import { expect, onTestFinished, test } from 'vitest'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { buildApp, type Json, PASSWORD, someEmail } from '../support/service.ts'

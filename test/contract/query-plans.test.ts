@@ -186,7 +186,7 @@ describe('lists of the admin', () => {
     await expectPage('/admin/users?namespace=tag-7&status=suspended', Math.max(mostRows, usersOfTag))
   })
 
-  // SQLite has no index for parts of texts (docs/data-model.md).
+  // SQLite has no index for parts of texts (docs/why/data-model.md).
   test.for([`q=${emailOf(users - 8)}`, 'q=zzzz', 'q=zzzz&status=active', 'q=LAST1234', 'q=zz', 'q=z'])(
     'users, %s',
     async (query) => {

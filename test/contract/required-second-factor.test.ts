@@ -482,7 +482,7 @@ test.each([
   },
 )
 
-test('the way back of docs/require-second-factor.md lets an admin without a second factor in again', async () => {
+test('the way back of docs/administer/require-second-factor.md lets an admin without a second factor in again', async () => {
   const database = await createDatabase(testDatabase())
   onTestFinished(() => database.drop())
   const admin = { email: 'locked-out@example.com', password: 'a long password of an admin' }
@@ -507,7 +507,7 @@ test('the way back of docs/require-second-factor.md lets an admin without a seco
   })
   expect(demanded.status).toBe(200)
   expect(await logIn(first)).toMatchObject({ status: 403, body: { code: 'two_factor_enrollment_required' } })
-  const docs = readFileSync(join(import.meta.dirname, '../../docs/require-second-factor.md'), 'utf8')
+  const docs = readFileSync(join(import.meta.dirname, '../../docs/administer/require-second-factor.md'), 'utf8')
   const [, sql = ''] = /`(UPDATE apps [^`]+)`/.exec(docs) ?? []
   const db = createKnex({ ...service.deps.config, databaseUrl: database.url })
   onTestFinished(() => db.destroy())

@@ -1,5 +1,5 @@
 // What the log of a backend says about the commonest mistakes: each line of the table in
-// docs/sdk.md, provoked against the real service.
+// docs/guard-a-backend/sdk.md, provoked against the real service.
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthError, type AuthOptions, createAuth, definePermissions } from '@gatehouse/sdk'
@@ -14,7 +14,7 @@ const elsewhere = serviceFixture({ JWT_ACCESS_SECRET: 'the secret of another env
 const app = appFixture(service)
 const user = fixture(() => buildUser(service, app))
 
-const page = readFileSync(new URL('../../docs/sdk.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/guard-a-backend/sdk.md', import.meta.url), 'utf8')
 const [, table = ''] = /## The commonest mistakes\n(.*?)\n## /s.exec(page)!
 /** The log lines that the page documents, by mistake. */
 const documented = new Map(

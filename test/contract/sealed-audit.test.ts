@@ -1,4 +1,4 @@
-// Changes to the audit in the database, past the service, are found: docs/sealed-audit.md.
+// Changes to the audit in the database, past the service, are found: docs/operate/sealed-audit.md.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -813,7 +813,7 @@ test('a chain can be begun anew when its key is lost, as the docs say', async ()
   await seal(service)
   await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)
   Object.assign(service.deps, { auditProofs: new AuditProofs([randomBytes(32)]) })
-  const docs = readFileSync(new URL('../../docs/sealed-audit.md', import.meta.url), 'utf8')
+  const docs = readFileSync(new URL('../../docs/operate/sealed-audit.md', import.meta.url), 'utf8')
   const [, sql = ''] = /```sql\n(.*?)```/s.exec(docs) ?? []
   const statements = sql.split(';').filter((statement) => statement.trim() !== '')
   expect(statements).toHaveLength(4)

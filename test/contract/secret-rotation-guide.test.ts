@@ -1,4 +1,4 @@
-// docs/rotating-the-secret.md, step by step as its table says, on two servers under load: no request fails.
+// docs/operate/rotating-the-secret.md, step by step as its table says, on two servers under load: no request fails.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +19,7 @@ interface Step {
 const named: Record<string, string> = { old: randomBytes(36).toString('base64'), new: randomBytes(36).toString('base64') }
 
 function stepsOfTheGuide(): Step[] {
-  const guide = readFileSync(new URL('../../docs/rotating-the-secret.md', import.meta.url), 'utf8')
+  const guide = readFileSync(new URL('../../docs/operate/rotating-the-secret.md', import.meta.url), 'utf8')
   return [...guide.matchAll(/^\| \d+ \| (servers|consumers) \| (old|new) \| (old|new|–) \|$/gm)].map(
     ([, whom, signs, besides]) => ({
       whom: whom as Step['whom'],

@@ -1,4 +1,4 @@
-// Third-party providers on the sign-in page, as a browser without scripts sees them (docs/sign-users-in.md).
+// Third-party providers on the sign-in page, as a browser without scripts sees them (docs/sign-users-in/sign-in-page.md).
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
 import { closeAccount } from '../support/factories.ts'

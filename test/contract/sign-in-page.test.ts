@@ -1,4 +1,4 @@
-// The sign-in page, as a browser without scripts sees it (docs/sign-users-in.md).
+// The sign-in page, as a browser without scripts sees it (docs/sign-users-in/sign-in-page.md).
 import { describe, expect, test } from 'vitest'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { buildUser, claimsOf, PASSWORD } from '../support/service.ts'

@@ -232,7 +232,7 @@ describe('the words of a refusal', () => {
   })
 
   test('of a guard stand in the list of error codes', () => {
-    const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+    const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8')
     for (const code of [
       'TOKEN_MISSING',
       'TOKEN_EXPIRED',

@@ -224,11 +224,11 @@ describe('the request', () => {
     expect(() => other.verify(body, headers as Record<string, string>)).toThrow()
   })
 
-  test('is verified by the lines that docs/webhooks.md gives receivers', async () => {
+  test('is verified by the lines that docs/guard-a-backend/webhooks.md gives receivers', async () => {
     const { app, received } = await appWithWebhook({}, { secret: whsec })
     await service.register('documented@example.com', app.code)
     const [{ headers, body }] = (await received()) as [Received]
-    const guide = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
+    const guide = readFileSync(new URL('../../docs/guard-a-backend/webhooks.md', import.meta.url), 'utf8')
     const [, lines] = /```js\n([\s\S]*?)```/.exec(guide)!
     const file = join(mkdtempSync(join(tmpdir(), 'gatehouse-receiver-')), 'verify.mjs')
     onTestFinished(() => rmSync(dirname(file), { recursive: true }))

@@ -1,4 +1,4 @@
-// A newcomer's first minutes: `npm start`, then every command in README and docs/quickstarts.md, typed exactly as written.
+// A newcomer's first minutes: `npm start`, then every command in README and docs/start/quickstarts.md, typed exactly as written.
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -278,7 +278,7 @@ function newcomer(home: string, port: number): Record<string, string> {
   }
 }
 
-const quickstarts = readFileSync(join(root, 'docs', 'quickstarts.md'), 'utf8')
+const quickstarts = readFileSync(join(root, 'docs/start/quickstarts.md'), 'utf8')
 /** The commands of the four steps, and the backend of the third. */
 const [, onboarding = '', installation = '', starting = ''] = [
   ...quickstarts.split('## Koa')[0]!.matchAll(/```sh\n([\s\S]*?)```/g),
@@ -297,7 +297,7 @@ function typeOnTerminal(lines: string, cwd: string, env: Record<string, string>)
   })
 }
 
-/** Follows docs/quickstarts.md from its second step on, while `npm start` runs in the clone. */
+/** Follows docs/start/quickstarts.md from its second step on, while `npm start` runs in the clone. */
 async function followQuickstart(clone: string, env: Record<string, string>): Promise<void> {
   const { screen, exit } = await typeOnTerminal(onboarding + installation, clone, env)
   expect({ exit, screen }).toMatchObject({ exit: 0 })

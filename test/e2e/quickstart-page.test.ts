@@ -1,4 +1,4 @@
-// "A page with a script" of docs/quickstarts.md, exactly as written, with the packed SDK, in a real Chromium.
+// "A page with a script" of docs/start/quickstarts.md, exactly as written, with the packed SDK, in a real Chromium.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const quickstarts = readFileSync(join(root, 'docs', 'quickstarts.md'), 'utf8')
+const quickstarts = readFileSync(join(root, 'docs/start/quickstarts.md'), 'utf8')
 const [, section = ''] = /^## A page with a script\n(.*?)^## /ms.exec(quickstarts) ?? []
 /** The blocks of the section: a command, the server and the page. */
 const [command = '', program = '', page = ''] = [...section.matchAll(/^```\w+\n(.*?)```/gms)].map(([, block]) => block)

@@ -1,4 +1,4 @@
-// docs/step-up.md in a real Chromium: a page whose API asks for a fresh proof, on its own origin and on another one.
+// docs/sign-users-in/step-up.md in a real Chromium: a page whose API asks for a fresh proof, on its own origin and on another one.
 
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// The two ways to restore Postgres in docs/restoring.md, with Postgres's own programs: a dump, by the commands of the page, and a
+// The two ways to restore Postgres in docs/operate/restoring.md, with Postgres's own programs: a dump, by the commands of the page, and a
 // base backup with the archived write-ahead log, restored to a point in time. Uses Debian's PostgreSQL 15, since the tests' usual
 // one contains only the server.
 import { spawnSync } from 'node:child_process'
@@ -111,9 +111,9 @@ async function startService(url: string) {
   return { settings, server, token, register }
 }
 
-/** The commands in a section of docs/restoring.md, with `backup` in place of its folder `/backup`. */
+/** The commands in a section of docs/operate/restoring.md, with `backup` in place of its folder `/backup`. */
 function commandsOf(heading: string, backup: string): string[] {
-  const [, section = ''] = readText('docs/restoring.md').split(`\n## ${heading}\n`)
+  const [, section = ''] = readText('docs/operate/restoring.md').split(`\n## ${heading}\n`)
   const blocks = section.split('\n## ')[0]!.matchAll(/```sh\n(.*?)```/gs)
   return [...blocks].flatMap(([, block]) => block!.split('\n')).flatMap((line) => line.trim().replaceAll('/backup', backup) || [])
 }

@@ -43,13 +43,16 @@ test.each([
   expect(printed).toMatch(/^# fail 0$/m)
 })
 
-test.skipIf(!hasPython)('the gate in Python passes its own tests, the vectors of docs/tokens.md among them', () => {
-  const { status, stderr } = spawnSync('python3', ['-m', 'unittest', '-v'], {
-    cwd: join(root, 'examples', 'python-api'),
-    env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
-    encoding: 'utf8',
-    timeout: 120_000,
-  })
-  expect(stderr).toMatch(/^Ran \d+ tests/m)
-  expect(status, stderr).toBe(0)
-})
+test.skipIf(!hasPython)(
+  'the gate in Python passes its own tests, the vectors of docs/guard-a-backend/tokens.md among them',
+  () => {
+    const { status, stderr } = spawnSync('python3', ['-m', 'unittest', '-v'], {
+      cwd: join(root, 'examples', 'python-api'),
+      env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
+      encoding: 'utf8',
+      timeout: 120_000,
+    })
+    expect(stderr).toMatch(/^Ran \d+ tests/m)
+    expect(status, stderr).toBe(0)
+  },
+)

@@ -57,8 +57,8 @@ function documentedFiles(page: string): Map<string, string> {
   return new Map(parts.flatMap((path, index) => (index % 2 === 0 ? [[path, parts[index + 1]!]] : [])))
 }
 
-const forApi = documentedFiles('docs/sdk-entry-points.md')
-const forPages = documentedFiles('docs/cookie-sessions.md')
+const forApi = documentedFiles('docs/guard-a-backend/sdk-entry-points.md')
+const forPages = documentedFiles('docs/sign-users-in/cookie-sessions.md')
 
 /** Builds the scaffolded app with these files and the packed SDK, and starts it on a port. Returns its log. */
 async function startApp({ skip }: TestContext, files: Map<string, string>, settings: object, port: number) {

@@ -23,7 +23,7 @@ import { openBrowser, sendOverHttp } from '../../packages/sdk/src/web/test-brows
 import { freePort } from '../support/free-port.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const page = readFileSync(join(root, 'docs', 'quickstarts.md'), 'utf8')
+const page = readFileSync(join(root, 'docs/start/quickstarts.md'), 'utf8')
 const programs = [...page.matchAll(/^## (\w+)\n\n```js\n(.*?)```/gms)].map(([, framework, source]) => ({
   framework: framework!,
   source: source!,
@@ -32,7 +32,7 @@ const python = /^## Python\n\n```python\n(.*?)```.*?```sh\n(.*?)```/ms.exec(page
 const rendered = /^## A server-rendered app\n.*?```sh\n(.*?)```.*?```js\n(.*?)```/ms.exec(page)!
 const tarball = /^## Without the clone.*?```sh\n(.*?)```/ms.exec(page)!
 const hasPython = spawnSync('python3', ['--version']).status === 0
-const testing = /```js\n(.*?)```/s.exec(readFileSync(join(root, 'docs', 'testing.md'), 'utf8'))![1]!
+const testing = /```js\n(.*?)```/s.exec(readFileSync(join(root, 'docs/guard-a-backend/testing.md'), 'utf8'))![1]!
 
 const { env, bearer, badTokens, close } = createTestAuth({ appCode: 'notes' })
 let folder: string
@@ -99,8 +99,8 @@ test('the page shows no command but those of the four steps and of Python, of th
 
 test.each([
   // Sign-in, sign-out and a guarded page; a guarded route takes three lines more, and a home page that says who is signed in too.
-  ['a cookie session in Next.js', 'cookie-sessions.md', /^## Next.js\n\n```ts\n(.*?)```/ms],
-  ['a page with React', 'sign-users-in.md', /^```tsx\n(.*?)```/ms],
+  ['a cookie session in Next.js', 'sign-users-in/cookie-sessions.md', /^## Next.js\n\n```ts\n(.*?)```/ms],
+  ['a page with React', 'sign-users-in/sign-in-page.md', /^```tsx\n(.*?)```/ms],
 ])('%s: at most ten lines of what the docs show are about signing in', (_, file, block) => {
   const [, shown = ''] = block.exec(readFileSync(join(root, 'docs', file), 'utf8')) ?? []
   const [, ...files] = `\n${shown.split('// app/page.tsx')[0]}`.split(/^(?=\/\/ \S+$)|^\n/m)
@@ -234,7 +234,7 @@ test('the SDK is packed as one file, whose name the page knows', () => {
   expect(readdirSync(join(home, 'hello', 'node_modules', '@gatehouse', 'sdk'))).toContain('dist')
 })
 
-test('the tests that docs/testing.md shows pass in node:test, without a framework beside them', () => {
+test('the tests that docs/guard-a-backend/testing.md shows pass in node:test, without a framework beside them', () => {
   writeFileSync(join(folder, 'shown.test.mjs'), testing)
   const printed = execFileSync(process.execPath, ['--test', '--test-reporter=tap', 'shown.test.mjs'], {
     cwd: folder,
@@ -254,7 +254,7 @@ test('the guard that is documented for Nest reads .env late, opens what is publi
   const from = (name: string) => realpathSync(join(root, 'packages', 'sdk', 'node_modules', name))
   for (const name of ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'])
     symlinkSync(from(name), join(folder, 'node_modules', name))
-  const files = documentedFiles('sdk-entry-points.md', 'Nest')
+  const files = documentedFiles('guard-a-backend/sdk-entry-points.md', 'Nest')
   expect(Object.keys(files)).toEqual(['auth.ts', 'notes.controller.ts', 'main.ts'])
   const main = `
     import 'reflect-metadata'
@@ -309,7 +309,7 @@ test('the guard that is documented for Nest reads .env late, opens what is publi
 })
 
 test('the cookie session that is documented for Hono signs in, guards, and signs out', async () => {
-  const text = readFileSync(join(root, 'docs', 'cookie-sessions.md'), 'utf8')
+  const text = readFileSync(join(root, 'docs/sign-users-in/cookie-sessions.md'), 'utf8')
   const [, snippet = ''] = /^## Hono, Workers and other fetch handlers\n\n```js\n(.*?)```/ms.exec(text) ?? []
   const port = await freePort()
   const origin = `http://localhost:${port}`

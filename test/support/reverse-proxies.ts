@@ -116,12 +116,12 @@ export type ProxyKind = keyof typeof kinds
 export const proxyKinds = Object.keys(kinds) as ProxyKind[]
 
 /**
- * Starts the proxy of docs/deploying.md in front of two servers. Only addresses and the certificate differ, and it takes requests
+ * Starts the proxy of docs/operate/deploying.md in front of two servers. Only addresses and the certificate differ, and it takes requests
  * without TLS too.
  */
 export function startDocumentedProxy(kind: 'HAProxy' | 'nginx', servers: readonly string[]): Promise<ReverseProxy> {
   const language = kind.toLowerCase()
-  const [, block] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(readText('docs/deploying.md'))!
+  const [, block] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(readText('docs/operate/deploying.md'))!
   const configure: Kind['configure'] = (folder, { port, http2Port }) => {
     const certificate = join(folder, 'certificate.pem')
     writeFileSync(certificate, `${selfSigned.cert}\n${selfSigned.key}\n`)

@@ -193,7 +193,7 @@ test('an error code outside the closed table does not compile, neither thrown no
 }, 300_000)
 
 test('a generated file that was edited by hand is stale, and the message names it and the command that mends it', async () => {
-  const files = ['docs/openapi.json', 'docs/errors.md', 'docs/configuration.md']
+  const files = ['docs/reference/openapi.json', 'docs/reference/errors.md', 'docs/reference/configuration.md']
   const { code, output } = await planted(Object.fromEntries(files.map((file) => [file, '\n'])), () => check('generated'))
   expect(code).toBe(1)
   expect(output).toContain('FAILED  generated')
@@ -281,17 +281,19 @@ test('a citation of what is not in the repository is refused, and so is a word t
 
 test('a sentence of the contract without a test, and a test or a topic of a sentence that is not there, are refused', async () => {
   const files = {
-    'docs/contract/service.md': '- <a id="planted-sentence"></a>Nobody has tried this.\n',
-    'docs/contract/README.md': '[a topic](service.md#no-such-sentence)\n',
+    'docs/reference/contract/service.md': '- <a id="planted-sentence"></a>Nobody has tried this.\n',
+    'docs/reference/contract/README.md': '[a topic](service.md#no-such-sentence)\n',
     'test/contract/planted.test.ts':
       "// covers no-such-sentence\ntest('a planted test', () => {})\n// covers planted-sentence\nplant()\n",
   }
   const { code, output } = await planted(files, () => check('contract'))
   expect(code).toBe(1)
-  expect(output).toContain('docs/contract/service.md#planted-sentence is not covered by a test')
-  expect(output).toContain('planted.test.ts: “a planted test” covers no-such-sentence, which no page of docs/contract has')
+  expect(output).toContain('docs/reference/contract/service.md#planted-sentence is not covered by a test')
+  expect(output).toContain(
+    'planted.test.ts: “a planted test” covers no-such-sentence, which no page of docs/reference/contract has',
+  )
   expect(output).toContain('planted.test.ts: the statement after “covers planted-sentence” is not a test')
-  expect(output).toContain('docs/contract/README.md links to service.md#no-such-sentence, which does not exist')
+  expect(output).toContain('docs/reference/contract/README.md links to service.md#no-such-sentence, which does not exist')
 })
 
 test('an unknown check is named, and so are those there are', async () => {

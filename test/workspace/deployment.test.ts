@@ -158,7 +158,7 @@ describe('the manifests for Kubernetes', () => {
     expect(read.sort()).toEqual(keys)
     const made = readText('deploy/make-secrets.sh')
     for (const key of keys) expect(made).toContain(`| keep ${key}`)
-    const put = [...readText('docs/deploying.md').matchAll(/--from-file=(\S+)/g)].map(([, path]) => path!)
+    const put = [...readText('docs/operate/deploying.md').matchAll(/--from-file=(\S+)/g)].map(([, path]) => path!)
     expect(put.sort()).toEqual(keys.map((key) => `deploy/secrets/${key}`))
   })
 
@@ -325,7 +325,7 @@ test('Prometheus accepts the alarms', async ({ skip }) => {
 })
 
 test('each file that the page on deploying names is there, and each of deploy/ is named', () => {
-  const page = readFileSync(join(root, 'docs/deploying.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/operate/deploying.md'), 'utf8')
   const named = new Set([...page.matchAll(/\bdeploy\/[\w./-]*\w/g)].map(([path]) => path))
   const missing = [...named].filter((path) => !path.startsWith('deploy/secrets') && !existsSync(join(root, path)))
   expect(missing).toEqual([])

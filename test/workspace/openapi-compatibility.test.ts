@@ -8,8 +8,8 @@ import { lossesBetween } from '../support/openapi-compatibility.ts'
 import type { Json } from '../support/service.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const document: Json = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'))
-/** docs/openapi.json of the last release: `gzip -9nc docs/openapi.json > test/workspace/openapi-baseline.json.gz`. */
+const document: Json = JSON.parse(readFileSync(join(root, 'docs/reference/openapi.json'), 'utf8'))
+/** docs/reference/openapi.json of the last release: `gzip -9nc docs/reference/openapi.json > test/workspace/openapi-baseline.json.gz`. */
 const released: Json = JSON.parse(
   gunzipSync(readFileSync(join(root, 'test/workspace/openapi-baseline.json.gz'))).toString('utf8'),
 )

@@ -1,11 +1,11 @@
-// docs/security.md maps requirements to tests. Each test that it names must exist under that title.
+// docs/operate/security.md maps requirements to tests. Each test that it names must exist under that title.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const rows = readFileSync(join(root, 'docs/security.md'), 'utf8')
+const rows = readFileSync(join(root, 'docs/operate/security.md'), 'utf8')
   .split('\n')
   .filter((line) => /^\| \d+\.\d+\.\d+/.test(line))
   .map((line) => {

@@ -5,7 +5,7 @@ import { commands, nouns } from './commands/index.ts'
 import { groupExamples } from './program.ts'
 import type { Command } from './tools/command.ts'
 
-/** Renders docs/authctl.md from the commands themselves. */
+/** Renders docs/reference/authctl.md from the commands themselves. */
 export function renderReference(): string {
   const alone = commands.filter(({ path }) => !path.includes(' '))
   const blocks = [

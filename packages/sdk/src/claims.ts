@@ -164,7 +164,7 @@ function checkApp({ claims }: Payload, expected: ClaimExpectations): void {
 
 export type ClaimRule = 'times' | 'issuer' | 'audience' | 'claims' | 'app'
 
-/** The checks of the claims, in the order of `docs/tokens.md`. */
+/** The checks of the claims, in the order of `docs/guard-a-backend/tokens.md`. */
 export const claimRules: readonly (readonly [ClaimRule, (payload: Payload, expected: ClaimExpectations) => void])[] = [
   ['times', checkTimes],
   ['issuer', checkIssuer],

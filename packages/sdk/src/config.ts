@@ -19,7 +19,7 @@ export interface FeedOptions {
 }
 
 /**
- * How `verify` finds out that a valid token has been revoked since it was issued (docs/revocation.md).
+ * How `verify` finds out that a valid token has been revoked since it was issued (docs/guard-a-backend/revocation.md).
  *
  * - `feed` (default on Node): the service reports revocations within moments. Needs `authUrl`.
  * - `custom`: `isCurrent` decides, from your own store. Anything but `true` refuses the token with `TOKEN_REVOKED`; if it throws,

@@ -65,7 +65,7 @@ interface Rule {
 const HEADER = encode({ alg: 'HS256', typ: 'JWT', kid: KID })
 const PAYLOAD = encode(CLAIMS)
 
-/** Everything that is refused although a peer accepts it. docs/tokens.md gives the reasons at length. */
+/** Everything that is refused although a peer accepts it. docs/guard-a-backend/tokens.md gives the reasons at length. */
 const rules: readonly Rule[] = [
   {
     code: 'TOKEN_TOO_LARGE',

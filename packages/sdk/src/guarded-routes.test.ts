@@ -234,7 +234,7 @@ test.each(Object.entries(apps))('%s: nothing but a good token reaches the handle
   expect(reached).toHaveLength(1)
 })
 
-// Once this fails, what docs/quickstarts.md says of prefixes is no longer needed.
+// Once this fails, what docs/start/quickstarts.md says of prefixes is no longer needed.
 test.each([
   [
     'a prefix',

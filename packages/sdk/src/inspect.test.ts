@@ -14,7 +14,7 @@ interface Vectors {
   tokens: { name: string; result: string; token: string }[]
 }
 
-const page = readFileSync(new URL('../../../docs/tokens.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/guard-a-backend/tokens.md', import.meta.url), 'utf8')
 const {
   now,
   issuer,
@@ -26,7 +26,7 @@ const {
 }: Vectors = JSON.parse(/```json\n(.*?)```/s.exec(page)![1]!)
 const expected: InspectOptions = { secrets: [secret, secret_previous], issuer, appCode, appId, now: () => now * 1000 }
 
-test.each(tokens)('docs/tokens.md on $name: $result', async ({ token, result }) => {
+test.each(tokens)('docs/guard-a-backend/tokens.md on $name: $result', async ({ token, result }) => {
   const { valid, checks } = await inspectToken(token, expected)
   expect({ valid, code: checks.at(-1)!.code ?? 'ok' }).toEqual({ valid: result === 'ok', code: result })
   expect(checks.slice(0, -1).every(({ ok }) => ok)).toBe(true)

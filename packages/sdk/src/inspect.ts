@@ -34,7 +34,7 @@ export interface Inspection {
   /** Null if it cannot be read. Then the claims are null too. */
   readonly header: Record<string, unknown> | null
   readonly claims: Record<string, unknown> | null
-  /** In the order of `docs/tokens.md`, up to the first that fails. */
+  /** In the order of `docs/guard-a-backend/tokens.md`, up to the first that fails. */
   readonly checks: readonly TokenCheck[]
 }
 

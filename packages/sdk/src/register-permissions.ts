@@ -6,7 +6,7 @@ import { type AuthError, invalidSettings } from './errors.ts'
 /** The type of the platform's `AbortSignal`, from the type library that the app uses. */
 type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } } ? Known : { readonly aborted: boolean }
 
-/** The options of `registerPermissions`; docs/permissions.md#with-the-sdk describes the registration. */
+/** The options of `registerPermissions`; docs/guard-a-backend/permissions.md#with-the-sdk describes the registration. */
 export interface RegistrationOptions {
   /**
    * `background` (default): retries while the service is down, 1 to 60 s apart. You may ignore a failure, and waiting for the

@@ -15,7 +15,7 @@ interface Vectors {
   tokens: { name: string; result: string; token: string }[]
 }
 
-const page = readFileSync(new URL('../../../docs/tokens.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/guard-a-backend/tokens.md', import.meta.url), 'utf8')
 const vectors: Vectors = JSON.parse(/```json\n(.*?)```/s.exec(page)![1]!)
 const options = {
   now: () => vectors.now * 1000,
@@ -26,19 +26,19 @@ const options = {
   secret: [vectors.secret, vectors.secret_previous],
 } as const
 
-test('docs/tokens.md gives the kids of its secrets', () => {
+test('docs/guard-a-backend/tokens.md gives the kids of its secrets', () => {
   expect([createKid(vectors.secret), createKid(vectors.secret_previous)]).toEqual([vectors.kid, vectors.kid_previous])
   expect(buildAuth(options).health().kids).toEqual([vectors.kid, vectors.kid_previous])
 })
 
-test.each(vectors.tokens)('docs/tokens.md on $name: $result', async ({ token, result }) => {
+test.each(vectors.tokens)('docs/guard-a-backend/tokens.md on $name: $result', async ({ token, result }) => {
   for (const platform of ['node', 'web'] as const) {
     const outcome = await buildAuth(options, platform).safeVerify(token)
     expect(outcome.ok ? 'ok' : outcome.error.code).toBe(result)
   }
 })
 
-test('docs/tokens.md names every code that a token can be refused with', () => {
+test('docs/guard-a-backend/tokens.md names every code that a token can be refused with', () => {
   const named = [
     'TOO_LARGE',
     'MALFORMED',

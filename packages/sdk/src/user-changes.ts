@@ -42,7 +42,7 @@ interface Page {
 const LONGEST_BACKOFF_MS = 60_000
 
 /**
- * Polls the changes of the app's users (docs/user-changes.md) until `stopping` or `auth.close()`. It works in the background, never
+ * Polls the changes of the app's users (docs/guard-a-backend/user-changes.md) until `stopping` or `auth.close()`. It works in the background, never
  * throws, and does not keep the process alive.
  */
 export function onUserChange(

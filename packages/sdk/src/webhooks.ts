@@ -1,6 +1,6 @@
 import { type AuthError, configInvalid } from './errors.ts'
 
-/** A user was created through the app, in whichever way (docs/webhooks.md). */
+/** A user was created through the app, in whichever way (docs/guard-a-backend/webhooks.md). */
 export interface UserRegistered {
   /** The same on every attempt and redelivery, and in the header `webhook-id`. Store the ids that you have handled. */
   readonly id: string

@@ -125,7 +125,7 @@ export function listRootRoutes(): Route[] {
   return [metricsRoute, ...apiReferenceRoutes, ...logoRoutes, ...accountRoutes, ...accountPages, ...oauthRoutes]
 }
 
-/** The OpenAPI document of the service. docs/openapi.json is generated from it. */
+/** The OpenAPI document of the service. docs/reference/openapi.json is generated from it. */
 export function openApiDocument() {
   return buildOpenApi([
     { prefix: BASE_PATH, routes: listRoutes() },

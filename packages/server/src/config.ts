@@ -81,7 +81,7 @@ const hosts = list().transform((entries, context) =>
   }),
 )
 
-/** What docs/configuration.md says about a setting that is not set. `inProduction` is for a production default that differs. */
+/** What docs/reference/configuration.md says about a setting that is not set. `inProduction` is for a production default that differs. */
 export interface SettingNotes {
   default?: string
   inProduction?: string
@@ -99,7 +99,7 @@ function withDefault<Output>(schema: z.ZodType<Output, string>, description: str
   return schema.prefault(usual).meta({ description, default: usual, ...(inProduction === undefined ? {} : { inProduction }) })
 }
 
-/** Every setting, in the order in which docs/configuration.md lists them. */
+/** Every setting, in the order in which docs/reference/configuration.md lists them. */
 export const settings = z.object({
   NODE_ENV: withDefault(z.string(), '`production` enables production mode', 'development'),
   HOST: withDefault(z.string(), 'Address to listen on', '127.0.0.1'),

@@ -14,7 +14,7 @@ if (process.argv.includes('serve')) {
   setFlagsFromString('--heap-growing-percent=20')
   growSpaceForNewObjects(8 * 2 ** 20)
   // Hot code skips V8's middle compiler and reaches the best one sooner. A server that has answered a few thousand requests then
-  // needs less CPU time and less memory (docs/performance.md).
+  // needs less CPU time and less memory (docs/operate/performance.md).
   for (const flag of ['--no-maglev', '--invocation-count-for-turbofan=800']) setFlagsFromString(flag)
 }
 

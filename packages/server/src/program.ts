@@ -216,7 +216,7 @@ async function runDeepCheck(deps: Deps<Pool>): Promise<void> {
 
 function lineOfFault({ kind, subject, position, event }: AuditFault): string {
   const what = [subject, event?.id, position === null ? undefined : `at position ${position}`].filter(Boolean).join(' ')
-  return `audit: not intact: ${kind}: ${what}. See docs/sealed-audit.md, "When verify names an event"`
+  return `audit: not intact: ${kind}: ${what}. See docs/operate/sealed-audit.md, "When verify names an event"`
 }
 
 async function runBackup(config: Config, file: string | undefined, options: { force: boolean }): Promise<void> {
@@ -243,8 +243,8 @@ function linesOfRestore({ sessions, links, invitations, ownKeys }: FinishedResto
   const apps = ownKeys.codes.join(', ')
   if (apps === '') return ended
   return ownKeys.isCompared
-    ? `${ended}signing keys that changed since the backup are as they were: ${apps}. See docs/restoring.md\n`
-    : `${ended}signing keys of these apps are as they were at the backup: ${apps}. See docs/restoring.md\n`
+    ? `${ended}signing keys that changed since the backup are as they were: ${apps}. See docs/operate/restoring.md\n`
+    : `${ended}signing keys of these apps are as they were at the backup: ${apps}. See docs/operate/restoring.md\n`
 }
 
 /** Faults and warnings about the settings, one per line. */

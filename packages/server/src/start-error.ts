@@ -23,6 +23,6 @@ export async function assertKeyFits(deps: Deps<Pool>): Promise<void> {
     : 'AUTH_ENCRYPTION_KEY is not the key'
   throw new StartError(
     `${isWrong} of this database. Set the key that its servers use, as AUTH_ENCRYPTION_KEY_PREVIOUS if you are replacing it; ` +
-      'if that key is lost, see docs/sealed-audit.md',
+      'if that key is lost, see docs/operate/sealed-audit.md',
   )
 }

@@ -1,5 +1,5 @@
 // The results of the benches. A bench passes each figure to `record`. `npm run bench` collects the figures, compares them with
-// their bounds and saves them in docs/performance.json.
+// their bounds and saves them in docs/reference/performance.json.
 //
 //   record({ what: 'refresh, SQLite', beside: 'oidc-provider', ours: 0.31, peer: 0.74, unit: 'ms CPU', better: 'lower', bound: 0.6 })
 //   record({ what: 'login, 1,000,000 users', beside: '1,000 users', ours: 2.1, peer: 2.0, ratio: 1.04, unit: 'ms', better: 'lower', bound: 1.1 })

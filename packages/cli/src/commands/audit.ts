@@ -314,7 +314,7 @@ export const verifyAudit = command({
             ? undefined
             : new Failure('failures', said, {
                 code: 'audit_not_whole',
-                hint: 'docs/sealed-audit.md, "When verify names an event"',
+                hint: 'docs/operate/sealed-audit.md, "When verify names an event"',
               }),
       }
     }

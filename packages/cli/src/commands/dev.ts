@@ -114,7 +114,7 @@ function failureOf({ accepted, unanswered }: { accepted: number; unanswered: num
   if (accepted > 0)
     return new Failure('failures', `the backend accepts ${counted(accepted, 'token')} that it must refuse`, {
       code: 'backend_has_holes',
-      hint: 'docs/probe.md says how to fix each',
+      hint: 'docs/guard-a-backend/probe.md says how to fix each',
     })
   if (unanswered === 0) return undefined
   return new Failure(

@@ -12,7 +12,7 @@ import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { readSecretFile } from '../tools/read-secret-file.ts'
 
-/** A short form of docs/rotating-the-secret.md. */
+/** A short form of docs/operate/rotating-the-secret.md. */
 const rotation = [
   'to rotate to it without a failed request, complete each step before the next:',
   '1. servers:   JWT_ACCESS_SECRET=old  JWT_ACCESS_SECRET_PREVIOUS=new',
@@ -108,7 +108,7 @@ export const rotateSecret = command({
     'Changes nothing: you restart servers and consumers, and it says which ones, and with which secrets. VERDICT is wait while the step ' +
     'is not complete, go on for the next step, or done. It checks whether all servers and consumers accept the next secret, and reads ' +
     'several answers, so that it likely reaches every server behind a load balancer. The steps are those of ' +
-    'docs/rotating-the-secret.md. Consumers are those that follow the revocation feed.',
+    'docs/operate/rotating-the-secret.md. Consumers are those that follow the revocation feed.',
   examples: [
     'secret rotate --new secret.txt',
     'secret rotate --leaked --new secret.txt',

@@ -23,7 +23,7 @@ export const inspect = command({
   },
   summary: 'Decode an access token, and verify it with the secret',
   description:
-    'Runs the checks of docs/tokens.md in their order, except revocation. If one fails, names the first and exits with 6. ' +
+    'Runs the checks of docs/guard-a-backend/tokens.md in their order, except revocation. If one fails, names the first and exits with 6. ' +
     'Nothing is sent anywhere, and the token itself is not shown.',
   examples: [
     'token inspect',

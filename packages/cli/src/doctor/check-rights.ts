@@ -28,7 +28,7 @@ export function checkSearch({ finds_inside: isWhole = true }: ServiceSettings): 
   const check = 'search'
   if (isWhole) return [fine({ check }, 'searches find a text inside a name')]
   const message = 'searches find only the beginning of a name or an address: Postgres has no extension pg_trgm'
-  return [warning({ check }, message, 'docs/data-model.md#search says how to add it')]
+  return [warning({ check }, message, 'docs/why/data-model.md#search says how to add it')]
 }
 
 /** A browser offers a passkey only at the host that it was made for. */

@@ -3,7 +3,7 @@ import { latelyMs, whoAccepts } from './who-accepts-secret.ts'
 
 type Secrets = components['schemas']['Secrets']
 
-/** The state of a rotation: the current step of docs/rotating-the-secret.md, and whether that step is complete. */
+/** The state of a rotation: the current step of docs/operate/rotating-the-secret.md, and whether that step is complete. */
 export interface RotationState {
   step: 1 | 2 | 3 | 4 | 5
   /** `wait` while the step is not complete, `go on` to the next one, or `done`. */

@@ -1,4 +1,4 @@
-/** The codes of this package. Every other code comes from the service (docs/errors.md). */
+/** The codes of this package. Every other code comes from the service (docs/reference/errors.md). */
 type OwnCode =
   /** The service did not answer: offline, cut off, or another server answered in its place. */
   | 'service_unreachable'

@@ -10,7 +10,7 @@ export interface BrowserAuthOptions {
   readonly appCode: string
   /**
    * Where the tokens are kept: `local` (default) in localStorage, for all tabs and until logout; `memory` in this tab until it is
-   * reloaded; or your own storage, which all tabs that use it must see alike. docs/browser.md compares them.
+   * reloaded; or your own storage, which all tabs that use it must see alike. docs/sign-users-in/browser.md compares them.
    */
   readonly storage?: 'local' | 'memory' | TokenStorage
   /** Whether tabs take turns to refresh, and tell each other of login and logout (default true). */

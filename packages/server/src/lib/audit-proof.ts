@@ -60,7 +60,7 @@ const purpose = 'gatehouse-sealed-audit'
 /** The values of `xid` that are no transaction. `former`: the row is older than batches. `counting`: it still counts. */
 export const Position = { former: 0, counting: -1 } as const
 
-/** Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/sealed-audit.md. */
+/** Proves rows of the audit log, and chains them, with keys derived from `AUTH_ENCRYPTION_KEY`. See docs/operate/sealed-audit.md. */
 export class AuditProofs {
   /** The keys of the configuration, and those that were replaced. */
   readonly #keys = new Map<string, HmacSha256>()

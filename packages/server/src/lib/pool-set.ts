@@ -3,7 +3,7 @@ import { type AccountRecord, isUnproven } from './account-record.ts'
 /** The pool of users whose app names none. */
 export const DEFAULT_POOL = 'default'
 
-/** The pools an app sees, in order of precedence: its registration pool, then those it reads (docs/users.md#pools). */
+/** The pools an app sees, in order of precedence: its registration pool, then those it reads (docs/administer/users.md#pools). */
 export function poolSet(
   app: { registration_namespace: string; read_namespaces: readonly string[] } | null,
 ): [string, ...string[]] {

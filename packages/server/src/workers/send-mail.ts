@@ -15,7 +15,7 @@ import { getUser } from '../resources/users/get-user.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
-/** Account mail (docs/account-mail.md). A finished message loses its payload and its address, which may be a stranger's. */
+/** Account mail (docs/sign-users-in/account-mail.md). A finished message loses its payload and its address, which may be a stranger's. */
 export const mailChannel: Channel = {
   atOnce: 5,
   // One at a time: only the newest link works, so it should arrive last.

@@ -11,7 +11,7 @@ import { findWebhook, type Webhook } from '../resources/webhooks/find-webhook.ts
 import type { Channel } from './outbox.ts'
 import { webhookWaitsMs } from './retries.ts'
 
-/** How webhooks are sent (docs/webhooks.md#attempts): 3 attempts, 5 seconds each. */
+/** How webhooks are sent (docs/guard-a-backend/webhooks.md#attempts): 3 attempts, 5 seconds each. */
 export function createWebhookChannel(network: { resolve?: Resolve; timeoutMs: number } = { timeoutMs: 5_000 }): Channel {
   return {
     atOnce: 512,

@@ -1,6 +1,6 @@
 // Blowfish as bcrypt uses it, for several passwords at once. A round of Blowfish waits for its four table look-ups, so one hash
 // leaves most of a core idle. The program interleaves the rounds of independent hashes, one per lane, to fill these waits.
-// docs/adr/0013-bcrypt-in-lanes.md has the figures.
+// docs/why/adr/0013-bcrypt-in-lanes.md has the figures.
 import {
   add,
   and,

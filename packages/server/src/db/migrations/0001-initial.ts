@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { SchemaDb } from './schema-db.ts'
 
-// Conventions of every table (docs/data-model.md): ids are UUIDv7; times are bigint milliseconds since 1970
+// Conventions of every table (docs/why/data-model.md): ids are UUIDv7; times are bigint milliseconds since 1970
 // from the app's clock; yes or no is an integer 0 or 1; lists and objects are JSON text. So one statement means the same on both
 // databases. Codes of roles and names of pools and services never change and serve as keys themselves.
 // "Reserved" marks a column or table that no code reads or writes yet. It is here so that the feature it is for needs no migration.

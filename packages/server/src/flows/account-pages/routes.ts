@@ -123,7 +123,7 @@ function readerOf({ languages }: Origin): Reader {
   return { accepts: languages }
 }
 
-/** The pages that mail links lead to if an app has no frontend (docs/account-mail.md#pages-of-the-service). */
+/** The pages that mail links lead to if an app has no frontend (docs/sign-users-in/account-mail.md#pages-of-the-service). */
 export const accountPages: Route[] = [
   ...linkPage({
     path: '/verify-email',

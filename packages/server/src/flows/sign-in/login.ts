@@ -36,7 +36,7 @@ export interface PasswordLogin {
 /**
  * Logs in with a password. The steps, as a caller can observe them: count the attempt against its limit, find the app, find the
  * user, refuse a locked way in, verify the password, refuse an address that the app wants verified and that is not, pass the
- * second factor, and then the gate, which checks account, roles and grant (`docs/flows/login.md`). A wrong password, an unknown
+ * second factor, and then the gate, which checks account, roles and grant (`docs/why/flows/login.md`). A wrong password, an unknown
  * user, a user outside the app's pools and a deleted user cannot be told apart: they take the same time and give the same
  * `invalid_credentials`. Anything that depends on the account is disclosed only after a correct password. Also throws
  * `rate_limited`, `account_locked`, `app_code_required`, `app_not_found`, and what the second factor and the gate throw.

@@ -191,7 +191,7 @@ export const appRoutes = section('Apps', [
     summary: 'Move a key change of an app one step forward or back',
     description:
       'No request fails if you call prepare, switch and finish in this order, and reconfigure the consumers between prepare ' +
-      'and switch (docs/own-keys.md). `finish` is refused while a consumer was recently seen without the new key, or while a ' +
+      'and switch (docs/administer/own-keys.md). `finish` is refused while a consumer was recently seen without the new key, or while a ' +
       'token of the old key is valid, unless `force` is true.',
     auth: 'system_admin',
     params: appParams,

@@ -156,7 +156,7 @@ export const auditArchivePart = z
     lines: z.array(z.string()).meta({
       description:
         'JSON texts, to be written one a line as they are: for each batch one of it and one of each of its events, and then one with ' +
-        'what was signed. See docs/sealed-audit.md',
+        'what was signed. See docs/operate/sealed-audit.md',
     }),
     key: z.string().meta({ description: 'The public key of the signature, Ed25519, in base64url' }),
     events: z.int().meta({ description: 'How many events these are' }),

@@ -11,7 +11,7 @@ import { joinKids, noteConsumerSecrets } from './note-consumer-secrets.ts'
 import { readStanding } from './read-standing.ts'
 
 /**
- * Returns the consumer that an assertion speaks for (docs/revocation.md#in-another-language), and notes which secrets it accepts.
+ * Returns the consumer that an assertion speaks for (docs/guard-a-backend/revocation.md#in-another-language), and notes which secrets it accepts.
  * Throws `token_invalid`, `token_expired`.
  */
 export async function authenticateConsumer(deps: Deps, assertion: string): Promise<AssertedConsumer> {

@@ -24,7 +24,7 @@ export const consumerRoutes = section('Consumers', [
     summary: 'List the signing secrets that this server and the consumers of each app accept',
     description:
       'Secrets are named by their key id. While you rotate the secret, the new one may sign as soon as every app has an entry ' +
-      'with its key id and no consumer was recently seen without it (docs/rotating-the-secret.md). This does not concern apps ' +
+      'with its key id and no consumer was recently seen without it (docs/operate/rotating-the-secret.md). This does not concern apps ' +
       'that sign with their own key.',
     auth: 'system_admin',
     responses: { 200: secretsRecord },

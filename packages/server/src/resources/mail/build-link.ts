@@ -3,7 +3,7 @@ import { linkPaths, ownPages } from './token-purpose.ts'
 
 /**
  * The link in a mail, in ASCII: below the app's `frontend_url`, or else below AUTH_DEFAULT_FRONTEND_URL
- * (docs/account-mail.md#links). Never built from what a request claims, such as its `Host`.
+ * (docs/sign-users-in/account-mail.md#links). Never built from what a request claims, such as its `Host`.
  */
 export function buildLink(
   deps: Deps,

@@ -10,7 +10,7 @@ export function isTokenPurpose(name: string): name is TokenPurpose {
 
 const minuteMs = 60_000
 
-/** How long a token of each purpose lives (docs/account-mail.md#tokens). */
+/** How long a token of each purpose lives (docs/sign-users-in/account-mail.md#tokens). */
 export const tokenLifeMs: Record<TokenPurpose, number> = {
   verify_email: 24 * 60 * minuteMs,
   reset_password: 60 * minuteMs,

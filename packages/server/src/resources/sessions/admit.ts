@@ -76,7 +76,7 @@ export interface Admission {
 
 /**
  * The gate that every door leads through: login, registration, refresh, magic link, third-party login. It checks the account, the
- * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant (docs/flows/login.md). The door has already checked the
+ * app, the pools, the address, the second factor that the app demands, the organization, the roles and the grant (docs/why/flows/login.md). The door has already checked the
  * password or its equivalent. Provisioning that is due happens here, in the door's transaction.
  * Throws `account_suspended`, `app_inactive`, `invalid_client`, `email_unverified`, what `assertPolicyMet` throws,
  * `organization_membership_required`, `app_access_denied`.

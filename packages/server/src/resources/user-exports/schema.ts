@@ -17,7 +17,8 @@ export const userExport = z
       .object({ apps: names, organizations: names, providers: names })
       .meta({ description: 'The codes of what the rows refer to by id' }),
     tables: z.record(z.string(), rows).meta({
-      description: 'The rows of the user in each table, newest first, without secrets (docs/account-page.md#what-the-file-holds)',
+      description:
+        'The rows of the user in each table, newest first, without secrets (docs/sign-users-in/account-page.md#what-the-file-holds)',
     }),
   })
   .meta({ id: 'UserExport' })

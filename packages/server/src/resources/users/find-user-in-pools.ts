@@ -10,7 +10,7 @@ export interface FoundUser extends PooledUser {
 }
 
 /**
- * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (docs/users.md#pools).
+ * The user of this e-mail whose home pool or pool tags intersect the pools, the first by precedence (docs/administer/users.md#pools).
  * Few users share an address, so all of them are read by the one index and compared here. Deleted users are not found.
  */
 export async function findUserInPools(deps: Deps, email: string, pools: readonly string[]): Promise<FoundUser | undefined> {
