@@ -7,12 +7,12 @@ import { renderReference } from '../packages/cli/src/reference.ts'
 import { renderApiReport } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
-import { type ErrorCode, errorCodes, wordOf } from '../packages/server/src/errors.ts'
 import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
 import { drawPicture } from '../test/bench/support/picture.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
 import { drawScalePicture } from '../test/bench/support/scale-picture.ts'
 import { coveragePage } from './contract-coverage.ts'
+import { errorSections } from './error-sections.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -93,10 +93,7 @@ function contractPage(): string {
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(errorCodes).map(
-    ([code, { status, title }]) => `| \`${wordOf(code as ErrorCode)}\` | ${status} | ${title} |`,
-  )
-  return page('Error codes', 'packages/server/src/errors.ts', [
+  return page('Error codes', 'packages/server/src/errors.ts and error-advice.ts', [
     'Every refusal by the API has one of these codes in its member `code`. Switch on the code: the wording may change, the code will not.',
     'Four answers look different: `two_factor_required` is only `{"requires_2fa": true}`, `/ready` lists its checks with 503, a',
     'third-party login that fails redirects with `error` of [RFC 6749](../sign-users-in/third-party-login.md), and the pages of the service are HTML.',
@@ -104,9 +101,9 @@ function errorsPage(): string {
     'The guards of the SDK use the same codes and words. Two are theirs: `permission_denied`, where the service itself says which right is',
     'missing, and `insufficient_user_authentication`, which [a fresh proof](../sign-users-in/step-up.md) answers.',
     '',
-    '| Code | Status | Meaning |',
-    '| --- | --- | --- |',
-    ...rows,
+    'Words in capitals in a command, such as `CODE` and `USER`, stand for yours.',
+    '',
+    errorSections(),
   ])
 }
 

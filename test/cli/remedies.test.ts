@@ -1,10 +1,12 @@
-// The service's answers contain commands to copy. The service does not import authctl, so this file checks their spelling.
+// The service's answers and the page about errors contain commands to copy. The service does not import authctl, so this file checks
+// their spelling.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { flagName, globalOptions } from '../../packages/cli/src/command-line/options.ts'
 import { commands } from '../../packages/cli/src/commands/index.ts'
+import { errorAdvice } from '../../packages/server/src/error-advice.ts'
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '../../packages/server/src/flows/explain')
 const source = readdirSync(folder)
@@ -40,4 +42,27 @@ test.each(named)('authctl $path is there, with the flags and words that the serv
   expect(missing).toEqual([])
   const words = options.filter(([, option]) => option.kind === 'positional' && option.required)
   expect(words.length).toBeLessThanOrEqual(positionals)
+})
+
+const advice = Object.entries(errorAdvice)
+
+test.each(advice)('the page about errors says the cause and the cure of %s in a sentence each', (_, { cause, cure }) => {
+  for (const text of [cause, cure]) {
+    expect(text).toMatch(/^[A-Z`].*[^.]\.$/)
+    expect(text.length).toBeLessThan(150)
+  }
+})
+
+const advised = advice.flatMap(([, { cure }]) => [...cure.matchAll(/`authctl ([^`]+)`/g)].map(([, line = '']) => line))
+
+test.each(advised)('authctl %s, from the page about errors, is there with its flags and words', (line) => {
+  const spec = commands.filter(({ path }) => `${line} `.startsWith(`${path} `)).sort((a, b) => b.path.length - a.path.length)[0]
+  expect(spec).toBeDefined()
+  const rest = line.slice(spec!.path.length)
+  const options = Object.entries(spec!.options)
+  const known = [...Object.keys(globalOptions), ...Object.keys(spec!.options)].map(flagName)
+  const flags = [...rest.matchAll(/ --([a-z-]+)/g)].map(([, flag = '']) => flag)
+  expect(flags.filter((flag) => !known.includes(flag.replace(/^no-/, '')))).toEqual([])
+  const words = (rest.split(' --')[0] ?? '').split(' ').filter(Boolean)
+  expect(words.length).toBeLessThanOrEqual(options.filter(([, { kind }]) => kind === 'positional').length)
 })

@@ -242,7 +242,8 @@ describe('the words of a refusal', () => {
       'REVOCATION_UNAVAILABLE',
     ] as const) {
       const { status, body } = refusal(new AuthError(code))!
-      expect(page).toContain(`| \`${body.code}\` | ${status} | ${body.title} |`)
+      expect(page).toContain(`### ${body.code}\n\n${body.title}.`)
+      expect(page).toContain(`## ${status} `)
       expect(errorCodes).toMatchObject({ [body.code]: { status, title: body.title } })
     }
   })
