@@ -21,17 +21,19 @@ interface Derived {
   generate(): string | Promise<string>
 }
 
+const figuresPath = 'docs/reference/performance-figures.md'
+
 const derived: Derived[] = [
   { path: 'docs/reference/openapi.json', generate: () => `${stringify(openApiDocument(), { maxLength: 130 })}\n` },
   { path: 'docs/reference/errors.md', generate: errorsPage },
   { path: 'docs/reference/audit-events.md', generate: auditEventsPage },
   { path: 'docs/reference/configuration.md', generate: configurationPage },
-  { path: 'docs/reference/authctl.md', generate: renderReference },
+  ...Object.entries(renderReference()).map(([page, text]) => ({ path: `docs/reference/authctl/${page}`, generate: () => text })),
   { path: 'packages/cli/src/nouns/audit-event-names.ts', generate: auditEventNames },
   { path: 'docs/reference/contract/coverage.md', generate: contractPage },
   { path: 'docs/pictures/performance.svg', generate: () => drawPicture(benchRuns()) },
   { path: 'docs/pictures/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
-  { path: 'docs/operate/performance.md', generate: performancePage },
+  { path: figuresPath, generate: performancePage },
   { path: 'packages/sdk/api.md', generate: renderApiReport },
   { path: 'deploy/kubernetes/base/kustomization.yaml', generate: pinnedImage },
 ]
@@ -133,7 +135,7 @@ function benchRuns(): Runs {
 /** Renders the figures. The text above them is written by hand and stays. */
 function performancePage(): string {
   const mark = '<!-- Figures: written by `npm run bench -- --write`. Do not edit below. -->'
-  const [words = ''] = (read('docs/operate/performance.md') ?? '').split(mark)
+  const [words = ''] = (read(figuresPath) ?? '').split(mark)
   const sections = Object.entries(benchRuns()).map(
     ([bench, run]) => `## ${bench}\n\n${runHeading(run)}.\n\n${tableOf(run.figures)}\n`,
   )

@@ -38,9 +38,9 @@ function namesIn(expr: string): { metrics: string[]; labels: string[] } {
   return { metrics, labels: [...chosen, ...grouped] }
 }
 
-/** A counter's labels are in /metrics only once something was counted, so they are read from docs/operate/operating.md. */
+/** A counter's labels are in /metrics only once something was counted, so they are read from docs/reference/metrics-and-logs.md. */
 const documented = new Map(
-  [...readText('docs/operate/operating.md').matchAll(/`(gatehouse_\w+)\{([\w,]+)\}`/g)].map(([, name, labels]) => [
+  [...readText('docs/reference/metrics-and-logs.md').matchAll(/`(gatehouse_\w+)\{([\w,]+)\}`/g)].map(([, name, labels]) => [
     name,
     labels!.split(','),
   ]),

@@ -30,7 +30,7 @@ export function readYaml(path: string): Json {
   return document ?? {}
 }
 
-/** Whether the page and the heading of a reference such as `docs/operate/operating.md#logs` exist. */
+/** Whether the page and the heading of a reference such as `docs/reference/metrics-and-logs.md#logs` exist. */
 export function isInDocs(reference: string): boolean {
   const [page = '', anchor] = reference.split('#')
   try {

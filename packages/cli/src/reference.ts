@@ -5,20 +5,35 @@ import { commands, nouns } from './commands/index.ts'
 import { groupExamples } from './program.ts'
 import type { Command } from './tools/command.ts'
 
-/** Renders docs/reference/authctl.md from the commands themselves. */
-export function renderReference(): string {
-  const alone = commands.filter(({ path }) => !path.includes(' '))
-  const blocks = [
-    '# authctl',
-    '<!-- Generated from packages/cli/src/commands by `npm run generate`. Do not edit. -->',
-    'The command line for admins. Only results go to stdout; hints, questions and errors go to stderr.',
-    ...['## Signing in and the rest', ...alone.map(commandPage)],
-    ...Object.entries(nouns).flatMap(([noun, about]) => [
-      `## ${noun}`,
-      `${about}.`,
+const note = '<!-- Generated from packages/cli/src/commands by `npm run generate`. Do not edit. -->'
+
+/** Renders the pages of docs/reference/authctl from the commands themselves: one for each noun, and one for all else. */
+export function renderReference(): Record<string, string> {
+  const pages = Object.entries(nouns).map(([noun, about]) => [
+    `${noun}.md`,
+    joined([
+      `# authctl ${noun}`,
+      note,
+      `${about}. [Flags of every command](README.md#for-every-command).`,
       shell(groupExamples(noun)),
-      ...commands.filter(({ path }) => path.startsWith(`${noun} `)).map(commandPage),
+      ...commandsOf(noun).map((command) => commandSection(command)),
     ]),
+  ])
+  return { 'README.md': overview(), ...Object.fromEntries(pages) }
+}
+
+function overview(): string {
+  const alone = commands.filter(({ path }) => !path.includes(' '))
+  return joined([
+    '# authctl',
+    note,
+    'The command line for admins. Only results go to stdout; hints, questions and errors go to stderr.',
+    table(
+      ['Commands', 'About'],
+      Object.entries(nouns).map(([noun, about]) => [`[\`${noun}\`](${noun}.md)`, `${about}: ${linksTo(noun)}`]),
+    ),
+    '## Signing in and the rest',
+    ...alone.map((command) => commandSection(command, '###')),
     '## For every command',
     '`authctl help options` shows them. A flag takes precedence over the environment, and the environment over the context. An unknown flag ends with exit 2.',
     optionTable(globalOptions),
@@ -28,7 +43,19 @@ export function renderReference(): string {
       ['Code', 'Meaning'],
       Object.values(endings).map(({ exit, meaning }) => [String(exit), meaning]),
     ),
-  ]
+  ])
+}
+
+function commandsOf(noun: string): Command[] {
+  return commands.filter(({ path }) => path.startsWith(`${noun} `))
+}
+
+function linksTo(noun: string): string {
+  const link = ({ path }: Command) => `[${path.slice(noun.length + 1)}](${noun}.md#authctl-${path.replaceAll(' ', '-')})`
+  return commandsOf(noun).map(link).join(', ')
+}
+
+function joined(blocks: string[]): string {
   return `${blocks.join('\n\n')}\n`
 }
 
@@ -45,7 +72,7 @@ const outputRules = `- The default is a table on a terminal, and JSON into a pip
 - \`NODE_EXTRA_CA_CERTS=FILE\` names a certificate authority of your own. With \`NODE_USE_ENV_PROXY=1\` requests go through \`HTTPS_PROXY\` or \`HTTP_PROXY\`, but not to the hosts in \`NO_PROXY\`.
 - After an answer 429 or 5xx, authctl waits and tries again a few times; then it ends with exit 7.`
 
-function commandPage(spec: Command): string {
+function commandSection(spec: Command, level = '##'): string {
   const own = Object.entries(spec.options)
   const words = own.filter(([, option]) => option.kind === 'positional').map(([key, option]) => flagSyntax(key, option))
   const flags = own.filter(([, option]) => option.kind !== 'positional')
@@ -55,7 +82,7 @@ function commandPage(spec: Command): string {
     name: 'Needs `--confirm` with the name, or the name typed on the terminal.',
   }
   return [
-    `### authctl ${spec.path}`,
+    `${level} authctl ${spec.path}`,
     [`${spec.summary}.`, spec.description, spec.confirms && confirmation[spec.confirms]].filter(Boolean).join(' '),
     shell(spec.examples),
     `Usage: \`${usage}\`${spec.formats ? `; formats: ${formatsOf(spec.formats)}` : ''}`,

@@ -33,6 +33,6 @@ test('paths are unique, a noun has its sentence, and a flag of every command is 
 })
 
 test('the reference has every command', () => {
-  const reference = renderReference()
-  for (const { path, summary } of commands) expect(reference).toContain(`### authctl ${path}\n\n${summary}.`)
+  const reference = Object.values(renderReference()).join('\n')
+  for (const { path, summary } of commands) expect(reference).toContain(`## authctl ${path}\n\n${summary}.`)
 })

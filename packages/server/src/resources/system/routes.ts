@@ -6,7 +6,7 @@ import { getSettings } from './get-settings.ts'
 import { healthRecord, readyRecord, serverList, settingsRecord } from './schema.ts'
 import { listServers } from './servers.ts'
 
-/** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set (docs/operate/operating.md#metrics). */
+/** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set (docs/reference/metrics-and-logs.md#metrics). */
 export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',
