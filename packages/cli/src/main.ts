@@ -1,4 +1,5 @@
 import { endings, toFailure, usageFailure } from './command-line/exit-codes.ts'
+import { asksForJson } from './command-line/settings.ts'
 import { commands, nouns } from './commands/index.ts'
 import { answerShell } from './completion/answer-shell.ts'
 import { askingWord } from './completion/scripts.ts'
@@ -36,14 +37,4 @@ function usageFailureOf(error: CommanderError) {
   if (error.code === 'commander.help') return usageFailure('a command is missing', 'authctl --help lists them')
   const [message = '', ...hints] = error.message.replace(/^error: /, '').split('\n')
   return usageFailure(message, hints.join(' ') || undefined)
-}
-
-/** Reads the words before they are parsed, since a command line that cannot be parsed is reported too. */
-export function asksForJson(words: string[]): boolean {
-  const end = words.indexOf('--')
-  const own = end === -1 ? words : words.slice(0, end)
-  return own.some((word, index) => {
-    const format = word === '-o' || word === '--output' ? own[index + 1] : /^(?:-o|--output=)(.+)$/.exec(word)?.[1]
-    return word === '--json' || format === 'json' || format === 'ndjson'
-  })
 }

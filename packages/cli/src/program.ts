@@ -11,8 +11,10 @@ import {
   type Options,
   type TextOption,
 } from './command-line/options.ts'
+import { asksForJson } from './command-line/settings.ts'
 import { version } from './command-line/version.ts'
-import { commands, nestedNouns, nouns } from './commands/index.ts'
+import { commands, describeGroup, examplesOf } from './commands/index.ts'
+import { helpAsJson } from './help-as-json.ts'
 import { render, renderPlan, type View } from './output/output.ts'
 import type { World } from './terminal/io.ts'
 import { askFor } from './terminal/prompt.ts'
@@ -20,12 +22,6 @@ import { type Command, screenful } from './tools/command.ts'
 import { createTools, type Tools } from './tools/create-tools.ts'
 
 export { CommanderError }
-
-const rootExamples = [
-  'login --email ada@example.com',
-  'app create shop --name Shop --redirect https://shop.example.com/callback --auto-grant',
-  'grant add --app shop --user bob@example.com',
-]
 
 /** Common problems, each with the command to begin with. */
 const troubles = {
@@ -48,13 +44,15 @@ const optionsLine = `Options for every command: authctl help ${optionsTopic}`
 
 /** Builds the tree of commands for a command line. `complain` receives what commander would write to stderr. */
 export function buildProgram(words: readonly string[], world: World, complain: (text: string) => void): CommanderCommand {
+  const asJson = asksForJson(words)
   const program = new CommanderCommand('authctl')
-    .description('Administers a Gatehouse login service.')
+    .description(describeGroup(''))
     .version(version, '--version', 'Print the version')
     .helpCommand(false)
-    .helpOption('-h, --help', 'Show this help')
+    .helpOption('-h, --help', 'Show this help; with --json as JSON')
     .configureHelp({
       formatHelp: (command, helper) => {
+        if (asJson) return asText(helpAsJson(pathOf(command)))
         const help = commandsFirst(Help.prototype.formatHelp.call(helper, command, helper))
         return command.parent === null ? help : `${help}\n${optionsLine}\n`
       },
@@ -65,25 +63,36 @@ export function buildProgram(words: readonly string[], world: World, complain: (
       refuseUnknown(command)
       return ''
     })
-    .addHelpText('before', examplesText(rootExamples))
-    .addHelpText('after', `\nWhen something is wrong:\n${troubleLines.join('\n')}\n\nExit codes:\n${exitLines.join('\n')}`)
+    .addHelpText('before', () => (asJson ? '' : examplesText(examplesOf(''))))
+    .addHelpText('after', () =>
+      asJson ? '' : `\nWhen something is wrong:\n${troubleLines.join('\n')}\n\nExit codes:\n${exitLines.join('\n')}`,
+    )
   for (const [key, option] of Object.entries(globalOptions)) addOption(program, key, option)
 
-  const groups = new Map([['', program]])
+  const line = { words, world, asJson, groups: new Map([['', program]]) }
   for (const spec of commands) {
     const path = spec.path.split(' ')
     const verb = path.pop()!
-    addCommand(groupOf(path, groups), verb, spec, { words, world })
+    addCommand(groupOf(path, line), verb, spec, line)
   }
   program
     .command('help')
     .argument('[command...]')
     .summary(`Show the help of a command; ${optionsTopic} shows the options for every command`)
     .action((words: string[]) => {
-      if (words.join(' ') === optionsTopic) world.stdout.write(optionsHelp(program))
+      if (words.join(' ') === optionsTopic) world.stdout.write(asJson ? asText(helpAsJson('').options) : optionsHelp(program))
       else helpOf(program, words)
     })
   return program
+}
+
+function asText(help: unknown): string {
+  return `${JSON.stringify(help, null, 2)}\n`
+}
+
+/** The words of a command after `authctl`. */
+function pathOf(command: CommanderCommand): string {
+  return command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trimStart()
 }
 
 /** The options in the help of the program itself. */
@@ -124,41 +133,38 @@ function commandsFirst(help: string): string {
 }
 
 /** The group that these words name, such as `user session`. Creates missing groups. */
-function groupOf(words: readonly string[], groups: Map<string, CommanderCommand>): CommanderCommand {
+function groupOf(words: readonly string[], line: Line): CommanderCommand {
   const path = words.join(' ')
-  const known = groups.get(path)
+  const known = line.groups.get(path)
   if (known) return known
-  const made = groupOf(words.slice(0, -1), groups)
+  const made = groupOf(words.slice(0, -1), line)
     .command(words.at(-1)!)
     .helpCommand(false)
-    .description(nouns[path] ?? nestedNouns[path] ?? path)
-    .addHelpText('before', examplesText(groupExamples(path)))
-  groups.set(path, made)
+    .description(describeGroup(path))
+    .addHelpText('before', () => (line.asJson ? '' : examplesText(examplesOf(path))))
+  line.groups.set(path, made)
   return made
-}
-
-/** Up to three examples: the first of each command, then the second of each, and so on. */
-export function groupExamples(noun: string): string[] {
-  const specs = commands.filter(({ path }) => path.startsWith(`${noun} `))
-  const turns = [0, 1, 2] as const
-  return turns.flatMap((turn) => specs.map(({ examples }) => examples[turn])).slice(0, 3)
 }
 
 function examplesText(examples: readonly string[]): string {
   return `Examples:\n${examples.map((example) => `  $ authctl ${example}`).join('\n')}\n`
 }
 
+/** A command line, and the groups of commands that were made for it. */
 interface Line {
   words: readonly string[]
   world: World
+  /** It asks for JSON, in help too. */
+  asJson: boolean
+  groups: Map<string, CommanderCommand>
 }
 
-function addCommand(parent: CommanderCommand, name: string, spec: Command, { words, world }: Line): void {
+function addCommand(parent: CommanderCommand, name: string, spec: Command, { words, world, asJson }: Line): void {
   const command = parent
     .command(name)
     .summary(spec.summary)
     .description([`${spec.summary}.`, spec.description].filter(Boolean).join(' '))
-    .addHelpText('before', examplesText(spec.examples))
+    .addHelpText('before', () => (asJson ? '' : examplesText(spec.examples)))
   // Adds options only to a command that may have been typed. Those of all commands would take most of the startup time.
   const isTyped = spec.path.split(' ').every((word) => words.includes(word))
   for (const [key, option] of Object.entries(spec.options))

@@ -1,8 +1,9 @@
+import type { z } from 'zod'
 import { endings } from './command-line/exit-codes.ts'
 import { flagName, flagSyntax, globalOptions, type Option, type Options } from './command-line/options.ts'
 import type { Formats } from './command-line/settings.ts'
-import { commands, nouns } from './commands/index.ts'
-import { groupExamples } from './program.ts'
+import { commands, examplesOf, nouns } from './commands/index.ts'
+import { helpShapes } from './help-schema.ts'
 import type { Command } from './tools/command.ts'
 
 const note = '<!-- Generated from packages/cli/src/commands by `npm run generate`. Do not edit. -->'
@@ -15,7 +16,7 @@ export function renderReference(): Record<string, string> {
       `# authctl ${noun}`,
       note,
       `${about}. [Flags of every command](README.md#for-every-command).`,
-      shell(groupExamples(noun)),
+      shell(examplesOf(noun)),
       ...commandsOf(noun).map((command) => commandSection(command)),
     ]),
   ])
@@ -38,6 +39,12 @@ function overview(): string {
     '`authctl help options` shows them. A flag takes precedence over the environment, and the environment over the context. An unknown flag ends with exit 2.',
     optionTable(globalOptions),
     outputRules,
+    '## Help as JSON',
+    'For agents and scripts: `authctl --help --json` prints all commands with their options, and `authctl app --help --json` a part of them. It asks no service. `commands` of each entry has the same shape. Members may be added in a later version.',
+    ...Object.entries(helpShapes).flatMap(([name, { shape }]) => [
+      `### ${shapeTitles[name as keyof typeof helpShapes]}`,
+      shapeTable(shape),
+    ]),
     '## Exit codes',
     table(
       ['Code', 'Meaning'],
@@ -71,6 +78,16 @@ const outputRules = `- The default is a table on a terminal, and JSON into a pip
 - Control characters in names and the like are shown as \`\\u001b\`, never sent to the terminal.
 - \`NODE_EXTRA_CA_CERTS=FILE\` names a certificate authority of your own. With \`NODE_USE_ENV_PROXY=1\` requests go through \`HTTPS_PROXY\` or \`HTTP_PROXY\`, but not to the hosts in \`NO_PROXY\`.
 - After an answer 429 or 5xx, authctl waits and tries again a few times; then it ends with exit 7.`
+
+const shapeTitles = { help: 'authctl, a group or a command', argument: 'Each of arguments', option: 'Each of options' }
+
+function shapeTable(shape: Record<string, z.ZodType>): string {
+  const rows = Object.entries(shape).map(([name, schema]) => {
+    const isOptional = schema.safeParse(undefined).success
+    return [`\`${name}\``, isOptional ? 'if any' : 'always', schema.meta()?.description ?? '']
+  })
+  return table(['Member', 'There', 'Meaning'], rows)
+}
 
 function commandSection(spec: Command, level = '##'): string {
   const own = Object.entries(spec.options)

@@ -35,7 +35,7 @@ export interface Formats {
   pipe: Format
 }
 
-const standardFormats: Formats = { all: commonFormats, terminal: 'table', pipe: 'json' }
+export const standardFormats: Formats = { all: commonFormats, terminal: 'table', pipe: 'json' }
 
 /** The formats of a list. */
 export const listFormats: Formats = { ...standardFormats, all: [...commonFormats, 'wide', 'csv', 'id'] }
@@ -67,6 +67,16 @@ export function readSettings(
 
 /** In characters. */
 export const longestReason = 500
+
+/** Reads the words before they are parsed, since a command line that cannot be parsed is reported too. */
+export function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  const own = end === -1 ? words : words.slice(0, end)
+  return own.some((word, index) => {
+    const format = word === '-o' || word === '--output' ? own[index + 1] : /^(?:-o|--output=)(.+)$/.exec(word)?.[1]
+    return word === '--json' || format === 'json' || format === 'ndjson'
+  })
+}
 
 function readReason(text: string | undefined): string | undefined {
   const reason = text?.trim() || undefined

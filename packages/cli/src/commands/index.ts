@@ -220,10 +220,29 @@ export const nouns: Record<string, string> = {
 }
 
 /** Describes commands of three words by their first two words. */
-export const nestedNouns: Record<string, string> = {
+const nestedNouns: Record<string, string> = {
   'user session': 'Active sessions of a user',
   'user identity': 'Third-party logins of a user',
   'user passkey': 'Passkeys of a user',
   'org invitation': 'Invitations that are still open',
   'grant request': 'Requests of users for access to apps',
+}
+
+const rootExamples = [
+  'login --email ada@example.com',
+  'app create shop --name Shop --redirect https://shop.example.com/callback --auto-grant',
+  'grant add --app shop --user bob@example.com',
+]
+
+/** What the commands below these words are about. Without words, what authctl is. */
+export function describeGroup(path: string): string {
+  return path === '' ? 'Administers a Gatehouse login service.' : (nouns[path] ?? nestedNouns[path] ?? path)
+}
+
+/** Up to three examples of a group: the first of each command, then the second of each, and so on. */
+export function examplesOf(path: string): string[] {
+  if (path === '') return rootExamples
+  const specs = commands.filter((spec) => spec.path.startsWith(`${path} `))
+  const turns = [0, 1, 2] as const
+  return turns.flatMap((turn) => specs.map(({ examples }) => examples[turn])).slice(0, 3)
 }
