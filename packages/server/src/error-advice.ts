@@ -6,7 +6,7 @@ interface Advice {
   cure: string
 }
 
-/** Shown in docs/errors.md. A new code does not compile without its advice. */
+/** Shown in docs/reference/errors.md. A new code does not compile without its advice. */
 export const errorAdvice: Readonly<Record<ErrorCode, Advice>> = {
   validation_failed: {
     cause: 'A field of the body, the query or the path is missing, unknown or out of range.',
