@@ -100,15 +100,15 @@ export default {
         `${feature}routes[.]ts$`,
         `${server}deps[.]ts$`,
         `${server}db/(handle|transaction)[.]ts$`,
-        `${feature}(authenticate-caller|authenticate-client|authenticate-consumer|take-attempt|take-by-address|find-app-of-token)[.]ts$`,
+        `${feature}(authenticate-caller|client-secrets|consumers|rate-limits|magic-link)[.]ts$`,
       ],
       'app.ts lists routers and hands http/ what it needs: use-cases that look up callers and count attempts, and rehearsals.',
     ),
     only(
       'routes-use-their-own',
       `${server}((?:resources|flows)/[^/]+)/routes[.]ts$`,
-      [`${server}$1/(?!routes[.]ts$)`, `${server}http/`, `${server}pages/`, `${server}flows/sign-in/`],
-      'A routes.ts imports http/, flows/sign-in/ and its own schema, presentation and use-cases; never models or another feature.',
+      [`${server}$1/(?!routes[.]ts$)`, `${server}(http|pages|lib)/`, `${server}flows/sign-in/`],
+      'A routes.ts imports http/, lib/, flows/sign-in/ and the files of its own feature; never models or another feature.',
     ),
     never('routes-without-knex', `${feature}routes[.]ts$`, knex, 'Routes declare; use-cases speak to the database.'),
     {

@@ -10,7 +10,7 @@ import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key
 import { headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
 import { countEvent, systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
-import { eraseUser } from '../../packages/server/src/resources/user-deletions/erase-user.ts'
+import { eraseUser } from '../../packages/server/src/resources/user-deletions/user-deletions.ts'
 import { chance } from '../support/chance.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService, testDatabase } from '../support/service.ts'
 

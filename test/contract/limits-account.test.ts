@@ -103,7 +103,7 @@ describe('what is given back', () => {
 
   test('goes back to the window it was taken from, and to no later one', async () => {
     const { service, app, user } = await build('2/60')
-    const { takeAttempt, giveBackAttempt } = await import('../../packages/server/src/resources/rate-limits/take-attempt.ts')
+    const { takeAttempt, giveBackAttempt } = await import('../../packages/server/src/resources/rate-limits/rate-limits.ts')
     const key = 'account:anybody'
     const limit = { count: 2, seconds: 60 }
     const old = await takeAttempt(service.deps, key, limit)

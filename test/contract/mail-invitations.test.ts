@@ -1,7 +1,7 @@
 // An invitation for an address is mailed there; what it proves depends on who else holds the token.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { leaseMessages } from '../../packages/server/src/resources/outbox/lease-messages.ts'
+import { leaseMessages } from '../../packages/server/src/resources/outbox/outbox.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, startSending, until } from '../support/mailbox.ts'

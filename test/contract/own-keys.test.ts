@@ -1,9 +1,9 @@
 // Apps with their own signing key: the secret of one app opens nothing at another, and changing the key fails no request.
 import { describe, expect, test } from 'vitest'
 import { createAuth } from '../../packages/sdk/src/index.ts'
-import { readAppSecret } from '../../packages/server/src/resources/apps/read-app-secret.ts'
+import { readAppSecret } from '../../packages/server/src/resources/apps/apps.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
-import { countUnopenable } from '../../packages/server/src/resources/system/count-unopenable.ts'
+import { countUnopenable } from '../../packages/server/src/resources/system/system.ts'
 import { type AssertionOptions, assertionOf, kidOf } from '../support/consumer.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'

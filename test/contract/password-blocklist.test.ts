@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { commonPasswords } from '../../packages/server/src/adapters/password-blocklist.ts'
-import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/bootstrap.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { productionSettings } from '../support/app-fixtures.ts'
 import { createDatabase } from '../support/database.ts'

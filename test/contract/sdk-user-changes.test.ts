@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAuth, type UserChange, type UserChangeOptions } from '@gatehouse/sdk'
 import { expect, onTestFinished, test } from 'vitest'
-import { readAppSecret } from '../../packages/server/src/resources/apps/read-app-secret.ts'
+import { readAppSecret } from '../../packages/server/src/resources/apps/apps.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { ACCESS_SECRET, buildApp, buildUser, type Json } from '../support/service.ts'

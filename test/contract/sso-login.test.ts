@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { issueMailToken } from '../../packages/server/src/resources/mail/issue-mail-token.ts'
+import { issueMailToken } from '../../packages/server/src/resources/mail/mail-tokens.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { whsec } from '../support/app-fixtures.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { issueMailToken } from '../../packages/server/src/resources/mail/issue-mail-token.ts'
+import { issueMailToken } from '../../packages/server/src/resources/mail/mail-tokens.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { countBcrypts } from '../support/counting-hasher.ts'
 import { expectError, expectHeaders, faultsOf } from '../support/expect-reply.ts'

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PasswordHasher } from '../../packages/server/src/adapters/password-hasher.ts'
-import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/bootstrap.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { buildOrganization, buildRole } from '../support/factories.ts'

@@ -1,8 +1,7 @@
 // The last system_admin who can enter an admin app cannot be removed.
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/create-system-admin.ts'
-import { grantAdminApps } from '../../packages/server/src/flows/bootstrap/grant-admin-apps.ts'
+import { createSystemAdmin, grantAdminApps } from '../../packages/server/src/flows/bootstrap/bootstrap.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'

@@ -26,14 +26,14 @@ const signIn: PlantedFault[] = [
   },
   {
     title: 'a wrong second-factor code is not counted as a failure',
-    file: server('flows/sign-in/second-factor.ts'),
+    file: server('flows/sign-in/proof.ts'),
     search: 'const { locks } = await countFailure(deps, { keys, userId: user.id }, codeRule(deps))',
     replace: 'const locks = undefined as number | undefined',
     tests: contract('two-factor'),
   },
   {
     title: 'wrong second-factor codes are forgotten in time, as wrong passwords are',
-    file: server('flows/sign-in/second-factor.ts'),
+    file: server('flows/sign-in/proof.ts'),
     search: '{ keys, userId: user.id }, codeRule(deps))',
     replace: '{ keys, userId: user.id })',
     tests: contract('two-factor'),
@@ -126,28 +126,28 @@ const signIn: PlantedFault[] = [
   },
   {
     title: 'a provider links by e-mail to somebody with a further role',
-    file: server('flows/sign-in/find-matched-user.ts'),
+    file: server('flows/sign-in/matched-user.ts'),
     search: ' || (await hasFurtherRoles(deps, holder))',
     replace: '',
     tests: contract('sso-trust'),
   },
   {
     title: 'a provider is believed for every domain',
-    file: server('flows/sign-in/find-matched-user.ts'),
+    file: server('flows/sign-in/matched-user.ts'),
     search: '!isTrustedAddress(provider, profile) || ',
     replace: '',
     tests: contract('sso-trust'),
   },
   {
     title: 'an app that does not allow the provider gets a link',
-    file: server('flows/sign-in/find-matched-user.ts'),
+    file: server('flows/sign-in/matched-user.ts'),
     search: 'assertMethodAllowed(app, provider.code)',
     replace: '',
     tests: contract('sso-trust'),
   },
   {
     title: 'the code of a link logs in',
-    file: server('flows/sso/exchange-code.ts'),
+    file: server('flows/sso/callback.ts'),
     search: 'if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })',
     replace: '',
     tests: contract('identity-link'),
@@ -348,7 +348,7 @@ const sessions: PlantedFault[] = [
 const revocations: PlantedFault[] = [
   {
     title: 'a reader resumes above transactions that are still open',
-    file: server('resources/feeds/read-feed.ts'),
+    file: server('resources/feeds/feeds.ts'),
     search: 'const end = next === undefined ? Math.max(place, horizon)',
     replace: 'const end = next === undefined ? Math.max(place, cursors.placeOfPosition(snapshot.xmax))',
     tests: contract('user-changes'),
@@ -356,7 +356,7 @@ const revocations: PlantedFault[] = [
   },
   {
     title: 'the cursor of a page is taken after its rows',
-    file: server('resources/feeds/read-feed.ts'),
+    file: server('resources/feeds/feeds.ts'),
     search: 'const end = next === undefined ? Math.max(place, horizon) : Math.min(cursors.placeOf(next), horizon)',
     replace: `const late = cursors.placeOfPosition((await Feed.getState(deps.db, table)).snapshot.xmin)
     const end = next === undefined ? Math.max(place, late) : Math.min(cursors.placeOf(next), horizon)`,
@@ -365,7 +365,7 @@ const revocations: PlantedFault[] = [
   },
   {
     title: 'a feed goes on after a failover as if no commit were lost',
-    file: server('resources/feeds/restart-feeds.ts'),
+    file: server('resources/feeds/feeds.ts'),
     search: 'if (lineage !== lineageOf(deps.db)) await beginLater',
     replace: 'if (lineage === undefined) await beginLater',
     tests: contract('failover-servers'),

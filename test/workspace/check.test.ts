@@ -113,7 +113,7 @@ describe('imports', () => {
     [`${server}/resources/planted/routes.ts`, "import '../../models/user.ts'", 'routes-use-their-own'],
     [`${server}/resources/planted-knex/routes.ts`, "import 'knex'", 'routes-without-knex'],
     [`${server}/resources/planted-neighbour/routes.ts`, "import '../users/routes.ts'", 'routes-use-their-own'],
-    [`${server}/resources/planted/schema.ts`, "import '../users/get-user.ts'", 'shapes-are-pure'],
+    [`${server}/resources/planted/schema.ts`, "import '../users/users.ts'", 'shapes-are-pure'],
     [`${server}/resources/planted/present.ts`, "import '../../models/user.ts'", 'shapes-use-models-as-types'],
     [`${server}/resources/planted-koa/present.ts`, "import 'koa'", 'shapes-without-koa-or-knex'],
     [`${server}/resources/planted/find-planted.ts`, "import '../../flows/sign-in/login.ts'", 'resources-import-no-flow'],

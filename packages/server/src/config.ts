@@ -354,7 +354,7 @@ export class ConfigError extends Error {
 export type SecretFile = { text: string; isReadableByOthers: boolean } | { fault: string }
 
 /** Where to get secrets that are not in the environment. */
-export interface SecretSources {
+interface SecretSources {
   /** Returns the secret kept under a name, and creates it on first use. Only called outside production. */
   kept(name: 'jwt-access-secret' | 'encryption-key'): string
   /** Reads the file that a variable such as JWT_ACCESS_SECRET_FILE names. */

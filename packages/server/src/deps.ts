@@ -64,7 +64,7 @@ export interface Deps<D extends Db = Db> {
 }
 
 /** State of the running program. */
-export interface Lifecycle {
+interface Lifecycle {
   /** When the program started, which is also when it read its settings. */
   startedAt: number
   /** True once the server has begun to stop. */

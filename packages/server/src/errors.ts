@@ -163,7 +163,7 @@ export interface FieldError {
   message: string
 }
 
-export interface ApiErrorOptions {
+interface ApiErrorOptions {
   /** One sentence for the caller. Never the internal reason. */
   detail?: string
   errors?: FieldError[]

@@ -4,13 +4,12 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { closeDeps, type Deps, withPatientConnection } from './deps.ts'
-import { createSystemAdmin, hasSystemAdmin } from './flows/bootstrap/create-system-admin.ts'
-import { grantAdminApps } from './flows/bootstrap/grant-admin-apps.ts'
+import { createSystemAdmin, grantAdminApps, hasSystemAdmin } from './flows/bootstrap/bootstrap.ts'
 import { answerClientErrors, createServer, gracefulClose, inTurn } from './http/connections.ts'
 import { codeOf } from './lib/system-error-code.ts'
 import { warnOfGrowth } from './resources/audit/audit-growth.ts'
 import { systemActor } from './resources/audit/record-event.ts'
-import { isAdministrable } from './resources/users/last-system-admin.ts'
+import { isAdministrable } from './resources/users/administration.ts'
 import { assertKeyFits, assertMigratable, StartError } from './start-error.ts'
 import { startAuditSealer } from './workers/audit-sealer.ts'
 import { startCleanup } from './workers/cleanup.ts'
@@ -28,7 +27,7 @@ export const serverOptions = {
   maxHeaderSize: 64 * 1024,
 }
 
-export interface RunningServer {
+interface RunningServer {
   url: string
   /**
    * Reports not ready and waits AUTH_SHUTDOWN_DELAY_SECONDS. Then it accepts no new connections, finishes requests in flight

@@ -8,7 +8,7 @@ import { isWebPort } from '../lib/web-port.ts'
 export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>
 
 /** Which untrusted hosts may be dialled. */
-export interface DialRules {
+interface DialRules {
   /** Whether this host, a name or an address, may be at a private address or on this machine. */
   mayBePrivate: (host: string) => boolean
   /** The setting that the error names when a private address is refused. */

@@ -5,7 +5,7 @@ import type { SendMailOptions, Transporter } from 'nodemailer'
 import { logoId, MailError, type WrittenMail } from '../lib/mail.ts'
 
 /** A message that is ready to send. Its texts have `\n` line endings. */
-export interface OutgoingMail extends WrittenMail {
+interface OutgoingMail extends WrittenMail {
   /** Stays the same over all attempts. It becomes the Message-ID, by which a mailbox recognizes repeats. */
   id: string
   to: string
@@ -19,14 +19,14 @@ export interface Mailer {
   close(): void
 }
 
-export interface MailerOptions {
+interface MailerOptions {
   smtpUrl: string | undefined
   mailFrom: string
   mailDir: string
 }
 
 /** How long a mail server may take, in milliseconds. */
-export interface MailTimeouts {
+interface MailTimeouts {
   connectMs: number
   greetingMs: number
   /** Without a byte from the other side. */

@@ -3,7 +3,7 @@ import { guardedConnector, type Resolve } from './guarded-dial.ts'
 
 const bodyLimitBytes = 65_536
 
-export interface Post {
+interface Post {
   url: URL
   headers: Record<string, string>
   body: string

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Deps } from '../deps.ts'
 import { User } from '../models/user.ts'
-import { addToOutbox } from '../resources/outbox/add-to-outbox.ts'
+import { addToOutbox } from '../resources/outbox/outbox.ts'
 import type { Pool } from './handle.ts'
 import { forUpdate, lockUntilCommit } from './locks.ts'
 import { notify } from './notify.ts'

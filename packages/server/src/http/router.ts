@@ -14,7 +14,7 @@ import type { Route } from './route.ts'
 const Router: typeof KoaRouter = createRequire(import.meta.url)('@koa/router')
 
 /** Routes and their path prefix. */
-export interface Mount {
+interface Mount {
   prefix: string
   routes: readonly Route[]
 }

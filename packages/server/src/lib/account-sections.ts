@@ -15,7 +15,7 @@ export const accountSections = [
 ] as const
 export type AccountSection = (typeof accountSections)[number]
 
-export const accountRoot = '/account'
+const accountRoot = '/account'
 
 /** What the URLs of the account page carry: whose look and pools count, and where the person came from. */
 export interface AccountQuery {

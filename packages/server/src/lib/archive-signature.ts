@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign } fro
 const privateKeyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** What the signature of a part of an archive covers besides its lines. */
-export interface ArchivedPart {
+interface ArchivedPart {
   service_id: string
   before: string
   /** Whether it is the first part, and whether it is the last. */

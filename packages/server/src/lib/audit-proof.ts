@@ -12,7 +12,7 @@ export interface PersonalFacts {
   email: string | null
 }
 
-export interface AuditFacts extends PersonalFacts {
+interface AuditFacts extends PersonalFacts {
   id: string
   event: string
   reason: string | null
@@ -32,7 +32,7 @@ export interface AuditProof {
   mac: string | null
 }
 
-export interface Erasure {
+interface Erasure {
   erased_by: string | null
   erased_mac: string | null
 }

@@ -43,7 +43,7 @@ interface GivenRole {
 }
 
 /** A `refuse…` member returns undefined if the caller may do it. */
-export interface Authority {
+interface Authority {
   refuseAdministration(): Refusal | undefined
   /** For registering users in the mode `register_or_return`. Undefined means no app, which the registration itself refuses. */
   refuseRegisterOrReturn(appCode: string | undefined): Refusal | undefined
@@ -78,7 +78,7 @@ export interface ServiceAuthority extends Authority {
 }
 
 /** What the rights of a user's token depend on. Read with each call. */
-export interface UserSession {
+interface UserSession {
   isSystemAdmin: boolean
   /** The app of the session; null for a login without one. */
   app: { code: string; isActive: boolean } | null

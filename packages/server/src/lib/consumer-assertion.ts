@@ -4,7 +4,7 @@ import { openJwt } from './hs256.ts'
 import type { Keyrings } from './keyrings.ts'
 
 /** What a consumer says about itself when it asks for the revocations of its app. */
-export interface ConsumerClaims {
+interface ConsumerClaims {
   appCode: string
   /** The key ids of the secrets that this consumer accepts, sorted and unique. Empty if it does not say. */
   kids: string[]

@@ -6,13 +6,13 @@ import { isRecord } from './is-record.ts'
 const algorithm = 'HS256'
 
 /** A JWT that one of our keys signed. */
-export interface OpenedJwt {
+interface OpenedJwt {
   header: Jwt['header']
   payload: JwtPayload
 }
 
 /** What a JWT claims to be before its signature is verified. Use it only to choose the keys to verify it with. */
-export interface ClaimedJwt {
+interface ClaimedJwt {
   /** Parses the header, which verifying does too. */
   keyId(): string | undefined
   /** Parses the payload, which verifying does too. */

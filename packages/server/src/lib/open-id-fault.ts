@@ -2,7 +2,7 @@
  * `unreachable`: no answer in time, or a fault on the provider's side. `denied`: the provider declined the login; `word` is its
  * error code. `refused`: an answer that cannot be trusted, or that says that we may not ask.
  */
-export type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
+type OpenIdFaultKind = 'unreachable' | 'denied' | 'refused'
 
 /** Why a login at a provider failed. The message goes only to the log, since the other side may have written parts of it. */
 export class OpenIdFault extends Error {

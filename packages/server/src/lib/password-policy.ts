@@ -3,7 +3,7 @@ import { normalizeEmail } from './email.ts'
 export const MIN_PASSWORD_CHARACTERS = 8
 export const MAX_PASSWORD_BYTES = 1_024
 
-export interface PasswordFault {
+interface PasswordFault {
   code: 'too_short' | 'too_long' | 'too_common' | 'invalid_value'
   message: string
 }

@@ -1,5 +1,5 @@
 /** Where a request belongs in a distributed trace, as its caller says. Only for the log: callers can write anything there. */
-export interface TraceContext {
+interface TraceContext {
   traceId: string
   /** The span of the caller, which is the parent of the work done here. */
   spanId: string

@@ -2,7 +2,7 @@
  * What failed: making a connection, getting one from the pool in time, a statement that the database or this server gave up, or a
  * connection that ended while a statement ran on it.
  */
-export type DatabaseStage = 'connect' | 'acquire' | 'statement' | 'terminated'
+type DatabaseStage = 'connect' | 'acquire' | 'statement' | 'terminated'
 
 const messages: Record<DatabaseStage, string> = {
   connect: 'could not connect to the database',

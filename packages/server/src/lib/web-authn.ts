@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { RelyingParty } from './relying-party.ts'
 
 /** What is wrong with the answer of an authenticator. For the audit: the person reads only that the passkey does not work. */
-export type PasskeyFault =
+type PasskeyFault =
   | 'malformed'
   | 'challenge'
   | 'origin'

@@ -22,7 +22,7 @@ export const sampleMails = [
   ...noticePurposes,
   'test',
 ] as const
-export type SampleMail = (typeof sampleMails)[number]
+type SampleMail = (typeof sampleMails)[number]
 
 const at = Date.UTC(2026, 10, 26, 15, 4)
 const origin = {

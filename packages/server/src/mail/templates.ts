@@ -14,7 +14,7 @@ import type { ActionPurpose, MailTexts, NoticePurpose, Reason } from './texts/ma
 import { pt } from './texts/pt.ts'
 
 /** An app or an organization. `code` is its code or slug, shown in place of a name of which nothing is visible. */
-export interface NamedParty {
+interface NamedParty {
   name: string
   code: string
 }
@@ -74,7 +74,7 @@ export function actionMail(
   })
 }
 
-export interface ActionFacts {
+interface ActionFacts {
   link: string
   origin: Origin
   /** The address that the account would get. */
@@ -135,7 +135,7 @@ export function noticeMail(sender: Sender, purpose: NoticePurpose, { provider, .
   })
 }
 
-export interface NoticeFacts extends Origin {
+interface NoticeFacts extends Origin {
   /** The code of the provider of an identity. */
   provider: string | null
 }

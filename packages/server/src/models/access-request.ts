@@ -114,7 +114,7 @@ export class AccessRequest extends BaseModel {
   }
 }
 
-export type NewRequest = Pick<AccessRequest, 'id' | 'user_id' | 'app_id' | 'message' | 'created_at'>
+type NewRequest = Pick<AccessRequest, 'id' | 'user_id' | 'app_id' | 'message' | 'created_at'>
 
 /** With its app and its user. */
 export type FullRequest = AccessRequest & { app: App; user: User }

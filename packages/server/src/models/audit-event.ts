@@ -634,7 +634,7 @@ export interface DetailsRow {
 export type Erasable = { email: string } | { reasonsOf: string; addresses: readonly string[] } | DetailsSelection
 
 /** Selects events about a user, or about no user if null. With `holding`, only those whose JSON contains one of the texts. */
-export interface DetailsSelection {
+interface DetailsSelection {
   userId: string | null
   holding?: readonly string[]
 }

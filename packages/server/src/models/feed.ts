@@ -15,7 +15,7 @@ export interface FeedTable {
   spread(db: Db): string
 }
 
-export interface FeedState {
+interface FeedState {
   cursors: FeedCursors
   /** What is visible. A later statement may see more. */
   snapshot: Snapshot
@@ -111,7 +111,7 @@ export function lineageOf(db: Db): string | null {
 }
 
 /** All rows of a feed, with their `position`. */
-export function rowsOfFeed<Row>(db: Db, table: FeedTable): Query {
+function rowsOfFeed<Row>(db: Db, table: FeedTable): Query {
   return db(table.name).select('*', { position: positionIn(db, table) }) as Query & PromiseLike<FeedRow<Row>[]>
 }
 

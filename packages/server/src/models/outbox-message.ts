@@ -42,7 +42,7 @@ const deliveryColumns = [
 ] as const
 export type DeliveryRow = Pick<OutboxMessage, (typeof deliveryColumns)[number]>
 
-export type FinishedStatus = Exclude<OutboxMessage['status'], 'pending'>
+type FinishedStatus = Exclude<OutboxMessage['status'], 'pending'>
 
 export interface RedeliverySelection {
   appId: string

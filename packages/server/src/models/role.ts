@@ -6,7 +6,7 @@ import { BaseModel, rowsOf } from './base-model.ts'
 import { withPageByName } from './list-query.ts'
 
 export type GivableRole = Pick<Role, 'code' | 'scope' | 'assignable_by'>
-export type RoleChanges = Pick<Role, 'name' | 'description' | 'assignable_by' | 'updated_at'>
+type RoleChanges = Pick<Role, 'name' | 'description' | 'assignable_by' | 'updated_at'>
 
 /** A role is named by its `code`, which never changes. */
 export class Role extends BaseModel {

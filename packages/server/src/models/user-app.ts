@@ -13,7 +13,7 @@ import { UserChange } from './user-change.ts'
 export type GrantedVia = 'admin' | 'auto' | 'link' | 'invitation' | 'import'
 
 /** The columns that identify a grant. */
-export type GrantKey = Pick<UserApp, 'user_id' | 'app_id'>
+type GrantKey = Pick<UserApp, 'user_id' | 'app_id'>
 
 /** The columns that decide the state of a grant. */
 export type GrantStateRow = Pick<UserApp, 'status' | 'expires_at'>

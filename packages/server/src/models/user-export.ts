@@ -242,7 +242,7 @@ export const tablesLeftOut: Readonly<Record<string, string>> = {
   user_changes: 'kept for 30 days, for apps; the changes are among the audit events',
 }
 
-export type ExportedRow = Record<string, unknown>
+type ExportedRow = Record<string, unknown>
 type TableName = keyof typeof exportedTables
 
 /** The newest rows of a user in one of the tables, as an export shows them. At most `limit`. */

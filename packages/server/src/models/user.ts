@@ -41,7 +41,7 @@ export type UserChanges = Partial<Omit<NewUserRow, 'id' | 'created_at' | keyof T
   (ToldChanges | ({ [column in Exclude<keyof ToldChanges, 'updated_at'>]?: never } & { updated_at?: number }))
 
 /** A user as a login reads it. */
-export interface LoginRow extends UserRow {
+interface LoginRow extends UserRow {
   /** The active second factor. */
   factor: FactorRow | null
 }

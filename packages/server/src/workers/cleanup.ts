@@ -31,7 +31,7 @@ import { UserApp } from '../models/user-app.ts'
 import { UserChange, userChangeFeed } from '../models/user-change.ts'
 import { expireMonths } from '../resources/audit/drop-months.ts'
 import { expireEvents } from '../resources/audit/expire-events.ts'
-import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
+import { revocationKeepMs } from '../resources/revocations/revocations.ts'
 import { keepAuditMonths } from './keep-audit-months.ts'
 
 const intervalMs = 10 * 60 * 1_000

@@ -1,10 +1,9 @@
 import type { Deps } from '../deps.ts'
 import { App } from '../models/app.ts'
 import { DeletedApp } from '../models/deleted-app.ts'
-import { readCatalog } from '../resources/catalog/read-catalog.ts'
-import { fewAlike, noteConsumerSecrets } from '../resources/consumers/note-consumer-secrets.ts'
-import { readStanding } from '../resources/consumers/read-standing.ts'
-import { revocationKeepMs } from '../resources/revocations/read-revocations.ts'
+import { readCatalog } from '../resources/catalog/catalog.ts'
+import { fewAlike, noteConsumerSecrets, readStanding } from '../resources/consumers/consumers.ts'
+import { revocationKeepMs } from '../resources/revocations/revocations.ts'
 
 /**
  * Ends the streams whose app has other keys than when the consumer was authenticated, so that the consumer has to show a key that

@@ -8,8 +8,9 @@ import {
   type Completion,
   completeAttempt,
   type FailedAttempt,
-} from '../resources/outbox/complete-attempt.ts'
-import { type LeaseRequest, leaseMessages } from '../resources/outbox/lease-messages.ts'
+  type LeaseRequest,
+  leaseMessages,
+} from '../resources/outbox/outbox.ts'
 import { onDemand } from './on-demand.ts'
 import { pauseAfter } from './retries.ts'
 
@@ -30,7 +31,7 @@ export interface Channel {
   /** Runs when a message is given up, in the same transaction. */
   onGivenUp?(deps: Deps<Tx>, message: OutboxRow, outcome: FailedAttempt): Promise<void>
 }
-export type Channels = Record<OutboxKind, Channel>
+type Channels = Record<OutboxKind, Channel>
 
 const leaseSize = 50
 const leasePerDestination = 8

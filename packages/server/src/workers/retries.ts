@@ -1,5 +1,5 @@
 import type { OutboxRow } from '../models/outbox-message.ts'
-import type { AttemptOutcome } from '../resources/outbox/complete-attempt.ts'
+import type { AttemptOutcome } from '../resources/outbox/outbox.ts'
 
 // The pauses after the first failed attempt, the second, and so on. If the attempt after the last pause fails, the message fails.
 

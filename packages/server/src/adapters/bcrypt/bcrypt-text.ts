@@ -2,7 +2,7 @@ const alphabet = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 const base64Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
 /** The parts of a bcrypt hash. They have the same positions in all its versions ($2a$, $2b$ and $2y$). */
-export interface BcryptHash {
+interface BcryptHash {
   /** 16 bytes. */
   salt: Uint8Array
   cost: number

@@ -8,7 +8,7 @@ import { ReferenceEngine } from './reference-engine.ts'
 /** The lowest cost that bcrypt allows. */
 const cost = 4
 
-export interface OpenedEngine {
+interface OpenedEngine {
   engine: BcryptEngine
   /** Why bcryptjs had to take over from the lanes. */
   fallback?: string

@@ -1,18 +1,32 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { optionalDeviceToken, optionalTwoFactorCode, password } from '../../lib/entry-fields.ts'
+import { clearable, email, stableCode, text } from '../../lib/fields.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
-import { presentOwnRequest } from '../../resources/grants/present.ts'
+import type { ownAccessRequest } from '../../lib/records.ts'
+import { presentOwnRequest } from '../../resources/grants/grants.ts'
 import { openRequest } from '../../resources/grants/requests.ts'
 import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
-import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { giveBackAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import { withAttempt } from '../sign-in/attempt.ts'
 import { type PasswordLogin, passwordAttempt, verifyPassword } from '../sign-in/login.ts'
-import { checkSecondFactor } from '../sign-in/second-factor.ts'
-import type { ownAccessRequest } from './schema.ts'
+import { checkSecondFactor } from '../sign-in/proof.ts'
+
+/** Unknown members are accepted and ignored, as at a login. */
+export const askForAccessBody = z
+  .looseObject({
+    email,
+    password,
+    app_code: stableCode,
+    two_factor_code: optionalTwoFactorCode,
+    device_token: optionalDeviceToken,
+    message: clearable(text).meta({ description: 'For the admins who decide' }),
+  })
+  .meta({ id: 'AskForAccess' })
 
 /**
  * Asks the admins for access to an app. The user sends the credentials of a login, since there is no token before access is

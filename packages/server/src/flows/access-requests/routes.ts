@@ -1,6 +1,6 @@
 import { type Route, route } from '../../http/route.ts'
-import { askForAccess } from './ask-for-access.ts'
-import { askForAccessBody, ownAccessRequest } from './schema.ts'
+import { ownAccessRequest } from '../../lib/records.ts'
+import { askForAccess, askForAccessBody } from './ask-for-access.ts'
 
 export const accessRequestRoutes: Route[] = [
   route({

@@ -22,14 +22,13 @@ import {
 import { placeOf } from '../../pages/place.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
-import { opensSignUp } from '../../resources/invitations/accept-invitation.ts'
-import { getOpenInvitation } from '../../resources/invitations/list-invitations.ts'
+import { getOpenInvitation, opensSignUp } from '../../resources/invitations/invitations.ts'
 import { logout } from '../refresh/refresh.ts'
 import { register } from '../registration/register.ts'
 import type { InvitationAnswers, InvitationForm } from './schema.ts'
 
 /** What a page shows to the holder of an invitation link. */
-export interface InvitationOffer {
+interface InvitationOffer {
   texts: PageTexts
   organization: { name: string; code: string }
   /** The only address that may accept it. Null if anybody may. */

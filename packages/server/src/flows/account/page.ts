@@ -4,28 +4,88 @@ import { ApiError, type ErrorCode, errorCodes, fieldError } from '../../errors.t
 import { type AccountQuery, accountPath } from '../../lib/account-sections.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies } from '../../lib/cookies.ts'
+import { normalizeEmail } from '../../lib/email.ts'
+import { MAX_NAME } from '../../lib/fields.ts'
 import type { PagePlace } from '../../lib/html.ts'
+import { canonicalLocale } from '../../lib/locale.ts'
 import { newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import { MAX_PASSWORD_BYTES } from '../../lib/password-policy.ts'
-import type { App } from '../../models/app.ts'
+import { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { UserApp } from '../../models/user-app.ts'
 import type { FormRefusal } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { callerOfBrowser, findBrowserSession, noteBrowserUse } from '../../resources/sessions/browser-sessions.ts'
-import { userOf } from '../../resources/users/present.ts'
+import { type PooledUser, userOf } from '../../resources/users/present.ts'
 import { assertPagesOn } from '../oauth/authorize.ts'
-import { startAgainView, toldView } from '../oauth/error-views.ts'
-import { browserSeconds, cookiesOf, deviceCookie, type PageAnswer, refusalOf } from '../oauth/pages.ts'
+import { browserSeconds, cookiesOf, deviceCookie, type PageAnswer, refusalOf, startAgainView, toldView } from '../oauth/pages.ts'
+import { foreseeEntry } from '../sign-in/enter.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
-import { proveByPasskey, proveByPassword } from '../sign-in/prove-in-browser.ts'
+import { proveByPasskey, proveByPassword } from '../sign-in/prove-again.ts'
 import { openField, requestLifeMs, type SaidRefusal, sealField, ticketLifeMs } from '../sign-in/sealed-fields.ts'
-import { refuseChange } from './fresh.ts'
 import { codesView, sectionView } from './page-views.ts'
 import type { AccountForm, AccountPageQuery } from './schema.ts'
-import type { Done, Person, PersonActor, Section } from './section.ts'
+import { type Done, type Person, type PersonActor, refuseChange, type Section } from './section.ts'
+
+/**
+ * The app that a person came from: one that they can enter, and that has exactly this redirect URL. It is the app of the page, one
+ * that the person was let into, or one that lets them in without a grant. Undefined for any other URL, so that nobody is led to the
+ * site of a stranger.
+ */
+export async function findAppToReturnTo(
+  deps: Deps,
+  { user, app, returnTo }: { user: PooledUser; app: App | undefined; returnTo: string },
+  actor: Actor,
+): Promise<App | undefined> {
+  if (returnTo === '' || returnTo.includes('*')) return undefined
+  const catalog = await readCatalog(deps)
+  const granted = await UserApp.listStates(deps.db, user.id)
+  const open = await App.listOpen(deps.db)
+  const ids = new Set([...(app ? [app.id] : []), ...granted.map(({ app_id: id }) => id), ...open.map(({ id }) => id)])
+  for (const id of ids) {
+    const candidate = await catalog.findApp({ id })
+    if (!candidate?.allowed_redirect_urls.includes(returnTo)) continue
+    // What the person has still to show or to set up is no reason to keep them here: the app asks for it.
+    const shown = { method: 'password', second: 'shown' as const, shownAt: deps.clock() }
+    const { refusal } = await foreseeEntry(deps, { user, app: candidate, organizationId: undefined, shown }, actor)
+    if (refusal === undefined) return candidate
+  }
+  return undefined
+}
+
+/** The names and the locale of a form. What is empty is cleared. */
+export function profileFields(form: AccountForm) {
+  return { first_name: nameOf(form, 'first_name'), last_name: nameOf(form, 'last_name'), locale: localeOf(form) }
+}
+
+function nameOf(form: AccountForm, field: 'first_name' | 'last_name'): string | null {
+  const name = form[field].trim()
+  if (name.length > MAX_NAME) throw fieldError(field, 'too_long', `must have at most ${MAX_NAME} characters`)
+  return name || null
+}
+
+function localeOf({ locale }: AccountForm): string | null {
+  if (locale.trim() === '') return null
+  const tag = canonicalLocale(locale)
+  if (tag === undefined) throw fieldError('locale', 'invalid_value', 'must be a language tag of BCP 47')
+  return tag
+}
+
+export function emailOf({ email: typed }: AccountForm): string {
+  const email = normalizeEmail(typed)
+  if (email === undefined) throw fieldError('email', 'invalid_value', 'must be an e-mail address')
+  return email
+}
+
+/** The new password, which a page without a script asks for twice. */
+export function newPasswordOf({ password, password_again: again }: AccountForm): string {
+  if (password === '') throw fieldError('password', 'required', 'is required')
+  if (again !== password) throw fieldError('password_again', 'invalid_value', 'does not match the first one')
+  return password
+}
 
 export { assertPagesOn, type PageAnswer }
 

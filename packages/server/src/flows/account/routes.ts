@@ -1,12 +1,21 @@
 import { z } from 'zod'
 import { ok, route, section } from '../../http/route.ts'
 import { leadTo, showPage } from '../../http/speak/page.ts'
+import { sectionPath } from '../../lib/account-sections.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
-import { answerConnection, connectionPath } from './connect.ts'
-import { downloadData, downloadPath } from './data.ts'
+import { apps, organizations, sessions } from './access.ts'
+import { answerConnection, connectionPath, identities } from './identities.ts'
 import { assertPagesOn, findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
+import { passkeys } from './passkeys.ts'
+import { data, deletion, downloadData, downloadPath, overview, profile } from './person.ts'
 import { accountForm, accountQuery, connectionQuery, downloadedData } from './schema.ts'
-import { sectionPath, sections } from './sections.ts'
+import type { Section } from './section.ts'
+import { email, password, twoFactor } from './sign-in.ts'
+
+export const sections: readonly Section[] = [
+  ...[overview, profile, email, password, twoFactor, passkeys, sessions, identities, organizations, apps],
+  ...[data, deletion],
+]
 
 const page = { tag: 'Pages', speaks: 'page', auth: 'public', noStore: true } as const
 const reads = ['browser', 'session'] as const

@@ -9,10 +9,16 @@ import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { type FormRefusal, stepForm } from '../../pages/fields.ts'
 import type { DoneWord } from '../../pages/texts/account/account-texts.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
-import type { BrowserSecrets } from '../../resources/sessions/browser-sessions.ts'
+import { type BrowserSecrets, callerOfBrowser } from '../../resources/sessions/browser-sessions.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import type { SaidRefusal } from '../sign-in/sealed-fields.ts'
 import type { AccountForm } from './schema.ts'
+
+/** Why the person may change nothing. Undefined if they have just shown all that they have. */
+export function refuseChange(deps: Deps, live: LiveBrowserSession) {
+  const at = { now: deps.clock(), factorSince: live.factor_activated_at }
+  return callerOfBrowser(deps, live).authority.refuseCredentialChange(at)
+}
 
 /** The person of the account page, and what the page shows them by. */
 export interface Person {

@@ -1,16 +1,19 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
 import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
-import { confirmEmailChange, requestEmailChange, undoEmailChange } from './change-email.ts'
 import {
   changeEmailBody,
   changeRequested,
   confirmChangeBody,
+  confirmEmailChange,
+  disownEmail,
   disownEmailBody,
+  requestEmailChange,
   undoChangeBody,
+  undoEmailChange,
   verifiedUser,
+  verifyEmail,
   verifyEmailBody,
-} from './schema.ts'
-import { disownEmail, verifyEmail } from './verify-email.ts'
+} from './email.ts'
 
 export const emailRoutes: Route[] = [
   route({

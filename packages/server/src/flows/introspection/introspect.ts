@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
@@ -5,11 +6,36 @@ import { entersWithoutGrant } from '../../lib/authority.ts'
 import type { ConsumerCaller, ServiceCaller } from '../../lib/caller.ts'
 import { storedFacts } from '../../lib/proof.ts'
 import { wordsIn } from '../../lib/words.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { findHolder } from '../../resources/sessions/authenticate-caller.ts'
-import { claimsOf } from '../../resources/sessions/claims-of.ts'
-import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
-import { resolveRights } from '../../resources/sessions/rights.ts'
+import { claimsOf, resolveRights } from '../../resources/sessions/rights.ts'
+import { membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/user-sessions.ts'
+
+/** RFC 7662 allows further parameters. */
+export const introspectBody = z
+  .object({
+    token: z.string().meta({ description: 'The access token to check' }),
+    token_type_hint: z.string().optional().meta({ description: 'Not needed' }),
+    client_id: z.string().optional().meta({ description: 'Not needed' }),
+    client_secret: z.string().optional().meta({
+      format: 'password',
+      description: 'The token of a service account, in place of an `Authorization` header (`client_secret_post`)',
+    }),
+  })
+  .meta({ id: 'Introspect' })
+
+/** An active token has all its claims here. For an inactive one, `active` is the only member. */
+export const introspection = z
+  .looseObject({
+    active: z.boolean(),
+    token_type: z.literal('Bearer').optional(),
+    client_id: z.string().optional().meta({ description: 'Code of the app' }),
+    sub: z.string().optional().meta({ description: 'The user; the same as `uid`' }),
+    username: z.string().optional().meta({ description: 'The same as `email`' }),
+    scope: z.string().optional().meta({ description: '`permissions`, separated by spaces' }),
+    exp: z.int().optional(),
+  })
+  .meta({ id: 'Introspection' })
 
 export type Introspection = { active: false } | { active: true; [claim: string]: unknown }
 

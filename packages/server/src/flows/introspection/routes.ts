@@ -1,6 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { introspect } from './introspect.ts'
-import { introspectBody, introspection } from './schema.ts'
+import { introspect, introspectBody, introspection } from './introspect.ts'
 
 export const introspectionRoutes: Route[] = [
   route({

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
@@ -5,14 +6,36 @@ import { ApiError } from '../../errors.ts'
 import type { MachineTokenClaims } from '../../lib/access-token.ts'
 import { authorityOfServiceAccount, type ServiceAuthority } from '../../lib/authority.ts'
 import type { Actor, ServiceCaller } from '../../lib/caller.ts'
+import { stableCode } from '../../lib/fields.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { AttemptLimit } from '../../lib/rate-limit.ts'
 import { newId } from '../../lib/uuid.ts'
 import { ServiceAccount } from '../../models/service-account.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { listMachinePermissions } from '../../resources/service-accounts/list-machine-permissions.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
+import { takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
+import { listMachinePermissions } from '../../resources/service-accounts/service-accounts.ts'
+
+/** RFC 6749 allows further parameters. */
+export const machineTokenBody = z
+  .object({
+    grant_type: z.literal('client_credentials'),
+    app_code: stableCode.meta({ description: 'The app that the token is for' }),
+    client_id: z.string().optional().meta({ description: 'Not needed' }),
+    client_secret: z.string().optional().meta({
+      format: 'password',
+      description: 'The token of a service account, in place of an `Authorization` header (`client_secret_post`)',
+    }),
+  })
+  .meta({ id: 'MachineTokenRequest' })
+
+export const machineToken = z
+  .object({
+    token_type: z.literal('Bearer'),
+    access_token: z.string(),
+    expires_in: z.int().meta({ description: 'Seconds' }),
+  })
+  .meta({ id: 'MachineToken' })
 
 /** Callers keep a token for minutes, so even a whole fleet that starts at once stays below this. */
 const limit: AttemptLimit = { count: 600, seconds: 60 }

@@ -1,6 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { issueMachineToken } from './issue-machine-token.ts'
-import { machineToken, machineTokenBody } from './schema.ts'
+import { issueMachineToken, machineToken, machineTokenBody } from './issue-machine-token.ts'
 
 export const machineTokenRoutes: Route[] = [
   route({

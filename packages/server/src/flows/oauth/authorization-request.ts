@@ -8,11 +8,11 @@ import { hasScope, scopes } from '../../lib/standard-claims.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import type { DeviceCodeRow } from '../../models/device-code.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { readIdTokenHint } from './id-token.ts'
 
 /** The parameters that are read. All others are ignored, as RFC 6749 demands, but for those that would change the meaning. */
-export const parameterNames = [
+const parameterNames = [
   'client_id',
   'redirect_uri',
   'response_type',
@@ -82,7 +82,7 @@ export interface AuthorizationRequest {
 }
 
 /** Errors of RFC 6749, OpenID Connect Core and RFC 9470 that an app gets back. */
-export type RedirectedError =
+type RedirectedError =
   | 'invalid_request'
   | 'unsupported_response_type'
   | 'invalid_scope'

@@ -10,14 +10,13 @@ import { field, stepForm } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { userOf } from '../../resources/users/present.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
 import { devicePath, findDeviceByUserCode } from './device-grant.ts'
-import { toldView } from './error-views.ts'
-import { browserSeconds, type PageAnswer, startAgain } from './pages.ts'
+import { browserSeconds, type PageAnswer, startAgain, toldView } from './pages.ts'
 
 /** The app whose pools and look count until the code is known: the one that is named, the default one, or that of `authctl`. */
 async function findAppOfPage(deps: Deps, named: string): Promise<App | undefined> {

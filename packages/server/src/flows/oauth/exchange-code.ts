@@ -17,12 +17,11 @@ import { AuthorizationCode, type SpentCode } from '../../models/authorization-co
 import { BrowserSession } from '../../models/browser-session.ts'
 import { Session } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
-import { getActiveApp } from '../../resources/apps/get-app.ts'
+import { getActiveApp } from '../../resources/apps/apps.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { rolesAndGrantOf } from '../../resources/sessions/rights.ts'
-import { findUserInPools } from '../../resources/users/find-user-in-pools.ts'
-import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { findUserInPools, listMemberships } from '../../resources/users/find-users.ts'
 import { userOf } from '../../resources/users/present.ts'
 import { recordLoginFailure } from '../sign-in/attempt.ts'
 import { enter } from '../sign-in/enter.ts'
@@ -30,7 +29,7 @@ import { proofOfCode } from '../sign-in/proof.ts'
 import { matchesChallenge } from './authorize.ts'
 import { rolesIn, signIdToken, type ToldSignIn } from './id-token.ts'
 
-export interface CodeExchange {
+interface CodeExchange {
   code: string
   client: ClientCaller
   redirectUri: string

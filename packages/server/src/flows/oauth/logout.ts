@@ -11,16 +11,15 @@ import { Session } from '../../models/session.ts'
 import { stepForm } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import { textsFor } from '../../pages/texts/texts-for.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { endBrowserSession, findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { userOf } from '../../resources/users/present.ts'
 import { openField, requestLifeMs, sealField } from '../sign-in/sealed-fields.ts'
 import { assertPagesOn } from './authorize.ts'
-import { toldView } from './error-views.ts'
 import { readIdTokenHint } from './id-token.ts'
-import { browserSeconds, type PageAnswer, startAgain } from './pages.ts'
+import { browserSeconds, type PageAnswer, startAgain, toldView } from './pages.ts'
 
-export interface LogoutRequest {
+interface LogoutRequest {
   client_id?: string | undefined
   post_logout_redirect_uri?: string | undefined
   state?: string | undefined

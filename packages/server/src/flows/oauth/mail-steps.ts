@@ -5,19 +5,24 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
-import { addTokenMail } from '../../resources/mail/add-mail.ts'
-import { getMailToken, getMailTokenByHash, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
-import { takeMailSlot } from '../../resources/mail/take-mail-slot.ts'
-import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
+import { takeMailSlot } from '../../resources/mail/mail.ts'
+import {
+  getMailToken,
+  getMailTokenByHash,
+  invalidToken,
+  type PageOfMail,
+  spendMailToken,
+} from '../../resources/mail/mail-tokens.ts'
+import { addTokenMail } from '../../resources/mail/messages.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
+import { verifyAddress } from '../../resources/users/find-users.ts'
 import { userOf } from '../../resources/users/present.ts'
-import { verifyAddress } from '../../resources/users/verify-address.ts'
-import { resetWith } from '../password/reset-password.ts'
+import { resetWith } from '../password/password.ts'
 import { byToken, withAttempt } from '../sign-in/attempt.ts'
-import { logInByMail, type MailMethod } from '../sign-in/consume-magic-link.ts'
+import { newCodeKey, passMailCode } from '../sign-in/email-code.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { knownDeviceOf } from '../sign-in/login.ts'
-import { newCodeKey, passMailCode } from '../sign-in/mail-code.ts'
+import { logInByMail, type MailMethod } from '../sign-in/magic-link.ts'
 import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
 import { type AskedMail, type FirstFactorTicket, sealField } from '../sign-in/sealed-fields.ts'
 import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, spendTicket, ticketOf } from './steps.ts'

@@ -3,23 +3,24 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode, fieldError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import type { Cookies, SetCookies } from '../../lib/cookies.ts'
-import type { PagePlace, PageView } from '../../lib/html.ts'
+import { html, type PagePlace, type PageView } from '../../lib/html.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { App } from '../../models/app.ts'
 import type { LiveBrowserSession } from '../../models/browser-session.ts'
-import { nameOf } from '../../pages/fields.ts'
+import { nameOf, toDeveloper, wayOn } from '../../pages/fields.ts'
 import { placeOf } from '../../pages/place.ts'
 import { faultsIn } from '../../pages/texts/faults.ts'
+import type { PageTexts, Told } from '../../pages/texts/page-texts.ts'
 import { type Reader, textsFor } from '../../pages/texts/texts-for.ts'
-import { getApp } from '../../resources/apps/get-app.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { findOpenInvitation } from '../../resources/invitations/list-invitations.ts'
-import { linkPaths } from '../../resources/mail/token-purpose.ts'
+import { getApp } from '../../resources/apps/apps.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
+import { findOpenInvitation } from '../../resources/invitations/invitations.ts'
+import { linkPaths } from '../../resources/mail/mail-tokens.ts'
 import { type BrowserSecrets, findBrowserSession, keptIdleSeconds } from '../../resources/sessions/browser-sessions.ts'
-import { listProvidersOf } from '../../resources/sso-providers/get-provider.ts'
+import { listProvidersOf } from '../../resources/sso-providers/sso-providers.ts'
 import { findTrust } from '../../resources/trusted-browsers/trusted-browsers.ts'
-import { getUser } from '../../resources/users/get-user.ts'
 import { userOf } from '../../resources/users/present.ts'
+import { getUser } from '../../resources/users/users.ts'
 import { askForPasskey } from '../sign-in/passkey.ts'
 import {
   type AskedMail,
@@ -36,18 +37,70 @@ import {
   hashOfQuery,
   parametersIn,
   type ReadRequest,
+  type RequestFault,
   readAuthorizationRequest,
   type SentParameters,
 } from './authorization-request.ts'
 import { assertPagesOn, authorize, takesTrust } from './authorize.ts'
 import { devicePath, withDevice } from './device-grant.ts'
-import { codeElsewhereView, elsewhereView, faultView, startAgainView } from './error-views.ts'
 import { getMailOfPage } from './mail-steps.ts'
 import { findPendingAtProvider, goToProvider, signInByProvider } from './provider-steps.ts'
 import type { ReturnQuery, StepForm } from './schema.ts'
 import type { Journey } from './steps.ts'
 import { type Carried, choosesProvider, isKeptIn, type Outcome, takeStep } from './take-step.ts'
 import { codesView, stepView } from './views.ts'
+
+/** For a request whose app or redirect URL is not good: the browser is sent nowhere. */
+function faultView(
+  texts: PageTexts,
+  fault: RequestFault,
+  { place, hint }: { place: PagePlace | undefined; hint: string | undefined },
+): PageView {
+  const { unknownApp, inactiveApp, title, goBack, ...redirects } = texts.requestFaults
+  const told = {
+    unknown_app: unknownApp,
+    inactive_app: inactiveApp,
+    redirect_missing: { title, text: redirects.redirectMissing },
+    redirect_unknown: { title, text: redirects.redirectUnknown },
+    redirect_prefixes_only: { title, text: redirects.redirectPrefixesOnly },
+  }[fault]
+  return {
+    status: fault === 'inactive_app' ? 403 : 400,
+    language: texts.language,
+    title: told.title,
+    place,
+    body: html`<p>${told.text}</p>\n${toDeveloper(hint)}<p>${goBack}</p>\n${wayOn(texts, place)}`,
+  }
+}
+
+/** For a sign-in link that is opened where nobody asked for it. */
+function codeElsewhereView(texts: PageTexts, place: PagePlace): PageView {
+  return { ...toldView(texts, texts.codeElsewhere), place }
+}
+
+/** For a browser that did not begin what it brings to an end. */
+export function elsewhereView(texts: PageTexts, place: PagePlace): PageView {
+  return toldView(texts, texts.elsewhere, 400, place)
+}
+
+/** A page that ends somewhere, with a way on to the app that it is about. */
+export function toldView(texts: PageTexts, { title, text }: Told, status = 200, place?: PagePlace): PageView {
+  return { status, language: texts.language, title, place, body: html`<p>${text}</p>\n${wayOn(texts, place)}` }
+}
+
+/** For a form that was open for too long, or that this browser did not get. `url` is where it can be had again. */
+export function startAgainView(texts: PageTexts, url: string | undefined, place?: PagePlace): PageView {
+  const { title, text, startAgain, goBack } = texts.tooOld
+  const start = url === undefined ? undefined : html`<p><a class="button" href="${url}">${startAgain}</a></p>`
+  return {
+    status: 400,
+    language: texts.language,
+    title,
+    place,
+    body: html`<p>${text}</p>
+${start ?? html`<p>${goBack}</p>\n${wayOn(texts, place)}`}`,
+  }
+}
 
 /** What a page route answers: a page, or where the browser goes. */
 export type PageAnswer = ({ location: string; view?: undefined } | { view: PageView; location?: undefined }) & {

@@ -5,6 +5,7 @@ import { pathOfSentLogout, pathOfSentRequest, scopeOf } from './authorization-re
 import { assertPagesOn } from './authorize.ts'
 import { beginDeviceGrant } from './device-grant.ts'
 import { showDevicePage, takeUserCode } from './device-page.ts'
+import { describeToApp, tokenOfUserinfo } from './id-token.ts'
 import { answerLogout, askLogout } from './logout.ts'
 import { metadataOf, publishKeys } from './metadata.ts'
 import { answerAuthorize, answerMailLink, answerReturn, answerStep, findPlaceOfForm, type PageAnswer } from './pages.ts'
@@ -28,7 +29,6 @@ import {
   userinfoRecord,
 } from './schema.ts'
 import { grantTokens, needed, revokeToken } from './tokens.ts'
-import { describeToApp, tokenOfUserinfo } from './userinfo.ts'
 
 const names = ['browser', 'session', 'device', 'trust'] as const
 const cookies = { reads: names, sets: names }

@@ -21,7 +21,7 @@ import {
 } from '../../pages/fields.ts'
 import { passkeyFields, scriptUrl } from '../../pages/passkeys.ts'
 import type { PageTexts } from '../../pages/texts/page-texts.ts'
-import { takesSignUps } from '../../resources/apps/check-policy.ts'
+import { takesSignUps } from '../../resources/apps/app-settings.ts'
 import type { PasskeyRequest } from '../sign-in/passkey.ts'
 import type { AskedMail, FirstFactorTicket, NamedByProvider, Resume, SaidRefusal } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'

@@ -1,7 +1,6 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { changePassword } from './change-password.ts'
-import { resetPassword } from './reset-password.ts'
-import { changePasswordBody, resetPasswordBody, tokenAnswer } from './schema.ts'
+import { tokenAnswer } from '../../lib/records.ts'
+import { changePassword, changePasswordBody, resetPassword, resetPasswordBody } from './password.ts'
 
 export const passwordRoutes: Route[] = [
   route({

@@ -1,7 +1,18 @@
 import { accepted, noContent, ok, type Route, route } from '../../http/route.ts'
 import { passwordNote, proofErrors } from '../sign-in/prove-again.ts'
-import { confirmDeletionBody, deleteSelfBody, deletionMailed, profile, updateSelfBody } from './schema.ts'
-import { authenticateSelf, confirmDeletion, deleteSelf, describeSelf, type SelfCaller, updateSelf } from './self.ts'
+import {
+  authenticateSelf,
+  confirmDeletion,
+  confirmDeletionBody,
+  deleteSelf,
+  deleteSelfBody,
+  deletionMailed,
+  describeSelf,
+  profile,
+  type SelfCaller,
+  updateSelf,
+  updateSelfBody,
+} from './self.ts'
 
 export const profileRoutes: Route[] = [
   route({

@@ -1,27 +1,73 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, refuseChanged } from '../../errors.ts'
 import type { Actor, Caller, OwnCaller, PersonCaller, RequestOrigin, UserCaller } from '../../lib/caller.ts'
+import { passwordProofFields } from '../../lib/entry-fields.ts'
+import { locale, name } from '../../lib/fields.ts'
+import { appRefRecord, organizationRecord, shownLocale, userRecord } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { wordsIn } from '../../lib/words.ts'
+import { mailToken } from '../../mail/fields.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { presentAppRef } from '../../resources/apps/present.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
-import { addTokenMail } from '../../resources/mail/add-mail.ts'
-import { addNotice } from '../../resources/mail/add-notice.ts'
-import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/spend-mail-token.ts'
-import { takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
+import { addNotice } from '../../resources/mail/mail.ts'
+import { getMailToken, invalidToken, spendMailToken } from '../../resources/mail/mail-tokens.ts'
+import { addTokenMail } from '../../resources/mail/messages.ts'
+import { takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import { authenticateCaller, callerWithToken, ofPublicApp } from '../../resources/sessions/authenticate-caller.ts'
-import { lockOwner, lockSelf, membershipsIn, readSelf, type SelfCaller, userOfSelf } from '../../resources/sessions/read-self.ts'
 import { resolveRights } from '../../resources/sessions/rights.ts'
-import { closeAccount } from '../../resources/user-deletions/delete-user.ts'
-import { getUser } from '../../resources/users/get-user.ts'
+import {
+  lockOwner,
+  lockSelf,
+  membershipsIn,
+  readSelf,
+  type SelfCaller,
+  userOfSelf,
+} from '../../resources/sessions/user-sessions.ts'
+import { closeAccount } from '../../resources/user-deletions/user-deletions.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
-import { applyChanges } from '../../resources/users/update-user.ts'
+import { applyChanges, getUser } from '../../resources/users/users.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
-import type { DeleteSelfInput, Profile, UpdateSelfInput } from './schema.ts'
+
+/** A user's own account, as the user sees it. */
+export const profile = z
+  .object({
+    user: userRecord,
+    app: appRefRecord.nullable(),
+    roles: z.array(z.string()),
+    permissions: z.array(z.string()),
+    organizations: z.array(organizationRecord),
+    locale: shownLocale,
+    two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
+  })
+  .meta({ id: 'Profile' })
+export type Profile = z.output<typeof profile>
+
+/** A user who empties the field of a form clears it. */
+function ownField<T extends z.ZodType>(schema: T, description = '') {
+  return z
+    .preprocess((value) => (typeof value === 'string' && value.trim() === '' ? null : value), schema.nullable())
+    .optional()
+    .meta({ description: `${description}null or blank text clears it` })
+}
+
+export const updateSelfBody = z
+  .strictObject({
+    first_name: ownField(name),
+    last_name: ownField(name),
+    locale: ownField(locale, 'The language that you read, as a BCP 47 tag such as `de` or `pt-BR`. '),
+  })
+  .meta({ id: 'UpdateProfile' })
+type UpdateSelfInput = z.output<typeof updateSelfBody>
+
+export const deleteSelfBody = z.strictObject(passwordProofFields).meta({ id: 'DeleteOwnAccount' })
+type DeleteSelfInput = z.output<typeof deleteSelfBody>
+export const deletionMailed = z.object({})
+export const confirmDeletionBody = z.object({ token: mailToken }).meta({ id: 'ConfirmDeletion' })
 
 export type { SelfCaller }
 

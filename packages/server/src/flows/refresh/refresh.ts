@@ -1,9 +1,12 @@
 import { hash } from 'node:crypto'
+import { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
+import { optionalField } from '../../lib/entry-fields.ts'
+import { id, text } from '../../lib/fields.ts'
 import { hashOpaqueToken } from '../../lib/opaque-token.ts'
 import { type SignInFacts, storedFacts, storedShown } from '../../lib/proof.ts'
 import { randomText } from '../../lib/random.ts'
@@ -12,14 +15,21 @@ import { newRefreshToken, sessionOfRefreshToken } from '../../lib/refresh-token.
 import { isTooSoon } from '../../lib/timestamps.ts'
 import { type PresentedToken, RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { endSession } from '../../resources/revocations/end-tokens.ts'
 import { type Admission, admit, admitAlone, type SessionRequest } from '../../resources/sessions/admit.ts'
 import { isSessionAlive } from '../../resources/sessions/authenticate-caller.ts'
 import { issueTokens, refreshExpiry } from '../../resources/sessions/open-session.ts'
 import { rolesAndGrantOf } from '../../resources/sessions/rights.ts'
 import { userOf } from '../../resources/users/present.ts'
-import type { RefreshInput } from './schema.ts'
+
+/** A token that is not ours is answered as unknown, not as malformed. */
+const refreshToken = text.min(1)
+
+export const refreshBody = z.object({ refresh_token: refreshToken, organization_id: optionalField(id) }).meta({ id: 'Refresh' })
+type RefreshInput = z.output<typeof refreshBody>
+
+export const logoutBody = z.object({ refresh_token: refreshToken }).meta({ id: 'Logout' })
 
 /** At the token endpoint, the app has authenticated if it is confidential. */
 type RefreshCall = RefreshInput & { client?: ClientCaller }

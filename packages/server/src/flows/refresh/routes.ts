@@ -1,6 +1,6 @@
 import { noContent, ok, route, section } from '../../http/route.ts'
-import { logout, refresh } from './refresh.ts'
-import { logoutBody, refreshBody, tokenAnswer } from './schema.ts'
+import { tokenAnswer } from '../../lib/records.ts'
+import { logout, logoutBody, refresh, refreshBody } from './refresh.ts'
 
 export const refreshRoutes = section('Authentication', [
   route({

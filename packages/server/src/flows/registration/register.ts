@@ -1,28 +1,91 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, Caller, ClientCaller } from '../../lib/caller.ts'
+import {
+  optionalAppCode,
+  optionalDeviceToken,
+  optionalField,
+  optionalTwoFactorCode,
+  overrideFields,
+  password,
+} from '../../lib/entry-fields.ts'
+import { email, locale, MAX_NAME, text } from '../../lib/fields.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { passwordFault } from '../../lib/password-policy.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
+import {
+  appRefRecord,
+  type Membership,
+  organizationRecord,
+  type TokenAnswer,
+  tokenMembers,
+  type UserRecord,
+  userRecord,
+} from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { checkPolicy, takesSignUps } from '../../resources/apps/check-policy.ts'
-import { getActiveApp } from '../../resources/apps/get-app.ts'
-import { assertAuthenticated } from '../../resources/client-secrets/authenticate-client.ts'
-import { findGrantState } from '../../resources/grants/find-grant-state.ts'
-import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../resources/invitations/accept-invitation.ts'
-import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
-import { foundOrganization } from '../../resources/organizations/insert-organization.ts'
+import { checkPolicy, takesSignUps } from '../../resources/apps/app-settings.ts'
+import { getActiveApp } from '../../resources/apps/apps.ts'
+import { presentAppRef } from '../../resources/apps/present.ts'
+import { assertAuthenticated } from '../../resources/client-secrets/client-secrets.ts'
+import { findGrantState } from '../../resources/grants/grants.ts'
+import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../resources/invitations/invitations.ts'
+import type { PageOfMail } from '../../resources/mail/mail-tokens.ts'
+import { foundOrganization } from '../../resources/organizations/organizations.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { findUserInPools, listUsersOfEmail } from '../../resources/users/find-user-in-pools.ts'
+import { findUserInPools, listUsersOfEmail } from '../../resources/users/find-users.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { accessOf, createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
 import { enterAsNew, orEnrolment } from '../sign-in/enter.ts'
 import { findOverridingCaller, logInWith } from '../sign-in/login.ts'
-import { presentRegistration } from './present.ts'
-import type { RegisterInput, RegistrationAnswer } from './schema.ts'
+
+const optionalName = optionalField(z.string().trim().max(MAX_NAME))
+const optionalText = optionalField(text)
+
+/** Unknown members are accepted and passed on to the webhooks. */
+export const registerBody = z
+  .looseObject({
+    email,
+    password: password.meta({ description: 'At least 8 characters, at most 1,024 bytes' }),
+    first_name: optionalName,
+    last_name: optionalName,
+    locale: optionalField(locale).meta({
+      description: 'The language that the user reads: a BCP 47 tag. Default: by `Accept-Language`, if we write mails in it',
+    }),
+    app_code: optionalAppCode,
+    mode: optionalField(z.enum(['register', 'register_or_login', 'register_or_return']))
+      .transform((mode) => mode ?? 'register')
+      .meta({ description: 'Default: `register`' }),
+    invite_code: optionalText,
+    invite_token: optionalText,
+    organization_name: optionalName,
+    two_factor_code: optionalTwoFactorCode.meta({ description: 'Only used if `register_or_login` finds an existing user' }),
+    device_token: optionalDeviceToken,
+    ...overrideFields,
+  })
+  .meta({ id: 'Register' })
+export type RegisterInput = z.output<typeof registerBody>
+
+/** The answer of a registration. It has tokens only with `access: "granted"`, and never for `register_or_return`. */
+export const registrationAnswer = z
+  .object({
+    created: z.boolean(),
+    user: userRecord,
+    app: appRefRecord,
+    access: z.enum(['granted', 'pending', 'unverified', 'unenrolled']).meta({
+      description:
+        '`pending` waits for an admin. `unverified` waits for the user to verify the address, and `unenrolled` for the user to set up ' +
+        'a second factor, which this app requires',
+    }),
+    organization: organizationRecord.nullable(),
+    enrollment_url: z.string().optional().meta({ description: 'With `unenrolled`: the page where the user does that' }),
+    ...z.object(tokenMembers).partial().shape,
+  })
+  .meta({ id: 'Registration' })
+type RegistrationAnswer = z.output<typeof registrationAnswer>
 
 /**
  * Registers a user, step by step (docs/why/flows/registration.md). The route has checked who may use `register_or_return`. `rawBody`
@@ -94,7 +157,7 @@ async function resolveApp(deps: Deps, input: RegisterInput, catalogGeneration: s
  * The user with whom a registration of this e-mail collides: one in any pool of the app's pool set, as home or by tag. In a
  * transaction that holds the lock on the e-mail the result stays true until the transaction ends.
  */
-export function findCollision(deps: Deps, email: string, app: App): Promise<PooledUser | undefined> {
+function findCollision(deps: Deps, email: string, app: App): Promise<PooledUser | undefined> {
   return findUserInPools(deps, email, poolSet(app))
 }
 
@@ -207,6 +270,35 @@ export async function authorizeMode(
 }
 
 /** The invitation of a registration, under either of its names. */
-export function invitationOf(input: { invite_token?: string | undefined; invite_code?: string | undefined }): string | undefined {
+function invitationOf(input: { invite_token?: string | undefined; invite_code?: string | undefined }): string | undefined {
   return input.invite_token ?? input.invite_code
+}
+
+/** The answer of a registration, for a new user and an existing one. */
+function presentRegistration(input: {
+  created: boolean
+  user: UserRecord
+  app: { id: string; code: string }
+  access: RegistrationAnswer['access']
+  organization: Membership | null
+  tokens: TokenAnswer | undefined
+  enrollment_url?: string
+}): RegistrationAnswer {
+  const { tokens, enrollment_url } = input
+  return {
+    created: input.created,
+    user: input.user,
+    app: presentAppRef(input.app),
+    access: input.access,
+    organization: input.organization,
+    ...(enrollment_url !== undefined && { enrollment_url }),
+    ...(tokens && {
+      token_type: tokens.token_type,
+      access_token: tokens.access_token,
+      expires_in: tokens.expires_in,
+      refresh_token: tokens.refresh_token,
+      refresh_expires_in: tokens.refresh_expires_in,
+      device_token: tokens.device_token,
+    }),
+  }
 }

@@ -9,7 +9,7 @@ import { addressKeys, deviceKey, sessionKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
 import { countEvent, type NewAuditEvent, recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
-import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { type Attempt, giveBackAttempt, takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 
 /** An attempt that was counted, and its way in. `enter` gives the attempt back if the login succeeds. */
@@ -175,7 +175,7 @@ export interface AttemptTarget {
 }
 
 /** What the caller named, before it is known whether it exists. */
-export interface NamedTarget extends Partial<AttemptTarget> {
+interface NamedTarget extends Partial<AttemptTarget> {
   email: string
   appCode?: string | undefined
 }

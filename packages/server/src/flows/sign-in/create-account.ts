@@ -8,20 +8,20 @@ import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { type Overrides, provisionUser } from '../../resources/grants/provision-user.ts'
-import type { Acceptance } from '../../resources/invitations/accept-invitation.ts'
-import { addTokenMail } from '../../resources/mail/add-mail.ts'
-import type { PageOfMail } from '../../resources/mail/token-purpose.ts'
+import type { Acceptance } from '../../resources/invitations/invitations.ts'
+import type { PageOfMail } from '../../resources/mail/mail-tokens.ts'
+import { addTokenMail } from '../../resources/mail/messages.ts'
 import type { EntryRequest } from '../../resources/sessions/admit.ts'
-import { BASE_ROLE } from '../../resources/users/global-roles.ts'
-import { insertUser, type NewAccount } from '../../resources/users/insert-user.ts'
-import { listMemberships } from '../../resources/users/list-memberships.ts'
+import { BASE_ROLE } from '../../resources/users/administration.ts'
+import { listMemberships } from '../../resources/users/find-users.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
-import { announceUser } from '../../resources/webhooks/announce-user.ts'
+import { insertUser, type NewAccount } from '../../resources/users/users.ts'
+import { announceUser } from '../../resources/webhooks/webhooks.ts'
 import { methodDetails } from './enter.ts'
 import { proofOfNewcomer } from './proof.ts'
 
 /** What is known about a user who signs up. */
-export interface SignUpDetails {
+interface SignUpDetails {
   email: string
   passwordHash: string | null
   firstName: string | null
@@ -34,7 +34,7 @@ export interface SignUpDetails {
 }
 
 /** An account that this transaction has created, with everything that belongs to it. */
-export interface EquippedAccount {
+interface EquippedAccount {
   made: NewAccount
   /** The user afterwards: an invitation may have verified the address. */
   user: PooledUser

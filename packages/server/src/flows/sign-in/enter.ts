@@ -11,16 +11,16 @@ import type { LiveBrowserSession } from '../../models/browser-session.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { readCatalog } from '../../resources/catalog/read-catalog.ts'
+import { readCatalog } from '../../resources/catalog/catalog.ts'
 import { clearFailures } from '../../resources/lockouts/lockouts.ts'
-import { addTokenMail } from '../../resources/mail/add-mail.ts'
-import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
+import { addTokenMail } from '../../resources/mail/messages.ts'
+import { giveBackAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import { type EntryRequest, foreseeAdmission } from '../../resources/sessions/admit.ts'
 import { keepInBrowser } from '../../resources/sessions/browser-sessions.ts'
 import { newDeviceTokenOf, openSession } from '../../resources/sessions/open-session.ts'
 import { trustBrowser } from '../../resources/trusted-browsers/trusted-browsers.ts'
-import { getUser, lockUserRow } from '../../resources/users/get-user.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
+import { getUser, lockUserRow } from '../../resources/users/users.ts'
 import type { CountedAttempt, WayIn } from './attempt.ts'
 
 /** A user who asks to enter, with the proof and the attempt that led to it. */
@@ -53,7 +53,7 @@ export interface SignedInBrowser {
 }
 
 /** Somebody who signs in at this service in a browser. */
-export interface BrowserSignIn {
+interface BrowserSignIn {
   proof: Proof
   user: PooledUser
   counted: CountedAttempt | undefined

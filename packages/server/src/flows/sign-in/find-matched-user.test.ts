@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isTrustedAddress } from './find-matched-user.ts'
+import { isTrustedAddress } from './matched-user.ts'
 
 type Provider = Parameters<typeof isTrustedAddress>[0]
 

@@ -1,12 +1,107 @@
 import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
+import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { secondFactorKey } from '../../lib/lock-keys.ts'
 import type { HalfProof, Proof, ShownFactor } from '../../lib/proof.ts'
+import { recoveryCodeDigest } from '../../lib/recovery-code.ts'
+import { findTotpStep, totpCodeIn } from '../../lib/totp.ts'
 import type { SpentCode } from '../../models/authorization-code.ts'
+import type { LockRule } from '../../models/lockout.ts'
+import { RecoveryCode } from '../../models/recovery-code.ts'
 import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import type { ClaimedAccount } from '../../resources/account-claims/claim-accounts.ts'
-import type { NewAccount } from '../../resources/users/insert-user.ts'
-import { checkSecondFactor, type SecondFactorOwner } from './second-factor.ts'
+import { recordEvent } from '../../resources/audit/record-event.ts'
+import { assertNotLocked, countFailure } from '../../resources/lockouts/lockouts.ts'
+import { addNotice } from '../../resources/mail/mail.ts'
+import type { NewAccount } from '../../resources/users/users.ts'
+
+interface SecondFactorOwner {
+  id: string
+  email: string
+  /** The active second factor. Read from the database when absent. */
+  factor?: FactorRow | null
+}
+
+/**
+ * Checks the second factor at every way in, after the first one. An accepted code is spent at once, even if the login then fails,
+ * so call this before the transaction. Of concurrent uses of a code, only one succeeds. Wrong codes are counted per user across
+ * all ways in, and lock the second factor at all of them. Returns null if the user has none. Throws `account_locked`,
+ * `two_factor_required` without a code, `invalid_two_factor_code`.
+ */
+export async function checkSecondFactor(
+  deps: Deps<Pool>,
+  user: SecondFactorOwner,
+  code: string | undefined,
+  actor: Actor,
+): Promise<ShownFactor | null> {
+  const provenAt = deps.clock()
+  const factor = user.factor === undefined ? await SecondFactor.findActive(deps.db, user.id) : user.factor
+  if (!factor) return null
+  await passCode(deps, user, factor, code, actor)
+  return { provenAt, activatedAt: factor.activated_at ?? 0 }
+}
+
+async function passCode(
+  deps: Deps<Pool>,
+  user: { id: string; email: string },
+  factor: FactorRow,
+  code: string | undefined,
+  actor: Actor,
+): Promise<void> {
+  const keys = [secondFactorKey(user.id)]
+  await assertNotLocked(deps, keys)
+  if (code === undefined) throw new ApiError('two_factor_required')
+  const totpCode = totpCodeIn(code)
+  const isSpent = totpCode
+    ? await spendTotpStep(deps, factor, totpCode)
+    : await spendRecoveryCode(deps, factor.user_id, code, actor)
+  if (isSpent) return
+  const { locks } = await countFailure(deps, { keys, userId: user.id }, codeRule(deps))
+  if (locks !== undefined) await tellOfLock(deps, user, locks, actor)
+  throw new ApiError('invalid_two_factor_code')
+}
+
+const longestLockMs = 6 * 60 * 60 * 1_000
+
+/** An attacker who guesses codes has the first factor, so the count never expires and each lock is longer than the last. */
+function codeRule({ config }: Deps): LockRule {
+  const lockMs = config.lockoutSeconds * 1_000
+  return { threshold: config.lockoutThreshold, lockMs, maxLockMs: Math.max(lockMs, longestLockMs), staleBefore: 0 }
+}
+
+/** The user gets one mail for all locks until the next login. */
+async function tellOfLock(deps: Deps<Pool>, user: { id: string; email: string }, locks: number, actor: Actor): Promise<void> {
+  await transaction(deps, async (deps) => {
+    if (locks === 1) await addNotice(deps, 'two_factor_locked', { user }, actor)
+    const about = { userId: user.id, reason: 'invalid_two_factor_code', details: { email: user.email } }
+    await recordEvent(deps, { event: 'user.locked', actor, ...about })
+  })
+}
+
+async function spendTotpStep(deps: Deps<Pool>, factor: FactorRow, code: string): Promise<boolean> {
+  const secret = deps.secretBox.open(factor.totp_box, seedContext(factor.user_id))
+  const step = findTotpStep(secret, code, deps.clock())
+  if (step === undefined) return false
+  return SecondFactor.spendStep(deps.db, factor, step)
+}
+
+async function spendRecoveryCode(deps: Deps<Pool>, userId: string, code: string, actor: Actor): Promise<boolean> {
+  const digests = deps.config.encryptionKeys
+    .map((key) => recoveryCodeDigest(key, userId, code))
+    .filter((digest) => digest !== undefined)
+  if (digests.length === 0) return false
+  if (!(await RecoveryCode.spend(deps.db, userId, digests, deps.clock()))) return false
+  const left = await RecoveryCode.countLeft(deps.db, userId)
+  await recordEvent(deps, { event: 'two_factor.recovery_code_used', actor, userId, details: { left } })
+  return true
+}
+
+/** The context that binds a sealed seed to its user. */
+export function seedContext(userId: string): string {
+  return `second_factors:${userId}`
+}
 
 /** The first factor of a user, which the caller has just checked: a password, a link in a mail or the word of a provider. */
 export function firstFactor<U extends ProvenUser>(deps: Deps, user: U, method: string): HalfProof<U> {

@@ -1,22 +1,27 @@
 import type { Pool } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import type { Actor, OwnCaller, PersonCaller, UserCaller } from '../../lib/caller.ts'
 import { hashLineOf } from '../../lib/hash-line.ts'
 import { secondFactorKey } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
-import type { FactorRow } from '../../models/second-factor.ts'
+import type { Proof } from '../../lib/proof.ts'
+import type { LiveBrowserSession } from '../../models/browser-session.ts'
+import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
 import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
-import { giveBackAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { limitUser } from '../../resources/rate-limits/take-by-address.ts'
+import { giveBackAttempt, limitUser } from '../../resources/rate-limits/rate-limits.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { getUser } from '../../resources/users/get-user.ts'
-import type { PooledUser } from '../../resources/users/present.ts'
-import { byPassword, bySession, type CountedAttempt, withAttempt } from './attempt.ts'
+import { type BrowserSecrets, keepInBrowser, newDeviceTokenFor } from '../../resources/sessions/browser-sessions.ts'
+import { lockOwner } from '../../resources/sessions/user-sessions.ts'
+import { type PooledUser, userOf } from '../../resources/users/present.ts'
+import { getUser } from '../../resources/users/users.ts'
+import { byPassword, bySession, byToken, type CountedAttempt, withAttempt } from './attempt.ts'
 import { verifyPassword } from './login.ts'
-import { checkSecondFactor } from './second-factor.ts'
+import { findPasskey, invalidPasskey, provePasskey, type TriedPasskey } from './passkey.ts'
+import { checkSecondFactor, firstFactor, passSecondFactor } from './proof.ts'
 
 /** The error codes that routes declare if they call `requireFreshProof`. */
 export const proofErrors = [
@@ -104,7 +109,7 @@ interface TriedCredentials {
  * Like `proveAgain`, but without the limit per user, also for a caller who has no session: then wrong passwords count like those
  * at a login through an app that sees the user's pools.
  */
-export async function tryCredentials(
+async function tryCredentials(
   deps: Deps<Pool>,
   { user, appId, sessionId, password, code, asksCode = code !== undefined }: TriedCredentials,
   actor: Actor,
@@ -117,7 +122,7 @@ export async function tryCredentials(
 }
 
 /** Runs a try of the credentials of a user who is known. */
-export async function withCredentials<R>(
+async function withCredentials<R>(
   deps: Deps<Pool>,
   { user, appId, sessionId }: Pick<TriedCredentials, 'user' | 'appId' | 'sessionId'>,
   actor: Actor,
@@ -192,4 +197,61 @@ async function findUserId(deps: Deps, bearer: string): Promise<string | undefine
     if (error instanceof ApiError && error.status === 401) return undefined
     throw error
   }
+}
+
+type PersonActor = Actor & { caller: PersonCaller }
+
+/**
+ * Renews the proof of a browser session with the password of its person, and the second factor if one is active. Guesses are limited,
+ * counted and audited like those of a logged-in user (`proveAgain`). Throws what that throws, `two_factor_required`, and
+ * `token_revoked` if the session has ended meanwhile.
+ */
+export async function proveByPassword(
+  deps: Deps<Pool>,
+  live: LiveBrowserSession,
+  { password, code }: { password: string; code: string | undefined },
+  actor: PersonActor,
+): Promise<BrowserSecrets> {
+  await limitUser(deps, actor.caller)
+  const user = userOf(live)
+  const tried = { user, appId: null, sessionId: live.browser_session_id }
+  const proof = await withCredentials(deps, tried, actor, async (counted) => {
+    const known = await verifyPassword(deps, password, user, hashLineOf(actor))
+    const proof = await passSecondFactor(deps, firstFactor(deps, known, 'password'), code, actor)
+    await passed(deps, user, counted, code !== undefined)
+    return proof
+  })
+  return keepProof(deps, live, proof, actor)
+}
+
+/** The same with a passkey of the person, which is both factors. Throws `invalid_passkey`, also for one of somebody else. */
+export async function proveByPasskey(
+  deps: Deps<Pool>,
+  live: LiveBrowserSession,
+  { sent, field, browser }: { sent: string; field: string; browser: string },
+  actor: PersonActor,
+): Promise<BrowserSecrets> {
+  const attempt = {
+    named: { email: '', app: null },
+    target: () => findPasskey(deps, { sent, field, browser, app: null }),
+    way: (target: TriedPasskey | undefined) => byToken(deps, target?.email ?? '', 'passkey'),
+  }
+  const proof = await withAttempt(deps, attempt, actor, async (found, { attempt }) => {
+    if (found.user.id !== live.user_id) throw invalidPasskey('user_handle')
+    const proof = await provePasskey(deps, found, actor)
+    await giveBackAttempt(deps, attempt)
+    return proof
+  })
+  return keepProof(deps, live, proof, actor)
+}
+
+async function keepProof(deps: Deps<Pool>, live: LiveBrowserSession, proof: Proof, actor: PersonActor): Promise<BrowserSecrets> {
+  return transaction(deps, async (deps) => {
+    await lockOwner(deps, actor.caller)
+    const factor = await SecondFactor.findActive(deps.db, proof.userId)
+    if (factor && proof.second?.activatedAt !== (factor.activated_at ?? 0)) throw new ApiError('two_factor_required')
+    const isKept = live.is_kept === 1
+    const secret = await keepInBrowser(deps, { proof, before: live, isKept }, actor)
+    return { secret, isKept, deviceToken: await newDeviceTokenFor(deps, proof.userId) }
+  })
 }

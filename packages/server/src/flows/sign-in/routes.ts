@@ -1,8 +1,9 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { consumeMagicLink } from './consume-magic-link.ts'
+import { tokenAnswer } from '../../lib/records.ts'
 import { consumeEmailCode, requestEmailCode } from './email-code.ts'
 import { findOverridingCaller, login } from './login.ts'
-import { consumeEmailCodeBody, consumeMagicLinkBody, emailCodeAsked, emailCodeBody, loginBody, tokenAnswer } from './schema.ts'
+import { consumeMagicLink } from './magic-link.ts'
+import { consumeEmailCodeBody, consumeMagicLinkBody, emailCodeAsked, emailCodeBody, loginBody } from './schema.ts'
 
 export const loginRoutes: Route[] = [
   route({

@@ -10,8 +10,6 @@ import {
 import { email, id, text } from '../../lib/fields.ts'
 import { mailToken } from '../../mail/fields.ts'
 
-export { tokenAnswer } from '../../lib/records.ts'
-
 /** Unknown members are accepted and ignored, since clients share one form between register and login. */
 export const loginBody = z
   .looseObject({

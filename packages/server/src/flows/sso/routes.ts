@@ -1,10 +1,38 @@
-import { ok, route, section } from '../../http/route.ts'
+import { noContent, ok, type Route, route, section } from '../../http/route.ts'
 import type { Reply } from '../../http/speak/json.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
-import { answerCallback } from './answer-callback.ts'
-import { exchangeCode } from './exchange-code.ts'
-import { callbackQuery, exchangeBody, linkAnswer, linkBody, ssoParams, startQuery, tokensOrIdentity } from './schema.ts'
-import { startLink, startSso } from './start.ts'
+import { answerCallback, exchangeCode } from './callback.ts'
+import {
+  callbackQuery,
+  exchangeBody,
+  linkAnswer,
+  linkBody,
+  ssoParams,
+  startLink,
+  startQuery,
+  startSso,
+  tokensOrIdentity,
+} from './start.ts'
+import { identityParams, unlinkBody, unlinkIdentity } from './unlink-identity.ts'
+
+export const ownIdentityRoutes: Route[] = [
+  route({
+    method: 'DELETE',
+    path: '/auth/identities/{identityId}',
+    tag: 'Account',
+    summary: 'Unlink your account from a provider',
+    description: `Refused if no password, passkey or other provider would be left to sign in with. Sessions continue. ${proofNote}`,
+    auth: 'user',
+    params: identityParams,
+    body: unlinkBody,
+    responses: { 204: null },
+    errors: [...proofErrors, 'invalid_two_factor_code', 'last_sign_in_method'],
+    handle: async (deps, { caller, params, body, origin }) => {
+      await unlinkIdentity(deps, { ...params, ...body }, caller, { caller, origin })
+      return noContent()
+    },
+  }),
+]
 
 /** Redirects without a referrer, so that the target does not learn the URL that the browser comes from. */
 function redirectTo(url: string): Reply {

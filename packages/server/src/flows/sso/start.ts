@@ -1,25 +1,83 @@
+import { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, UserCaller } from '../../lib/caller.ts'
+import { optionalAppCode, optionalTwoFactorCode, proofFields } from '../../lib/entry-fields.ts'
+import { authMethodCode, MAX_TEXT, readAs, text } from '../../lib/fields.ts'
+import { identityRecord, tokenAnswer } from '../../lib/records.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import type { App } from '../../models/app.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import type { SsoProvider } from '../../models/sso-provider.ts'
-import { assertMethodAllowed } from '../../resources/apps/check-policy.ts'
-import { assertAppActive, getActiveApp, getApp } from '../../resources/apps/get-app.ts'
+import { assertMethodAllowed } from '../../resources/apps/app-settings.ts'
+import { assertAppActive, getActiveApp, getApp } from '../../resources/apps/apps.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { takeByAddress } from '../../resources/rate-limits/take-by-address.ts'
-import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/get-provider.ts'
-import { beginAtProvider } from '../sign-in/begin-at-provider.ts'
+import { takeByAddress } from '../../resources/rate-limits/rate-limits.ts'
+import { assertServesApp, getEnabledProvider } from '../../resources/sso-providers/sso-providers.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
-import type { ClientInput, LinkInput, StartInput } from './schema.ts'
+import { beginAtProvider } from '../sign-in/provider.ts'
+
+export const ssoParams = z.object({ provider: authMethodCode.meta({ description: 'Code of the provider' }) })
+
+/** With these, a client recognizes its answer and proves that the answer is its own. */
+const clientFields = {
+  redirect_url: text.min(1).meta({ description: 'One of the `allowed_redirect_urls` of the app' }),
+  code_challenge: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'must be the SHA-256 of the verifier, in base64url')
+    .meta({ description: 'PKCE, S256' }),
+  code_challenge_method: z
+    .string()
+    .regex(/^S256$/, 'must be S256')
+    .optional(),
+  state: z.string().min(1).max(500).meta({ description: 'Returned unchanged' }),
+}
+type ClientInput = Pick<StartInput, keyof typeof clientFields>
+
+/** The query with which a client sends a browser here. */
+export const startQuery = z.strictObject({
+  app_code: optionalAppCode.meta({ override: readAs({ type: 'string', maxLength: MAX_TEXT }) }),
+  ...clientFields,
+})
+type StartInput = z.output<typeof startQuery>
+
+export const linkBody = z
+  .strictObject({ provider: authMethodCode.meta({ description: 'Code of the provider' }), ...clientFields, ...proofFields })
+  .meta({ id: 'LinkIdentity' })
+type LinkInput = z.output<typeof linkBody>
+
+export const linkAnswer = z
+  .object({ location: z.string().meta({ description: 'A page of the provider. Send the browser there' }) })
+  .meta({ id: 'IdentityLinkStart' })
+
+const word = z.string().max(MAX_TEXT).optional()
+
+/** A provider's answer (RFC 6749, RFC 9207). Other members that the provider adds are accepted. */
+export const callbackQuery = z.looseObject({
+  state: z.string().min(1).max(MAX_TEXT),
+  code: z.string().max(8_000).optional(),
+  error: word,
+  iss: word,
+})
+export type CallbackInput = z.output<typeof callbackQuery>
+
+export const exchangeBody = z
+  .object({
+    code: text.min(1),
+    code_verifier: text.min(1).meta({ description: 'The value whose SHA-256 is `code_challenge`' }),
+    two_factor_code: optionalTwoFactorCode,
+  })
+  .meta({ id: 'ExchangeSsoCode' })
+export type ExchangeInput = z.output<typeof exchangeBody>
+
+export const tokensOrIdentity = z.union([tokenAnswer, identityRecord])
 
 /** The query parameters that an answer adds. If one is already there, a client could read the wrong one. */
 const answerMembers = ['code', 'state', 'error', 'error_description']
 
 /** Throws `auth_method_not_allowed` when the provider is not for this app, and `validation_failed` for the redirect URL. */
-export function assertMayBegin(
+function assertMayBegin(
   { provider, app }: { provider: SsoProvider; app: Pick<App, 'code' | 'allowed_redirect_urls'> },
   { redirect_url: redirectUrl }: ClientInput,
 ): void {

@@ -1,7 +1,15 @@
 import { noContent, ok, route, section } from '../../http/route.ts'
 import { proofErrors, proofNote } from '../sign-in/prove-again.ts'
-import { activateBody, disableBody, recoveryCodesAnswer, setUpAnswer, setUpBody } from './schema.ts'
-import { activateTwoFactor, disableTwoFactor, setUpTwoFactor } from './two-factor.ts'
+import {
+  activateBody,
+  activateTwoFactor,
+  disableBody,
+  disableTwoFactor,
+  recoveryCodesAnswer,
+  setUpAnswer,
+  setUpBody,
+  setUpTwoFactor,
+} from './two-factor.ts'
 
 export const twoFactorRoutes = section('Account', [
   route({

@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto'
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import { accountPath } from '../../lib/account-sections.ts'
 import type { Actor, OwnCaller, PersonCaller } from '../../lib/caller.ts'
+import { proofFields } from '../../lib/entry-fields.ts'
+import { text } from '../../lib/fields.ts'
 import { newRecoveryCodes, recoveryCodeDigest } from '../../lib/recovery-code.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
 import { findTotpStep, newTotpSecret, totpCodeIn, totpUrl } from '../../lib/totp.ts'
@@ -16,14 +19,38 @@ import { type FactorRow, SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
 import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../../resources/audit/record-event.ts'
-import { addNotice } from '../../resources/mail/add-notice.ts'
-import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/take-attempt.ts'
-import { deleteSecondFactor } from '../../resources/second-factors/remove-second-factor.ts'
-import { lockOwner } from '../../resources/sessions/read-self.ts'
-import { getUser } from '../../resources/users/get-user.ts'
+import { addNotice } from '../../resources/mail/mail.ts'
+import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/rate-limits.ts'
+import { deleteSecondFactor } from '../../resources/second-factors/second-factors.ts'
+import { lockOwner } from '../../resources/sessions/user-sessions.ts'
+import { getUser } from '../../resources/users/users.ts'
+import { seedContext } from '../sign-in/proof.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
-import { seedContext } from '../sign-in/second-factor.ts'
-import type { ActivateInput, DisableInput, RecoveryCodesAnswer, SetUpAnswer, SetUpInput } from './schema.ts'
+
+const code = text.trim().min(1).meta({ description: '6 digits from the authenticator app' })
+
+export const setUpBody = z.strictObject(proofFields).meta({ id: 'SetUpTwoFactor' })
+type SetUpInput = z.output<typeof setUpBody>
+
+export const activateBody = z.object({ ...proofFields, code }).meta({ id: 'ActivateTwoFactor' })
+type ActivateInput = z.output<typeof activateBody>
+
+const disablingCode = code.optional().meta({ description: 'The same as `two_factor_code`' })
+export const disableBody = z.strictObject({ ...proofFields, code: disablingCode }).meta({ id: 'DisableTwoFactor' })
+type DisableInput = z.output<typeof disableBody>
+
+export const setUpAnswer = z
+  .object({
+    secret: z.string().meta({ description: 'The seed in base32, for typing it in' }),
+    otpauth_url: z.string().meta({ description: 'The seed as a URL, for a QR code' }),
+  })
+  .meta({ id: 'TwoFactorSetUp' })
+type SetUpAnswer = z.output<typeof setUpAnswer>
+
+export const recoveryCodesAnswer = z
+  .object({ recovery_codes: z.array(z.string()).meta({ description: 'Ten single-use codes. Shown only once' }) })
+  .meta({ id: 'RecoveryCodes' })
+type RecoveryCodesAnswer = z.output<typeof recoveryCodesAnswer>
 
 /**
  * Gives the caller a seed for an authenticator app. Logins do not ask for a code until it is activated. Until then, another

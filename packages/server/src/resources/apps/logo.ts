@@ -10,8 +10,8 @@ import { App } from '../../models/app.ts'
 import { AppLogo } from '../../models/app-logo.ts'
 import { Generation } from '../../models/generation.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { getApp, getAppForUpdate } from './get-app.ts'
+import { renewCatalog } from '../catalog/catalog.ts'
+import { getApp, getAppForUpdate } from './apps.ts'
 
 type Logo = Pick<AppLogo, 'type' | 'image'>
 

@@ -1,16 +1,11 @@
 import { z } from 'zod'
 import { created, noContent, ok, route, section } from '../../http/route.ts'
-import { changeSigning } from './change-signing.ts'
-import { createApp } from './create-app.ts'
-import { deleteApp } from './delete-app.ts'
-import { describeSigning } from './describe-signing.ts'
-import { getApp } from './get-app.ts'
-import { listApps } from './list-apps.ts'
+import { appParams } from '../../lib/fields.ts'
+import { createApp, deleteApp, getApp, listApps, showApp, updateApp } from './apps.ts'
 import { changeLogo, getLogo, getLogoOfApp } from './logo.ts'
 import { presentApp, presentAppWith, presentSigning } from './present.ts'
 import {
   appPage,
-  appParams,
   appRecord,
   changeSigningBody,
   changeSigningQuery,
@@ -24,8 +19,7 @@ import {
   updateAppBody,
   updatedApp,
 } from './schema.ts'
-import { showApp } from './show-app.ts'
-import { updateApp } from './update-app.ts'
+import { changeSigning, describeSigning } from './signing.ts'
 
 const imageTypes = ['image/png', 'image/jpeg', 'image/webp']
 

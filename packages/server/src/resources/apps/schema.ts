@@ -28,8 +28,6 @@ import { tokenSizeWarning } from '../../lib/records.ts'
 import { isWebPort } from '../../lib/web-port.ts'
 import { webhookKey } from '../../lib/webhook-key.ts'
 
-export { appParams } from '../../lib/fields.ts'
-
 const appStatus = z.enum(['active', 'inactive'])
 const permissionScope = z.enum(['services', 'roles'])
 const signing = z

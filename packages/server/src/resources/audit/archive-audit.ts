@@ -16,7 +16,7 @@ import { compareBatch, faultOfOrder, previousOf } from './verify-batches.ts'
 /** Events per part, more or less. Batches are not divided. */
 const partSize = 1_000
 
-export interface ArchivePart {
+interface ArchivePart {
   lines: string[]
   key: string
   events: number

@@ -1,14 +1,73 @@
+import { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor } from '../../lib/caller.ts'
+import { type Actor, type ClientCaller, hasAuthenticated } from '../../lib/caller.ts'
+import { appParams, id, page, pageQuery, shownOnce, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
+import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
+import type { App } from '../../models/app.ts'
 import { ClientSecret } from '../../models/client-secret.ts'
-import { getApp, getAppForUpdate } from '../apps/get-app.ts'
+import { getApp, getAppForUpdate } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { readCatalog } from '../catalog/catalog.ts'
+
+export { appParams }
+
+export const clientSecretParams = appParams.extend({ secretId: id })
+
+export const listClientSecretsQuery = z.strictObject(pageQuery)
+
+const clientSecretRecord = z
+  .object({ id, created_at: timestamp, last_used_at: timestamp.nullable() })
+  .meta({ id: 'ClientSecret', description: 'A client secret of an app, without the secret itself' })
+
+export const clientSecretPage = page(clientSecretRecord)
+
+export const createdClientSecret = z
+  .object({ id, secret: shownOnce('The secret, 256 random bits after `gcs_`. It is not shown again') })
+  .meta({ id: 'CreatedClientSecret' })
+
+/** `last_used_at` is written at most this often. */
+const useResolutionMs = 60_000
+
+/**
+ * Authenticates an app by its client secret. A public app needs none, but a wrong one is refused, so that it can be given a secret
+ * before it becomes confidential. An unknown app that sends none is left to the route. Throws `invalid_client`.
+ */
+export async function authenticateClient(
+  deps: Deps,
+  { code, secret }: { code: string; secret: string | undefined },
+): Promise<ClientCaller> {
+  // Most public apps are known from memory. One that has just become confidential gets nothing, since the gate reads it again.
+  const { latest } = deps.catalogCache
+  const remembered = secret === undefined && latest ? await (await readCatalog(deps, latest)).findApp({ code }) : undefined
+  if (remembered?.client === 'public') return { code, hasShownSecret: false }
+  const app = await (await readCatalog(deps)).findApp({ code })
+  if (secret === undefined) {
+    if (app?.client === 'confidential') throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
+    return { code, hasShownSecret: false }
+  }
+  const found = app && (await ClientSecret.find(deps.db, { appId: app.id, hash: hashOpaqueToken(secret) }))
+  if (!found) throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
+  const now = deps.clock()
+  const before = now - useResolutionMs
+  if (found.last_used_at === null || found.last_used_at <= before)
+    await ClientSecret.noteUse(deps.db, found.id, { now, latest: before })
+  return { code, hasShownSecret: true }
+}
+
+/** Throws `invalid_client` if the app is confidential and has not shown its secret, as at each of the API's own doors. */
+export function assertAuthenticated(app: App, client: ClientCaller | undefined): void {
+  if (hasAuthenticated(app, client)) return
+  throw new ApiError('invalid_client', {
+    detail:
+      'The app is confidential: its users sign in at /oauth/authorize, and it gets their tokens at /oauth/token with its client secret',
+  })
+}
 
 /** The one in use, and the one that replaces it. */
 const mostSecrets = 2
@@ -51,4 +110,9 @@ export async function revokeClientSecret(
       throw new ApiError('not_found', { detail: 'The app has no such client secret' })
     await recordEvent(deps, { event: 'client_secret.revoked', actor, appId: app.id, details: { id } })
   })
+}
+
+/** A client secret as an admin sees it. */
+export function presentClientSecret({ id, created_at, last_used_at }: ClientSecret): z.output<typeof clientSecretRecord> {
+  return { id, created_at: iso(created_at), last_used_at: isoOrNull(last_used_at) }
 }

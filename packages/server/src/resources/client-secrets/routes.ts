@@ -1,7 +1,15 @@
 import { created, noContent, ok, route, section } from '../../http/route.ts'
-import { createClientSecret, listClientSecrets, revokeClientSecret } from './client-secrets.ts'
-import { presentClientSecret } from './present.ts'
-import { appParams, clientSecretPage, clientSecretParams, createdClientSecret, listClientSecretsQuery } from './schema.ts'
+import {
+  appParams,
+  clientSecretPage,
+  clientSecretParams,
+  createClientSecret,
+  createdClientSecret,
+  listClientSecrets,
+  listClientSecretsQuery,
+  presentClientSecret,
+  revokeClientSecret,
+} from './client-secrets.ts'
 
 export const clientSecretRoutes = section('Apps', [
   route({

@@ -1,8 +1,5 @@
 import { ok, route, section } from '../../http/route.ts'
-import { describeConsumer } from './describe-consumer.ts'
-import { listConsumerSecrets } from './list-consumer-secrets.ts'
-import { presentSecrets } from './present.ts'
-import { consumerRecord, secretsRecord } from './schema.ts'
+import { consumerRecord, describeConsumer, listConsumerSecrets, presentSecrets, secretsRecord } from './consumers.ts'
 
 export const consumerRoutes = section('Consumers', [
   route({

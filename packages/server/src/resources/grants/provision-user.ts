@@ -6,10 +6,10 @@ import { newId } from '../../lib/uuid.ts'
 import { App, type LinkableApp } from '../../models/app.ts'
 import { Role } from '../../models/role.ts'
 import { type GrantedVia, UserApp } from '../../models/user-app.ts'
-import { autoGrants } from '../apps/check-policy.ts'
+import { autoGrants } from '../apps/app-settings.ts'
 import { membershipRoleOf } from '../apps/present.ts'
 import { eventRow, recordEvent } from '../audit/record-event.ts'
-import { addMember } from '../organizations/add-member.ts'
+import { addMember } from '../organizations/organizations.ts'
 
 const fallbackRole = 'org_member'
 
@@ -19,7 +19,7 @@ export interface Overrides {
   linkedAppCodes?: readonly string[] | undefined
 }
 
-export interface ProvisionInput {
+interface ProvisionInput {
   userId: string
   email: string
   app: App

@@ -10,17 +10,16 @@ import { newId } from '../../lib/uuid.ts'
 import { AccessRequest, type FullRequest } from '../../models/access-request.ts'
 import type { App } from '../../models/app.ts'
 import { User } from '../../models/user.ts'
-import { autoGrants } from '../apps/check-policy.ts'
-import { getApp } from '../apps/get-app.ts'
+import { autoGrants } from '../apps/app-settings.ts'
+import { getApp } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { addMail } from '../mail/add-mail.ts'
-import type { RequestPayload } from '../mail/token-purpose.ts'
-import { getUser, lockUser, lockUserRow } from '../users/get-user.ts'
-import { lockAdministrationOf } from '../users/last-system-admin.ts'
+import type { RequestPayload } from '../mail/mail-tokens.ts'
+import { addMail } from '../mail/messages.ts'
+import { lockAdministrationOf } from '../users/administration.ts'
 import type { PooledUser } from '../users/present.ts'
+import { getUser, lockUser, lockUserRow } from '../users/users.ts'
 import { closeRequests } from './close-requests.ts'
-import { findGrantState } from './find-grant-state.ts'
-import { giveGrant } from './give-grants.ts'
+import { findGrantState, giveGrant } from './grants.ts'
 import type { GrantInput } from './schema.ts'
 
 const DAY_MS = 86_400_000
@@ -115,7 +114,7 @@ export async function listRequests(
  * Decides an open request. If several admins decide at once, one decision wins. `carryOut` must close the request. Throws
  * `not_found`, `access_request_decided`, and what `carryOut` throws.
  */
-export async function decideRequest(
+async function decideRequest(
   deps: Deps<Pool>,
   id: string,
   carryOut: (deps: Deps<Tx>, request: FullRequest) => Promise<void>,

@@ -1,14 +1,11 @@
 import { ok, route, section } from '../../http/route.ts'
-import { putGrant, putGrants } from './give-grants.ts'
-import { listGrantsOfApp, listGrantsOfUser } from './list-grants.ts'
-import { presentRequest } from './present.ts'
+import { appParams, userParams } from '../../lib/fields.ts'
+import { listGrantsOfApp, listGrantsOfUser, presentRequest, putGrant, putGrants, revokeGrant, revokeGrants } from './grants.ts'
 import { approveRequest, denyRequest, listRequests } from './requests.ts'
-import { revokeGrant, revokeGrants } from './revoke-grant.ts'
 import {
   accessRequestPage,
   accessRequestParams,
   accessRequestRecord,
-  appParams,
   approveRequestBody,
   appUserPage,
   bulkGrantAnswer,
@@ -23,7 +20,6 @@ import {
   grantRecord,
   listAccessRequestsQuery,
   listGrantsQuery,
-  userParams,
 } from './schema.ts'
 
 export const grantRoutes = section('App access', [

@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { appRef, clearable, id, MAX_LIST, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
 import { accountWarnings, grantState, ownAccessRequest, requestStatus, userRecord } from '../../lib/records.ts'
 
-export { appParams, userParams } from '../../lib/fields.ts'
-
 export const grantParams = z.object({ userId: id, appId: appRef.meta({ description: 'UUID or code of the app' }) })
 
 export const grantBody = z

@@ -1,21 +1,29 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, OwnCaller } from '../../lib/caller.ts'
+import { id, page, pageQuery } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
+import { type IdentityRecord, identityRecord } from '../../lib/records.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { addNotice } from '../mail/add-notice.ts'
-import type { NoticePurpose } from '../mail/token-purpose.ts'
-import { lockOwner } from '../sessions/read-self.ts'
-import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
-import { listUsersByIds } from '../users/find-user-in-pools.ts'
-import { getUser, lockUserRow } from '../users/get-user.ts'
+import { addNotice } from '../mail/mail.ts'
+import type { NoticePurpose } from '../mail/mail-tokens.ts'
+import { lockOwner } from '../sessions/user-sessions.ts'
+import { assertCanStillSignIn, listUsersByIds } from '../users/find-users.ts'
 import type { PooledUser, ShownUser } from '../users/present.ts'
+import { getUser, lockUserRow } from '../users/users.ts'
+
+export const userIdentityParams = z.object({ userId: id, identityId: id })
+export const listIdentitiesQuery = z.strictObject(pageQuery)
+
+export const identityPage = page(identityRecord)
 
 /** The identities that a user can log in with, newest first, each with its provider. Throws `not_found`. */
 export async function listIdentities(deps: Deps, userId: string, request: PageRequest): Promise<Page<UserIdentity>> {
@@ -131,4 +139,9 @@ export async function removeIdentities(deps: Deps<Tx>, userId: string, since = 0
   const linked = await UserIdentity.listSubjects(deps.db, userId, since)
   for (const subject of linked) await SsoLogin.deleteUnspent(deps.db, subject)
   return UserIdentity.deleteOfUser(deps.db, userId, since)
+}
+
+/** An identity with its provider, as in every answer. The subject is never shown. */
+export function presentIdentity(identity: UserIdentity): IdentityRecord {
+  return { id: identity.id, provider: identity.provider.code, created_at: iso(identity.created_at) }
 }

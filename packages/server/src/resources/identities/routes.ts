@@ -1,7 +1,13 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { listIdentities, removeIdentity } from './identities.ts'
-import { presentIdentity } from './present.ts'
-import { identityPage, listIdentitiesQuery, userIdentityParams, userParams } from './schema.ts'
+import { userParams } from '../../lib/fields.ts'
+import {
+  identityPage,
+  listIdentities,
+  listIdentitiesQuery,
+  presentIdentity,
+  removeIdentity,
+  userIdentityParams,
+} from './identities.ts'
 
 export const identityRoutes: Route[] = [
   route({

@@ -1,8 +1,5 @@
 import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
-import { createInvitation } from './create-invitation.ts'
-import { deleteInvitation } from './delete-invitation.ts'
-import { joinOrganization } from './join-organization.ts'
-import { listInvitations } from './list-invitations.ts'
+import { createInvitation, deleteInvitation, joinOrganization, listInvitations } from './invitations.ts'
 import {
   acceptedInvitation,
   acceptInvitationBody,

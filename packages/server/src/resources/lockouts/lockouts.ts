@@ -1,16 +1,34 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { page, pageByNameQuery, text, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { addressPrefix, devicePrefix, mailCodeKey, poolOfKey, secondFactorKey, sessionPrefix } from '../../lib/lock-keys.ts'
 import { poolsOf } from '../../lib/pool-set.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { type Lock, Lockout, type LockRule } from '../../models/lockout.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { listUsersByIds, listUsersOfEmail } from '../users/find-user-in-pools.ts'
-import { lockUser } from '../users/get-user.ts'
-import type { LockoutView } from './present.ts'
+import { listUsersByIds, listUsersOfEmail } from '../users/find-users.ts'
+import { lockUser } from '../users/users.ts'
+
+export const listLockoutsQuery = z.strictObject(pageByNameQuery)
+
+export const lockoutParams = z.object({ key: text.min(1) })
+
+const lockoutRecord = z
+  .object({
+    key: z.string().meta({ description: 'The key under which the failures are counted' }),
+    email: z.string().nullable().meta({ description: 'Null if no user has the address' }),
+    pool: z.string().nullable().meta({ description: 'Null for a known device and for a second factor' }),
+    locked_until: timestamp.nullable().meta({ description: 'Null if the failures have not led to a lock' }),
+    failures: z.int(),
+  })
+  .meta({ id: 'Lockout' })
+
+export const lockoutPage = page(lockoutRecord)
 
 /** Lists locks, and counters of failures that may become one, by key. */
 export async function listLockouts(deps: Deps, request: PageRequest): Promise<Page<LockoutView>> {
@@ -162,4 +180,20 @@ function leftMsOf(deps: Deps, locks: readonly Lock[]): number {
 function refuseWhileLocked(deps: Deps, locks: readonly Lock[]): void {
   const leftMs = leftMsOf(deps, locks)
   if (leftMs > 0) throw new ApiError('account_locked', { retryAfter: leftMs / 1_000 })
+}
+
+/** A counter of failed tries, as an admin sees it. */
+export interface LockoutView {
+  key: string
+  /** Null if no user has the address, since the service stores only a digest of it. */
+  email: string | null
+  /** Null for a device and for a second factor. */
+  pool: string | null
+  /** Null until the failures have led to a lock. */
+  lockedUntil: number | null
+  failures: number
+}
+
+export function presentLockout({ key, email, pool, lockedUntil, failures }: LockoutView): z.output<typeof lockoutRecord> {
+  return { key, email, pool, locked_until: lockedUntil === null ? null : iso(lockedUntil), failures }
 }

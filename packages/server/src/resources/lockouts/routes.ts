@@ -1,7 +1,14 @@
 import { noContent, ok, route, section } from '../../http/route.ts'
-import { clearLockout, listLockouts, unlockUser } from './lockouts.ts'
-import { presentLockout } from './present.ts'
-import { listLockoutsQuery, lockoutPage, lockoutParams, userParams } from './schema.ts'
+import { userParams } from '../../lib/fields.ts'
+import {
+  clearLockout,
+  listLockouts,
+  listLockoutsQuery,
+  lockoutPage,
+  lockoutParams,
+  presentLockout,
+  unlockUser,
+} from './lockouts.ts'
 
 export const lockoutRoutes = section('Users', [
   route({

@@ -1,17 +1,8 @@
 import { accepted, ok, type Route, route, section } from '../../http/route.ts'
-import { requestMail } from './request-mail.ts'
-import {
-  appParams,
-  mailPreview,
-  mailRequestBody,
-  previewParams,
-  previewQuery,
-  queued,
-  testMailBody,
-  testMailOutcome,
-} from './schema.ts'
-import type { TokenPurpose } from './token-purpose.ts'
-import { previewMail, sendTestMail } from './try-mail.ts'
+import { appParams } from '../../lib/fields.ts'
+import { previewMail, requestMail, sendTestMail } from './mail.ts'
+import type { TokenPurpose } from './mail-tokens.ts'
+import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, testMailBody, testMailOutcome } from './schema.ts'
 
 export const mailRoutes = section('Account mail', [
   mailRoute('verify_email', '/auth/email/resend', 'Request another mail to verify the address'),

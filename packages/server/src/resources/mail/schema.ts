@@ -16,8 +16,6 @@ export const mailRequestBody = z
   .meta({ id: 'MailRequest' })
 export type MailRequest = z.output<typeof mailRequestBody>
 
-export { appParams } from '../../lib/fields.ts'
-
 export const previewParams = appParams.extend({ mail: z.string().meta({ description: `One of ${sampleMails.join(', ')}` }) })
 export const previewQuery = z.strictObject({ language: z.enum(languages).optional() })
 

@@ -17,7 +17,7 @@ export async function unknownRole(deps: Deps, code: string): Promise<ApiError> {
 }
 
 /** `not_found`, with the name that was probably meant, if one resembles what was typed. */
-export function unknownName(detail: string, typed: string, names: readonly string[]): ApiError {
+function unknownName(detail: string, typed: string, names: readonly string[]): ApiError {
   const nearest = names.length === 0 ? undefined : closest(typed, names)
   const isNear = nearest !== undefined && distance(typed, nearest) <= Math.max(1, Math.floor(typed.length / 2))
   return new ApiError('not_found', { detail: isNear ? `${detail}; the nearest is ${nearest}` : detail })

@@ -1,25 +1,29 @@
 import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
-import { createOrganization, deleteOrganization, updateOrganization } from './change-organization.ts'
-import { getOrganization, listOrganizations } from './get-organization.ts'
-import { listMembers } from './list-members.ts'
-import { presentFellowMember, presentMember, presentOrganization, presentPutMember } from './present.ts'
-import { putMember } from './put-member.ts'
-import { removeMember } from './remove-member.ts'
+import { listMembers, putMember, removeMember } from './members.ts'
 import {
+  createOrganization,
   createOrganizationBody,
+  deleteOrganization,
   fellowMemberPage,
   fellowMemberRecord,
+  getOrganization,
   listMembersQuery,
+  listOrganizations,
   listOrganizationsQuery,
   memberPage,
   memberParams,
   organizationDetail,
   organizationPage,
   organizationParams,
+  presentFellowMember,
+  presentMember,
+  presentOrganization,
+  presentPutMember,
   putMemberBody,
   putMemberRecord,
+  updateOrganization,
   updateOrganizationBody,
-} from './schema.ts'
+} from './organizations.ts'
 
 export const organizationRoutes = section('Organizations', [
   route({

@@ -1,20 +1,39 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor, PersonCaller } from '../../lib/caller.ts'
+import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { relyingPartyOf } from '../../lib/relying-party.ts'
+import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { NewPasskey } from '../../lib/web-authn.ts'
 import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
 import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { addNotice } from '../mail/add-notice.ts'
-import { lockOwner } from '../sessions/read-self.ts'
-import { assertCanStillSignIn } from '../users/assert-can-sign-in.ts'
-import { getUser, lockUserRow } from '../users/get-user.ts'
+import { addNotice } from '../mail/mail.ts'
+import { lockOwner } from '../sessions/user-sessions.ts'
+import { assertCanStillSignIn } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
+import { getUser, lockUserRow } from '../users/users.ts'
+
+export const userPasskeyParams = z.object({ userId: id, passkeyId: id })
+export const listPasskeysQuery = z.strictObject(pageQuery)
+
+const passkeyRecord = z
+  .object({
+    id,
+    name: z.string().meta({ description: 'Chosen by the user' }),
+    rp_id: z.string().meta({ description: 'The host that it belongs to: it works only while that is the host of `PUBLIC_URL`' }),
+    backed_up: z.boolean().meta({ description: 'Whether it is synchronized, so that the loss of a device does not lose it' }),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Passkey' })
+
+export const passkeyPage = page(passkeyRecord)
 
 export const mostPasskeys = 10
 
@@ -128,4 +147,16 @@ export async function countPasskeysElsewhere(deps: Deps): Promise<number> {
   const host = relyingPartyOf(deps.config.publicUrl)?.id
   const counts = await Passkey.countByParty(deps.db)
   return counts.reduce((sum, { rp_id, count }) => (rp_id === host ? sum : sum + count), 0)
+}
+
+/** A passkey as an admin sees it. Its key and its credential id are never shown. */
+export function presentPasskey({
+  id,
+  name,
+  rp_id,
+  backed_up,
+  created_at,
+  last_used_at,
+}: Passkey): z.output<typeof passkeyRecord> {
+  return { id, name, rp_id, backed_up: backed_up === 1, created_at: iso(created_at), last_used_at: isoOrNull(last_used_at) }
 }

@@ -1,7 +1,6 @@
 import { noContent, ok, route, section } from '../../http/route.ts'
-import { listPasskeys, removePasskey } from './passkeys.ts'
-import { presentPasskey } from './present.ts'
-import { listPasskeysQuery, passkeyPage, userParams, userPasskeyParams } from './schema.ts'
+import { userParams } from '../../lib/fields.ts'
+import { listPasskeys, listPasskeysQuery, passkeyPage, presentPasskey, removePasskey, userPasskeyParams } from './passkeys.ts'
 
 export const passkeyRoutes = section('Users', [
   route({

@@ -1,14 +1,15 @@
 import { ok, route, section } from '../../http/route.ts'
-import { listPermissions } from './list-permissions.ts'
-import { presentPermission } from './present.ts'
-import { assertMayRegister, registerPermissions } from './register-permissions.ts'
 import {
+  assertMayRegister,
+  listPermissions,
   listPermissionsQuery,
   permissionPage,
+  presentPermission,
+  registerPermissions,
   registerPermissionsBody,
   registerPermissionsQuery,
   registrationRecord,
-} from './schema.ts'
+} from './permissions.ts'
 
 export const permissionRoutes = section('Permissions', [
   route({

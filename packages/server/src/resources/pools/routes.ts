@@ -1,21 +1,22 @@
 import { ok, route, section } from '../../http/route.ts'
-import { changePoolTags } from './change-pool-tags.ts'
-import { listCollisions } from './list-collisions.ts'
-import { listPools } from './list-pools.ts'
-import { moveUser } from './move-user.ts'
-import { presentPools, presentUser } from './present.ts'
+import { userParams } from '../../lib/fields.ts'
+import { userRecord } from '../../lib/records.ts'
 import {
+  changePoolTags,
   changePoolTagsBody,
   collisionPage,
+  listCollisions,
   listCollisionsQuery,
+  listPools,
   listPoolsQuery,
+  moveUser,
   moveUserBody,
   poolPage,
   poolParams,
-  userParams,
+  presentPools,
+  presentUser,
   userPools,
-  userRecord,
-} from './schema.ts'
+} from './pools.ts'
 
 export const poolRoutes = section('Pools', [
   route({

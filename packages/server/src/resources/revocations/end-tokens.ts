@@ -12,7 +12,7 @@ import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { eventRow } from '../audit/record-event.ts'
-import { announce } from '../feeds/restart-feeds.ts'
+import { announce } from '../feeds/feeds.ts'
 
 /** Ends one session and audits it as `event`. Does nothing if the session has already ended. */
 export async function endSession(

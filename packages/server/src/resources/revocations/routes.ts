@@ -1,8 +1,5 @@
 import { ok, route, section } from '../../http/route.ts'
-import { openStream } from './open-stream.ts'
-import { presentRevocation } from './present.ts'
-import { readRevocations } from './read-revocations.ts'
-import { feedPage, feedQuery, streamHeaders } from './schema.ts'
+import { feedPage, feedQuery, openStream, presentRevocation, readRevocations, streamHeaders } from './revocations.ts'
 
 const mostItems = 1_000
 const identity = '`X-App-Id` is the id of the app. `X-Service-Id` is the id of the service; each database has one.'

@@ -1,26 +1,36 @@
 import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
-import { assignRole, unassignRole } from './assign-role.ts'
-import { createRole, deleteRole, updateRole } from './change-role.ts'
-import { getRole, listRolePermissions, listRoles, listUserRoles } from './get-role.ts'
-import { presentGivenRole, presentRole, presentUserRole } from './present.ts'
-import { addRolePermissions, removeRolePermission, replaceRolePermissions } from './replace-role-permissions.ts'
+import { userParams } from '../../lib/fields.ts'
+import { permissionCodesBody } from '../../lib/records.ts'
 import {
+  addRolePermissions,
+  assignRole,
   assignRoleBody,
   changedRolePermissions,
+  createRole,
   createRoleBody,
+  deleteRole,
+  getRole,
   givenUserRole,
+  listRolePermissions,
+  listRoles,
   listRolesQuery,
-  permissionCodesBody,
+  listUserRoles,
+  presentGivenRole,
+  presentRole,
+  presentUserRole,
+  removeRolePermission,
+  replaceRolePermissions,
   rolePage,
   roleParams,
   rolePermissionList,
   rolePermissionParams,
   roleRecord,
+  unassignRole,
+  updateRole,
   updateRoleBody,
-  userParams,
   userRoleList,
   userRoleParams,
-} from './schema.ts'
+} from './roles.ts'
 
 /** Enough for 5,000 codes of any length. */
 const bodyLimitBytes = 2 * 1024 * 1024

@@ -1,7 +1,6 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { removeSecondFactor } from './remove-second-factor.ts'
-import { listWithoutSecondFactor } from './report.ts'
-import { appParams, reportPage, reportQuery, userParams } from './schema.ts'
+import { appParams, userParams } from '../../lib/fields.ts'
+import { listWithoutSecondFactor, removeSecondFactor, reportPage, reportQuery } from './second-factors.ts'
 
 export const secondFactorRoutes: Route[] = [
   route({

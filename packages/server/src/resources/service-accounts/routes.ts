@@ -1,22 +1,26 @@
 import { created, noContent, ok, type Route, route, section } from '../../http/route.ts'
-import { createServiceAccount, type IssuedAccount } from './create-service-account.ts'
-import { deleteServiceAccount } from './delete-service-account.ts'
-import { listServiceAccounts } from './list-service-accounts.ts'
-import { presentServiceAccount } from './present.ts'
-import { patchPermissions, replacePermissions } from './replace-permissions.ts'
-import { rotateServiceAccount } from './rotate-service-account.ts'
+import { permissionCodesBody } from '../../lib/records.ts'
 import {
   createServiceAccountBody,
   listServiceAccountsQuery,
   patchPermissionsBody,
-  permissionCodesBody,
   serviceAccountPage,
   serviceAccountParams,
   serviceAccountRecord,
   serviceAccountWithToken,
   updateServiceAccountBody,
 } from './schema.ts'
-import { updateServiceAccount } from './update-service-account.ts'
+import {
+  createServiceAccount,
+  deleteServiceAccount,
+  type IssuedAccount,
+  listServiceAccounts,
+  patchPermissions,
+  presentServiceAccount,
+  replacePermissions,
+  rotateServiceAccount,
+  updateServiceAccount,
+} from './service-accounts.ts'
 
 function withToken({ account, token }: IssuedAccount) {
   return { ...presentServiceAccount(account), token }

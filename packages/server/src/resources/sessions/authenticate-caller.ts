@@ -8,8 +8,8 @@ import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { Generation } from '../../models/generation.ts'
 import { type LiveSession, Session } from '../../models/session.ts'
-import { readCatalog } from '../catalog/read-catalog.ts'
-import { authenticateServiceAccount } from '../service-accounts/authenticate-service-account.ts'
+import { readCatalog } from '../catalog/catalog.ts'
+import { authenticateServiceAccount } from '../service-accounts/service-accounts.ts'
 
 /**
  * Identifies the caller by a bearer token. Every call checks signature and times, and then the current state of the session, the

@@ -10,8 +10,8 @@ import { BrowserSession, type LiveBrowserSession } from '../../models/browser-se
 import { SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { readCatalog } from '../catalog/read-catalog.ts'
-import { getUser } from '../users/get-user.ts'
+import { readCatalog } from '../catalog/catalog.ts'
+import { getUser } from '../users/users.ts'
 import { newDeviceTokenOf } from './open-session.ts'
 
 /** How long a person who chose to stay signed in may stay away. */

@@ -10,8 +10,8 @@ import { newId } from '../../lib/uuid.ts'
 import { RefreshToken } from '../../models/refresh-token.ts'
 import { Session } from '../../models/session.ts'
 import { type Admission, admitByProof, type EntryRequest } from './admit.ts'
-import { claimsOf } from './claims-of.ts'
 import { presentTokens } from './present.ts'
+import { claimsOf } from './rights.ts'
 
 /** Opens a session for a proof that the gate admits, and returns its first tokens. */
 export async function openSession(deps: Deps<Tx>, request: EntryRequest, actor: Actor): Promise<TokenAnswer> {

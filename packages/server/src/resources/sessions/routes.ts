@@ -1,5 +1,6 @@
 import { noContent, ok, route, section } from '../../http/route.ts'
-import { listSessionsQuery, sessionPage, sessionParams, userParams, userSessionParams } from './schema.ts'
+import { userParams } from '../../lib/fields.ts'
+import { listSessionsQuery, sessionPage, sessionParams, userSessionParams } from './schema.ts'
 import { endUserSession, listSessions, listUserSessions, logOutEverywhere, logOutSelf } from './user-sessions.ts'
 
 export const sessionRoutes = section('Account', [

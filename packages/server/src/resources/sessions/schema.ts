@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { id, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import { appRefRecord } from '../../lib/records.ts'
 
-export { userParams } from '../../lib/fields.ts'
-
 export const listSessionsQuery = z.strictObject(pageQuery)
 export const sessionParams = z.object({ sessionId: id })
 export const userSessionParams = z.object({ userId: id, sessionId: id })

@@ -7,13 +7,13 @@ import type { App } from '../../models/app.ts'
 import { Passkey } from '../../models/passkey.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
-import { isAdminApp } from '../apps/admin-apps.ts'
-import { BASE_ROLE } from '../users/global-roles.ts'
+import { isAdminApp } from '../apps/apps.ts'
+import { BASE_ROLE } from '../users/administration.ts'
 
 type Policy = Pick<App, 'require_two_factor' | 'require_two_factor_from'>
 
 /** Whether an app demands by now that a user with these global roles has shown a second factor. */
-export function demandsSecondFactor(
+function demandsSecondFactor(
   { require_two_factor: whose, require_two_factor_from: from }: Policy,
   globalRoles: readonly string[],
   now: number,

@@ -3,16 +3,19 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, PersonCaller, UserCaller } from '../../lib/caller.ts'
+import type { Actor, OwnCaller, PersonCaller, UserCaller } from '../../lib/caller.ts'
 import { type Page, type PageRequest, pageOf, rowsToRead } from '../../lib/keyset.ts'
+import type { Membership } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
+import { wordsIn } from '../../lib/words.ts'
 import { BrowserSession, type LiveBrowserSession } from '../../models/browser-session.ts'
-import { Session, type SessionRow } from '../../models/session.ts'
+import { type SelfRow, Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
-import { getUser, lockUser } from '../users/get-user.ts'
+import { type ShownUser, shownUserOf } from '../users/present.ts'
+import { getUser, lockUser, lockUserRow } from '../users/users.ts'
+import { callerOf } from './authenticate-caller.ts'
 import { type BrowserSecrets, endBrowserSession, renewSecrets } from './browser-sessions.ts'
-import { lockOwner, lockSelf } from './read-self.ts'
 import type { sessionRecord } from './schema.ts'
 
 /** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
@@ -104,4 +107,51 @@ export async function logOutElsewhere(
 export async function endSessions(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   await recordEvent(deps, { event: 'logout.all', actor, userId })
   return raiseTokenVersion(deps, { userId, appId: null, reason: 'logout.all' })
+}
+
+/** A caller with the rows that the same statement read about them. */
+export interface SelfCaller extends UserCaller {
+  rows: [SelfRow, ...SelfRow[]]
+}
+
+/** Reads the caller whose token has these claims. Throws `token_invalid`, `token_revoked`. */
+export async function readSelf(deps: Deps, claims: UserCaller['claims']): Promise<SelfCaller> {
+  const [first, ...others] = await Session.listSelf(deps.db, claims.sid)
+  if (!first) throw new ApiError('token_revoked')
+  return { ...callerOf(deps, first, claims), rows: [first, ...others] }
+}
+
+/**
+ * Locks the row of the caller's user until the transaction ends, and reads the caller again. If the account was claimed or closed,
+ * or its password changed, after the call was authenticated, its session has ended and must not change anything. Throws
+ * `token_revoked`.
+ */
+export async function lockSelf(deps: Deps<Tx>, { userId, claims }: Pick<UserCaller, 'userId' | 'claims'>): Promise<SelfCaller> {
+  await lockUserRow(deps, userId)
+  return readSelf(deps, claims)
+}
+
+/** The same for somebody who may be on the account page, where the browser session must still be alive. Throws `token_revoked`. */
+export async function lockOwner(deps: Deps<Tx>, caller: OwnCaller): Promise<void> {
+  if (caller.sessionId !== null) {
+    await lockSelf(deps, caller)
+    return
+  }
+  const { userId, browserSessionId: id } = caller
+  await lockUserRow(deps, userId)
+  if (!(await BrowserSession.isAlive(deps.db, { id, user_id: userId, now: deps.clock() }))) throw new ApiError('token_revoked')
+}
+
+export function userOfSelf({ rows }: SelfCaller): ShownUser {
+  return shownUserOf(rows[0])
+}
+
+/** The memberships of the caller, by slug. */
+export function membershipsIn({ rows }: SelfCaller): Membership[] {
+  const memberships = rows.flatMap((row) => {
+    if (row.organization_id === null) return []
+    const { organization_id: id, organization_slug: slug, organization_name: name } = row
+    return [{ id, slug, name, role_codes: wordsIn(row.organization_roles) }]
+  })
+  return memberships.sort((one, other) => (one.slug < other.slug ? -1 : 1))
 }

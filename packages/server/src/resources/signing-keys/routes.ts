@@ -1,7 +1,5 @@
 import { ok, route, section } from '../../http/route.ts'
-import { presentSigningKeys } from './present.ts'
-import { rotateBody, signingKeyList } from './schema.ts'
-import { getSigningKeys, rotateSigningKeys } from './signing-keys.ts'
+import { getSigningKeys, presentSigningKeys, rotateBody, rotateSigningKeys, signingKeyList } from './signing-keys.ts'
 
 export const signingKeyRoutes = section('OpenID Connect', [
   route({

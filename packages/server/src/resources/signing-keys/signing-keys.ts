@@ -1,14 +1,41 @@
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { timestamp } from '../../lib/fields.ts'
 import { type NewKeyPair, newKeyPair } from '../../lib/rs256.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { SigningKey, type SigningKeyRow } from '../../models/signing-key.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { readCatalog } from '../catalog/read-catalog.ts'
-import { type SigningKeys, signingKeyContext } from '../catalog/read-signing-keys.ts'
-import { renewCatalog } from '../catalog/renew-catalog.ts'
+import { readCatalog, renewCatalog, type SigningKeys, signingKeyContext } from '../catalog/catalog.ts'
+
+const signingKeyRecord = z
+  .object({
+    kid: z.string(),
+    stage: z.enum(['next', 'current', 'retired']).meta({
+      description:
+        'The current key signs. The next one is published already. A retired one is still accepted by clients for an hour',
+    }),
+    since: timestamp.meta({ description: 'When the key entered this stage' }),
+    created_at: timestamp,
+  })
+  .meta({ id: 'IdTokenKey', description: 'A key of ID tokens. The key itself is never shown' })
+
+export const signingKeyList = z
+  .object({ items: z.array(signingKeyRecord), next_cursor: z.null() })
+  .meta({ id: 'IdTokenKeys', description: 'All keys, on one page' })
+
+export const rotateBody = z
+  .strictObject({
+    current_kid: z.string().max(200).optional().meta({ description: 'Rotates only if this key signs now' }),
+    compromised: z.boolean().default(false).meta({
+      description:
+        'Replaces all keys at once: ID tokens and hints that they signed are refused. For keys that somebody else may have',
+    }),
+  })
+  .meta({ id: 'RotateIdTokenKeys' })
 
 /** How long clients may keep the list of keys. */
 export const keysCachedSeconds = 300
@@ -102,4 +129,14 @@ async function retireBoth({ db }: Deps<Tx>, now: number): Promise<void> {
   await SigningKey.retireCurrent(db, now)
   await SigningKey.promoteNext(db, now)
   await SigningKey.retireCurrent(db, now)
+}
+
+export function presentSigningKeys(rows: readonly SigningKeyRow[]): z.output<typeof signingKeyList> {
+  const items = rows.map(({ id, stage, stage_since, created_at }) => ({
+    kid: id,
+    stage,
+    since: iso(stage_since),
+    created_at: iso(created_at),
+  }))
+  return { items, next_cursor: null }
 }

@@ -1,16 +1,19 @@
 import { created, noContent, ok, route, section } from '../../http/route.ts'
-import { createProvider, deleteProvider, updateProvider } from './change-provider.ts'
-import { getProvider, listProviders } from './get-provider.ts'
-import { presentProvider } from './present.ts'
 import {
+  createProvider,
   createProviderBody,
+  deleteProvider,
   deleteProviderQuery,
+  getProvider,
+  listProviders,
   listProvidersQuery,
+  presentProvider,
   providerPage,
   providerParams,
   providerRecord,
+  updateProvider,
   updateProviderBody,
-} from './schema.ts'
+} from './sso-providers.ts'
 
 export const ssoProviderRoutes = section('Third-party login', [
   route({

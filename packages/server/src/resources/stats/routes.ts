@@ -1,7 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { collectStats } from './collect-stats.ts'
-import { presentStats } from './present.ts'
-import { statsQuery, statsRecord } from './schema.ts'
+import { collectStats, presentStats, statsQuery, statsRecord } from './stats.ts'
 
 export const statsRoutes: Route[] = [
   route({

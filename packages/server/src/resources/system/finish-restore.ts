@@ -13,8 +13,8 @@ import { Session } from '../../models/session.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent, systemActor } from '../audit/record-event.ts'
-import { renewCatalog } from '../catalog/renew-catalog.ts'
-import { restartFeeds } from '../feeds/restart-feeds.ts'
+import { renewCatalog } from '../catalog/catalog.ts'
+import { restartFeeds } from '../feeds/feeds.ts'
 
 /** How many of each were ended. */
 export interface FinishedRestore {
@@ -27,7 +27,7 @@ export interface FinishedRestore {
 /** The keys of the apps that do not share one, by code. Two databases have the same text for an app if its keys are the same. */
 export type OwnKeys = ReadonlyMap<string, string>
 
-export interface RestoredKeys {
+interface RestoredKeys {
   /** Whether the replaced database was there to compare with. */
   isCompared: boolean
   /** The apps whose keys differ from those of the replaced database; without it, all apps with own keys. */

@@ -1,10 +1,17 @@
 import { z } from 'zod'
 import { ok, route, section } from '../../http/route.ts'
-import { checkHealth, checkReadiness } from './check-readiness.ts'
-import { assertMetricsToken, collectMetrics } from './collect-metrics.ts'
-import { getSettings } from './get-settings.ts'
-import { healthRecord, readyRecord, serverList, settingsRecord } from './schema.ts'
 import { listServers } from './servers.ts'
+import {
+  assertMetricsToken,
+  checkHealth,
+  checkReadiness,
+  collectMetrics,
+  getSettings,
+  healthRecord,
+  readyRecord,
+  serverList,
+  settingsRecord,
+} from './system.ts'
 
 /** For Prometheus, at the root of the service; guarded by AUTH_METRICS_TOKEN if that is set (docs/reference/metrics-and-logs.md#metrics). */
 export const metricsRoute = route({

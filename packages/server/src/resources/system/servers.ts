@@ -5,7 +5,7 @@ import { keyedDigest } from '../../lib/keyed-digest.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { version } from '../../lib/version.ts'
 import { Server, type ServerRow } from '../../models/server.ts'
-import type { serverRecord } from './schema.ts'
+import type { serverRecord } from './system.ts'
 
 /** A clock that is off by more makes new tokens invalid for consumers, which tolerate five seconds. */
 const mostOffsetMs = 2_000
@@ -35,7 +35,7 @@ export async function listServers({ db, clock }: Deps<Pool>): Promise<z.output<t
 }
 
 export const serverFaults = ['secret', 'encryption_key', 'clock', 'version'] as const
-export type ServerFault = (typeof serverFaults)[number]
+type ServerFault = (typeof serverFaults)[number]
 
 /**
  * What is wrong among servers of one database, as lines for the log. A request that one of them answers may be refused by another,

@@ -1,12 +1,13 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
+import { userParams } from '../../lib/fields.ts'
 import {
+  listTrustedBrowsers,
   listTrustedBrowsersQuery,
+  revokeTrust,
   trustedBrowserPage,
   trustedBrowserParams,
-  userParams,
   userTrustedBrowserParams,
-} from './schema.ts'
-import { listTrustedBrowsers, revokeTrust } from './trusted-browsers.ts'
+} from './trusted-browsers.ts'
 
 export const trustedBrowserRoutes: Route[] = [
   route({

@@ -1,10 +1,10 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { MAX_TRUST_DAYS } from '../../lib/fields.ts'
+import { id, MAX_TRUST_DAYS, page, pageQuery, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/opaque-token.ts'
 import type { ShownFactor } from '../../lib/proof.ts'
@@ -13,8 +13,23 @@ import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { type KeptTrust, TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
-import { getUser, lockUserRow } from '../users/get-user.ts'
-import type { trustedBrowserRecord } from './schema.ts'
+import { getUser, lockUserRow } from '../users/users.ts'
+
+export const trustedBrowserParams = z.object({ browserId: id })
+export const userTrustedBrowserParams = z.object({ userId: id, browserId: id })
+export const listTrustedBrowsersQuery = z.strictObject(pageQuery)
+
+const trustedBrowserRecord = z
+  .object({
+    id,
+    ip: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    proven_at: timestamp.meta({ description: 'When the second factor was shown there. The days of each app count from here' }),
+    expires_at: timestamp.meta({ description: 'When no app can trust it any more' }),
+  })
+  .meta({ id: 'TrustedBrowser' })
+
+export const trustedBrowserPage = page(trustedBrowserRecord)
 
 const dayMs = 86_400_000
 

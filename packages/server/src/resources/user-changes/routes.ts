@@ -1,6 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { readUserChanges } from './read-user-changes.ts'
-import { userChangePage, userChangesQuery } from './schema.ts'
+import { readUserChanges, userChangePage, userChangesQuery } from './user-changes.ts'
 
 export const userChangeRoutes: Route[] = [
   route({

@@ -1,7 +1,6 @@
 import { noContent, ok, type Route, route } from '../../http/route.ts'
-import { deleteUser } from './delete-user.ts'
-import { planErasure } from './plan-erasure.ts'
-import { deleteUserQuery, erasurePlan, userParams } from './schema.ts'
+import { userParams } from '../../lib/fields.ts'
+import { deleteUser, deleteUserQuery, erasurePlan, planErasure } from './user-deletions.ts'
 
 export const userDeletionRoutes: Route[] = [
   route({

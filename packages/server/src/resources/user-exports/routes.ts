@@ -1,6 +1,6 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { exportSelf, exportUser } from './export-user.ts'
-import { userExport, userParams } from './schema.ts'
+import { userParams } from '../../lib/fields.ts'
+import { exportSelf, exportUser, userExport } from './user-exports.ts'
 
 export const userExportRoutes: Route[] = [
   route({

@@ -1,6 +1,5 @@
 import { ok, type Route, route } from '../../http/route.ts'
-import { importUsers } from './import-users.ts'
-import { importAnswer, importLine, importUsersQuery } from './schema.ts'
+import { importAnswer, importLine, importUsers, importUsersQuery } from './user-imports.ts'
 
 export const userImportRoutes: Route[] = [
   route({

@@ -1,10 +1,17 @@
 import { created, ok, route, section } from '../../http/route.ts'
-import { createUser } from './create-user.ts'
-import { describeUser } from './describe-user.ts'
-import { listUsers } from './list-users.ts'
+import { userParams } from '../../lib/fields.ts'
 import { presentUser } from './present.ts'
-import { createUserBody, listUsersQuery, updateUserBody, userDetail, userPage, userParams } from './schema.ts'
-import { updateUser } from './update-user.ts'
+import {
+  createUser,
+  createUserBody,
+  describeUser,
+  listUsers,
+  listUsersQuery,
+  updateUser,
+  updateUserBody,
+  userDetail,
+  userPage,
+} from './users.ts'
 
 export const userRoutes = section('Users', [
   route({

@@ -1,20 +1,21 @@
 import { ok, route, section } from '../../http/route.ts'
-import { listDeliveries } from './list-deliveries.ts'
-import { presentDelivery } from './present.ts'
-import { countRedeliverable, redeliverAll } from './redeliver-all.ts'
-import { redeliverWebhook } from './redeliver-webhook.ts'
+import { appParams } from '../../lib/fields.ts'
 import {
-  appParams,
+  countRedeliverable,
   deliveryPage,
   deliveryParams,
   deliveryPlan,
+  listDeliveries,
   listDeliveriesQuery,
+  presentDelivery,
+  redeliverAll,
   redeliverAllBody,
   redelivered,
+  redeliverWebhook,
   testQueued,
+  testWebhooks,
   testWebhooksBody,
-} from './schema.ts'
-import { testWebhooks } from './test-webhooks.ts'
+} from './webhooks.ts'
 
 export const webhookRoutes = section('Webhooks', [
   route({

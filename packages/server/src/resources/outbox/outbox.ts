@@ -1,0 +1,119 @@
+import type { Pool, Tx } from '../../db/handle.ts'
+import { transaction } from '../../db/transaction.ts'
+import type { Deps } from '../../deps.ts'
+import { newId } from '../../lib/uuid.ts'
+import { type OutboxKind, OutboxMessage, type OutboxRow, outboxKinds } from '../../models/outbox-message.ts'
+
+export type NewOutboxMessage = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
+  Partial<Pick<OutboxMessage, 'id' | 'priority'>>
+
+/**
+ * Writes rows to send in the transaction of what they tell about: they go out if it commits, and never if it rolls back. Returns
+ * the ids.
+ */
+export async function addToOutbox(deps: Deps<Tx>, messages: readonly NewOutboxMessage[]): Promise<string[]> {
+  if (messages.length === 0) return []
+  const now = deps.clock()
+  const rows = messages.map((message) => ({ id: newId(now), ...message, created_at: now, next_attempt_at: now }))
+  await OutboxMessage.insert(deps.db, rows)
+  deps.afterCommit?.push(() => deps.outboxBell.ring())
+  return rows.map(({ id }) => id)
+}
+
+/** How an attempt ended. `status` is what the other side answered, where it did. */
+export type AttemptOutcome = { result: 'delivered'; status?: number } | FailedAttempt
+
+export interface FailedAttempt {
+  result: 'failed'
+  status?: number
+  error: string
+  isFinal?: boolean
+  retryAfterMs?: number
+}
+
+export interface Completion {
+  /** Until the next attempt, in milliseconds; undefined when there is none. */
+  waitMs: number | undefined
+  /** Columns that are overwritten once the message is finished. */
+  remains?: Partial<Pick<OutboxRow, 'payload' | 'destination'>>
+  /** Run in the same transaction when the message is given up. */
+  onGivenUp?: (deps: Deps<Tx>) => Promise<void>
+}
+
+/** Writes how an attempt ended. False when the message is no longer this server's: its lease ended, or the user was erased. */
+export async function completeAttempt(
+  deps: Deps<Pool>,
+  message: OutboxRow,
+  outcome: AttemptOutcome,
+  completion: Completion,
+): Promise<boolean> {
+  const now = deps.clock()
+  const isDelivered = outcome.result === 'delivered'
+  const tally = {
+    attempts: message.attempts + 1,
+    last_status: outcome.status ?? null,
+    // The text of the other side is stored here. A NUL in it would fail the write, and the message would be sent for ever.
+    last_error: isDelivered ? null : outcome.error.replace(/\p{Cc}+/gu, ' ').slice(0, 500),
+  }
+  const { waitMs, remains, onGivenUp } = completion
+  const isRetried = !isDelivered && waitMs !== undefined
+  const end = isRetried ? { next_attempt_at: now + waitMs } : { status: outcome.result, finished_at: now, ...remains }
+  const write = (deps: Deps) => OutboxMessage.complete(deps.db, message, { ...tally, ...end })
+  if (isDelivered || isRetried || !onGivenUp) return write(deps)
+  return transaction(deps, async (deps) => {
+    const isOurs = await write(deps)
+    if (isOurs) await onGivenUp(deps)
+    return isOurs
+  })
+}
+
+/** Longer than any attempt takes, so a server that lives never loses a message to another. */
+const leaseMs = 60_000
+
+export interface LeaseRequest {
+  kind: OutboxKind
+  /** Messages in all, and for any one destination. */
+  limit: number
+  perDestination: number
+  /** Destinations that get nothing now. */
+  busyDestinations: readonly string[]
+}
+
+/**
+ * Leases what is due: the more urgent first, then in turn for each destination, then the longest waiting. One server alone has an
+ * message until its attempt is complete or the lease ends. It is one statement, so no lock is held while the message is sent.
+ */
+export async function leaseMessages(deps: Deps, lease: LeaseRequest): Promise<OutboxRow[]> {
+  const now = deps.clock()
+  return OutboxMessage.lease(deps.db, { ...lease, now, leasedUntil: now + leaseMs })
+}
+
+/** Counting further would cost more than the number is worth. */
+const countLimit = 10_000
+
+export interface Backlog {
+  kind: OutboxKind
+  /** Messages still to be sent, counted to 10,000. */
+  pending: number
+  /** How long the oldest due message has waited, in milliseconds. 0 if none is due. */
+  oldestDueMs: number
+}
+
+/** Measures the outbox with a few index look-ups for each kind. */
+export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
+  const now = deps.clock()
+  const backlogs: Backlog[] = []
+  for (const kind of outboxKinds) {
+    const { pending, dueAt } = await OutboxMessage.measure(deps.db, kind, countLimit)
+    const oldestDueMs = dueAt === undefined ? 0 : Math.max(0, now - dueAt)
+    backlogs.push({ kind, pending, oldestDueMs })
+  }
+  return backlogs
+}
+
+/** Sends a finished message again, with all attempts of a new one. False if it is not finished. */
+export async function requeueMessage(deps: Deps<Tx>, id: string, destination: string): Promise<boolean> {
+  const isRequeued = await OutboxMessage.requeue(deps.db, id, { now: deps.clock(), destination })
+  if (isRequeued) deps.afterCommit?.push(() => deps.outboxBell.ring())
+  return isRequeued
+}
