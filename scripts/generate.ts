@@ -1,6 +1,6 @@
 // `npm run generate` writes every file that is derived from the sources; with --check it writes none and fails when one is stale.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import stringify from 'json-stringify-pretty-compact'
 import { renderReference } from '../packages/cli/src/reference.ts'
@@ -8,10 +8,12 @@ import { renderApiReport } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
 import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
-import { drawPicture } from '../test/bench/support/picture.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
-import { drawScalePicture } from '../test/bench/support/scale-picture.ts'
 import { coveragePage } from './contract-coverage.ts'
+import { draw } from './drawings/draw.ts'
+import { drawFiveBars, fiveBarsTable } from './drawings/five-bars.ts'
+import { drawRecording } from './drawings/recording.ts'
+import { drawScalePicture } from './drawings/scale.ts'
 import { errorSections } from './error-sections.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -21,6 +23,7 @@ interface Derived {
   generate(): string | Promise<string>
 }
 
+const performancePath = 'docs/operate/performance.md'
 const figuresPath = 'docs/reference/performance-figures.md'
 
 const derived: Derived[] = [
@@ -31,9 +34,14 @@ const derived: Derived[] = [
   ...Object.entries(renderReference()).map(([page, text]) => ({ path: `docs/reference/authctl/${page}`, generate: () => text })),
   { path: 'packages/cli/src/nouns/audit-event-names.ts', generate: auditEventNames },
   { path: 'docs/reference/contract/coverage.md', generate: contractPage },
-  { path: 'docs/pictures/performance.svg', generate: () => drawPicture(benchRuns()) },
+  ...globSync('docs/pictures/*.txt', { cwd: root }).map((path) => ({
+    path: path.replace(/txt$/, 'svg'),
+    generate: () => drawing(path),
+  })),
+  { path: 'docs/pictures/performance.svg', generate: () => drawFiveBars(benchRuns()) },
+  { path: performancePath, generate: performancePage },
   { path: 'docs/pictures/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
-  { path: figuresPath, generate: performancePage },
+  { path: figuresPath, generate: figuresPage },
   { path: 'packages/sdk/api.md', generate: renderApiReport },
   { path: 'deploy/kubernetes/base/kustomization.yaml', generate: pinnedImage },
 ]
@@ -132,8 +140,22 @@ function benchRuns(): Runs {
   return JSON.parse(read('docs/reference/performance.json') ?? '{}')
 }
 
-/** Renders the figures. The text above them is written by hand and stays. */
+/** The drawing that a text in docs/pictures describes. */
+function drawing(path: string): string {
+  const source = read(path) ?? ''
+  return basename(path) === 'first-minute.txt' ? drawRecording('npm start', source) : draw(source)
+}
+
+/** Renders the table of five figures. The text around it is written by hand and stays. */
 function performancePage(): string {
+  const marks = ['<!-- Five figures: written by `npm run generate`. -->', '<!-- End of the five figures. -->'] as const
+  const [before = '', rest = ''] = (read(performancePath) ?? '').split(marks[0])
+  const [, after = ''] = rest.split(marks[1])
+  return `${before}${marks[0]}\n\n${fiveBarsTable(benchRuns())}\n\n${marks[1]}${after}`
+}
+
+/** Renders the figures. The text above them is written by hand and stays. */
+function figuresPage(): string {
   const mark = '<!-- Figures: written by `npm run bench -- --write`. Do not edit below. -->'
   const [words = ''] = (read(figuresPath) ?? '').split(mark)
   const sections = Object.entries(benchRuns()).map(

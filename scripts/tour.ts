@@ -139,7 +139,7 @@ ${done.stderr}`)
   expectStatus('the registration', registration, 201)
   show('=', `201 created, access: ${registration.body.access}`)
 
-  title('The admin grants access, the user logs in')
+  title('The admin grants access, the user signs in')
   showMembers(await authctl(['grant', 'add', '--app', 'notes', '--user', `${email}@@default`]), ['outcome', 'app_code', 'status'])
   show('>', `POST ${url}/api/v1/auth/login {"email":"${email}","app_code":"notes",…}`)
   const notesLogin = await login('notes')
@@ -156,7 +156,7 @@ ${done.stderr}`)
   expectStatus('the backend', welcome, 200)
   show('=', `200 ${JSON.stringify(welcome.body)}`)
 
-  title('The same user logs in to "shop"; that token works nowhere else')
+  title('The same user signs in to "shop"; that token works nowhere else')
   const shopLogin = await login('shop')
   expectStatus('the login to shop', shopLogin, 200)
   show('>', `GET ${backendUrl}/ with a token of "shop"`)
@@ -164,7 +164,7 @@ ${done.stderr}`)
   expectStatus('the backend', refused, 401)
   show('=', `401 ${refused.body.code}`)
 
-  title('The admin revokes access, the next login is refused')
+  title('The admin revokes access, the next sign-in is refused')
   showMembers(await authctl(['grant', 'revoke', '--app', 'notes', '--user', `${email}@@default`, '--yes']), [
     'outcome',
     'app_code',
@@ -183,6 +183,6 @@ ${done.stderr}`)
 
   await children.stop(backend)
   console.log(
-    `\n${styleText('bold', 'That is all of it: one login, tokens that are each for one app, and access that can be revoked.', { stream: process.stdout })}`,
+    `\n${styleText('bold', 'That is all of it: one account, tokens that are each for one app, and access that can be revoked.', { stream: process.stdout })}`,
   )
 }

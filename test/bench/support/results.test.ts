@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { drawPicture } from './picture.ts'
-import { type Figure, isMissed, type Run, shareOfBound, showBound, showValue, tableOf } from './results.ts'
+import { type Figure, isMissed, shareOfBound, showBound, showValue, tableOf } from './results.ts'
 
 const paired: Figure = {
   what: 'refresh',
@@ -56,52 +55,5 @@ describe('a figure beside its bound', () => {
       '| only told | – | 1.00 ms | – | – | – |',
       '| a \\| b | – | 1.00 ms | – | – | – |',
     ])
-  })
-})
-
-describe('the picture', () => {
-  const runOf = (figures: Figure[]): Run => ({ at: '', commit: '', node: '', machine: '', load: [0, 0], figures })
-  const bars = (svg: string) =>
-    [...svg.matchAll(/<path class="(met|missed)" d="M(\d+) \S+ L([\d.]+) /g)].map(([, className, left, right]) => ({
-      className,
-      width: Number(right) - Number(left),
-    }))
-
-  it('has a bar for each bound, as long as the share of it that is taken, and none without', () => {
-    const svg = drawPicture({ some: runOf([paired, more, alone, free]), unbound: runOf([free]) })
-    const bound = Number(/<line class="bound" x1="(\d+)"/.exec(svg)![1])
-    const left = Number(/<rect class="row" x="(\d+)"/.exec(svg)![1])
-    const whole = bound - left
-    expect(bars(svg)).toEqual([
-      { className: 'missed', width: whole * 1.25 },
-      { className: 'met', width: expect.closeTo((whole * 2) / 3, 0) },
-      { className: 'met', width: whole / 2 },
-    ])
-    expect(svg).not.toContain('unbound')
-  })
-
-  it('keeps a bar that is far beyond its bound within its place', () => {
-    const svg = drawPicture({ some: runOf([{ ...paired, ratio: 900 }]) })
-    const [, x, width] = /<rect class="row" x="(\d+)" y="\S+" width="(\d+)"/.exec(svg)!.map(Number)
-    expect(bars(svg)[0]!.width).toBeLessThan(width!)
-    expect(svg).toContain(` L${x! + width!} `)
-  })
-
-  it('is well-formed whatever the names hold', () => {
-    const svg = drawPicture({ 'a & b': runOf([{ ...paired, what: '<login> "x" & more', beside: ']]>&lt;' }]) })
-    expect(svg).toContain('&lt;login&gt; &quot;x&quot; &amp; more')
-    const open: string[] = []
-    const tags = /<(\/?)(\w+)((?: [\w-]+="[^"<&]*"| xmlns="[^"]*")*)(\/?)>/g
-    for (const [, end, name, , isEmpty] of svg.matchAll(tags)) {
-      if (end) expect(open.pop()).toBe(name)
-      else if (!isEmpty) open.push(name!)
-    }
-    expect(open).toEqual([])
-    // Outside the tags there are no XML special characters except in entities.
-    expect(svg.replace(tags, '').replace(/&(?:amp|lt|gt|quot);/g, '')).not.toMatch(/[<&]|]]>/)
-  })
-
-  it('asks for nothing from elsewhere and runs nothing', () => {
-    expect(drawPicture({ some: runOf([paired]) })).not.toMatch(/<script|href|url\(|@import|\bon\w+=/)
   })
 })
