@@ -12,6 +12,7 @@ import { countEvent, systemActor } from '../../packages/server/src/resources/aud
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { eraseUser } from '../../packages/server/src/resources/user-deletions/user-deletions.ts'
 import { chance } from '../support/chance.ts'
+import { becomeFormer } from '../support/former-audit.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService, testDatabase } from '../support/service.ts'
 
 const onPostgres = test.runIf(testDatabase() === 'postgres')
@@ -157,3 +158,22 @@ onPostgres(
     expect((await db('audit_chain'))[0]).toEqual(after)
   },
 )
+
+onPostgres('servers that compare the chain of a former version at once count each of its faults once', async () => {
+  const service = await buildService()
+  const { deps } = service
+  expect(await hasKeyOfAudit(deps)).toBe(true)
+  for (let portion = 0; portion < 6; portion += 1) await AuditEvent.insert(deps.db, rowsOf(service, 500))
+  await becomeFormer(deps)
+  const changed = await deps
+    .db('audit_events')
+    .whereNotNull('seal_position')
+    .whereRaw('seal_position % 100 = 7')
+    .update({ at: 1 })
+  expect(changed).toBe(30)
+  const found = await Promise.all(Array.from({ length: 4 }, () => sealEvents(deps)))
+  expect(found.reduce((sum, { refused }) => sum + refused, 0)).toBe(changed)
+  await sealEvents(deps)
+  const { former } = await sealEvents(deps)
+  expect(former).toMatchObject({ position: 3_000, checked: 3_000, isClosed: true, faults: { count: changed } })
+})

@@ -19,6 +19,7 @@ import { eraseUser } from '../../packages/server/src/resources/user-deletions/us
 import { startAuditSealer } from '../../packages/server/src/workers/audit-sealer.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { dropAuditEvents } from '../support/drop-audit-events.ts'
+import { becomeFormer } from '../support/former-audit.ts'
 import { samples } from '../support/lane.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
 
@@ -128,26 +129,6 @@ async function insertNext(service: TestService, { xid: _, ...row }: Json): Promi
 /** In the order of the chain of former versions. */
 const chainedRows = (service: TestService): Promise<Json[]> =>
   events(service).whereNotNull('seal_position').orderBy('seal_position')
-
-/** Makes the database one that a former version has left: most rows are in the chain of rows, and there is no batch. */
-async function becomeFormer({ deps }: TestService): Promise<void> {
-  const { db, auditProofs } = deps
-  const rows: Json[] = await db('audit_events').orderBy('id')
-  let end = { position: 0, seal: '' }
-  for (const [index, row] of rows.entries()) {
-    const position = index + 1
-    const isSealed = row.mac !== null && !row.mac.includes('.counting.') && position <= rows.length - 2
-    if (isSealed) end = { position, seal: auditProofs.sealFormer(end.seal, row.mac, position) }
-    const place = isSealed ? { seal_position: position, seal: end.seal } : {}
-    await db('audit_events')
-      .where({ id: row.id })
-      .update({ xid: 0, ...place })
-  }
-  await db('audit_batches').delete()
-  const none = { batch: 0, batch_position: 0, batch_seal: '', upto: null, shift: 0, former_end: 0, former_closed: 0 }
-  const chain = { ...(await db('audit_chain').first()), ...none, ...end }
-  await db('audit_chain').update({ ...chain, signature: auditProofs.sign(headFacts(chain)) })
-}
 
 /** Makes the database one of the first version, which proved nothing. */
 async function becomeFirst({ deps: { db } }: TestService): Promise<void> {
@@ -857,7 +838,7 @@ test('events of the first version are sealed however long that takes, and new on
 test('the chain of a former version is compared as before, and batches continue it', async () => {
   const { service, app, user } = await buildAudited()
   service.advance(120)
-  await becomeFormer(service)
+  await becomeFormer(service.deps)
   const former = (await chainedRows(service)).length
   expect(former).toBeGreaterThan(3)
   const [before] = await service.deps.db('audit_chain')
@@ -899,7 +880,7 @@ test('the chain of a former version is compared as before, and batches continue 
 test('a chain that somebody has changed is not made whole by the upgrade', async () => {
   const { service } = await buildAudited()
   service.advance(120)
-  await becomeFormer(service)
+  await becomeFormer(service.deps)
   const [row] = (await chainedRows(service)) as [Json]
   await events(service).where({ id: row.id }).update({ ip: '203.0.113.9' })
   await seal(service)
@@ -925,7 +906,7 @@ test('somebody who adds rows without a proof to those of the first version gets 
 test('retention deletes the chain of a former version from its beginning, and then batches', async () => {
   const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   service.advance(120)
-  await becomeFormer(service)
+  await becomeFormer(service.deps)
   await seal(service)
   await seal(service)
   service.advance(9 * 86_400)

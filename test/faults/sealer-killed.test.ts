@@ -9,11 +9,13 @@ import { chance } from '../support/chance.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, testEnvironment } from '../support/client.ts'
 import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured, sized } from '../support/fault.ts'
+import { addFormerChain } from '../support/former-audit.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
 
 const rounds = sized(2, 20)
 /** Enough events that sealing them takes longer than a server lives in this test. */
 const eventsARound = sized(4_000, 20_000)
+const formerEvents = sized(30_000, 200_000)
 
 type Db = ReturnType<typeof createKnex>
 
@@ -91,6 +93,41 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect(verified.checked).toBeGreaterThanOrEqual((rounds + 1) * eventsARound)
     expect(cut).toBeGreaterThan(0)
     measured(context, `${rounds} kills of ${servers}, ${cut} of them in the middle; ${numbers.length} batches in one whole chain`)
+    for (const server of running) expect((await server.stop()).code).toBe(0)
+  })
+
+  test('kill -9 while the chain of a former version is compared: the next server goes on, and each fault counts once', {
+    timeout: 600_000,
+  }, async (context) => {
+    const database = await createDatabase(kind)
+    onTestFinished(() => database.drop())
+    const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }
+    const db = createKnex({ databaseUrl: database.url, dbPoolMax: 2 })
+    onTestFinished(() => db.destroy())
+    const ids = await addFormerChain(db, proofs, formerEvents)
+    const broken = ids.filter((_, index) => index % 500 === 123)
+    for (const id of broken) await db('audit_events').where({ id }).update({ request_id: 'x' })
+    const checked = async () => Number((await db('audit_chain').first()).former_checked ?? 0)
+    const dice = chance(kind.length)
+    let cut = 0
+    for (let round = 0; round < rounds; round += 1) {
+      const running = await Promise.all(Array.from({ length: servers }, () => startServer(settings)))
+      const before = await checked()
+      await expect.poll(checked, { interval: 1 }).toSatisfy((now: number) => now > before || now === formerEvents)
+      await new Promise((resolve) => setTimeout(resolve, dice.next() * 20))
+      for (const server of running) server.signal('SIGKILL')
+      await Promise.all(running.map(({ ended }) => ended))
+      if ((await checked()) < formerEvents) cut += 1
+    }
+    const running = await Promise.all(Array.from({ length: servers }, () => startServer(settings)))
+    await expect.poll(async () => (await db('audit_chain').first()).former_closed, { timeout: 120_000, interval: 50 }).toBe(1)
+    const token = (await running[0]!.login(ADMIN_EMAIL, 'authctl')).body.access_token
+    const { body } = await running[0]!.call('GET', '/admin/audit/verify', { token })
+    const first = { kind: 'changed', position: 124, event_id: broken[0] }
+    const former = { position: formerEvents, checked: formerEvents, closed: true, faults: broken.length, first_fault: first }
+    expect(body).toMatchObject({ fault: first, former })
+    expect(cut).toBeGreaterThan(0)
+    measured(context, `${rounds} kills of ${servers}, ${cut} of them in the middle of ${formerEvents} events`)
     for (const server of running) expect((await server.stop()).code).toBe(0)
   })
 })

@@ -35,6 +35,7 @@ import * as auditBatchContent from './migrations/0027-audit-batch-content.ts'
 import * as settledRevocations from './migrations/0028-settled-revocations.ts'
 import * as auditCounting from './migrations/0029-audit-counting.ts'
 import * as signInTimes from './migrations/0030-sign-in-times.ts'
+import * as formerAuditCheck from './migrations/0031-former-audit-check.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration } from './migrations/schema-db.ts'
 import { SchemaDiffersError } from './schema-differs.ts'
@@ -80,6 +81,7 @@ export const migrations: Migrations = {
     '0028-settled-revocations': settledRevocations,
     '0029-audit-counting': auditCounting,
     '0030-sign-in-times': signInTimes,
+    '0031-former-audit-check': formerAuditCheck,
   },
   checksums,
 }

@@ -33,6 +33,10 @@ export class AuditChain extends BaseModel {
   declare former_end: number
   /** 1 when all of them have one. */
   declare former_closed: number
+  /** The position up to which that chain was compared. Null if only former versions have been here. */
+  declare former_checked: number | null
+  /** JSON, see `FormerFaults`. Null if none was found. */
+  declare former_faults: string | null
 
   static async find(db: Db): Promise<Chain | undefined> {
     return rowsOf(AuditChain, db).first()

@@ -1,5 +1,6 @@
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
+import type { FormerCheck } from '../resources/audit/former-check.ts'
 import { type End, isInChain } from '../resources/audit/is-in-chain.ts'
 import { sealEvents } from '../resources/audit/seal-events.ts'
 import { onDemand } from './on-demand.ts'
@@ -17,9 +18,10 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
   let refusedEvents = 0
   let wasRefused = 0
   let known: End | undefined
+  let isFormerTold = false
   const sealer = onDemand(
     async () => {
-      const { position, seal, batch, sealed, ...found } = await sealEvents(deps, () => isStopping)
+      const { position, seal, batch, sealed, former, ...found } = await sealEvents(deps, () => isStopping)
       const end = { position, seal, batch }
       // Check after sealing. An earlier check would miss rows that are cut off before the sealing.
       const isCutOff = known !== undefined && !(await isInChain(deps, known, end))
@@ -39,9 +41,21 @@ export function startAuditSealer(deps: Deps<Pool>, everyMs: number = intervalMs)
       if (refused > wasRefused)
         logger.error({ refused }, 'audit events differ from what the service wrote; run: authctl audit verify')
       wasRefused = refused
+      if (!former) return
+      if (former.checked < former.position) sealer.wake()
+      // Each start tells it once, so that it is not forgotten.
+      else if (!isFormerTold) tellFormer(former)
     },
     (error) => logger.error({ err: error }, 'the audit cannot be sealed; trying again'),
   )
+  const tellFormer = ({ position, faults }: FormerCheck) => {
+    isFormerTold = true
+    if (faults.count === 0) return
+    logger.error(
+      { events: position, faults: faults.count, first: faults.first },
+      'the audit of a former version was not what that version wrote when it was compared; run: authctl audit verify',
+    )
+  }
   const timer = setInterval(sealer.wake, everyMs)
   sealer.wake()
   return {

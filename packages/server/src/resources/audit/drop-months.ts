@@ -9,6 +9,7 @@ import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { checkedBeginning, expiryOf, wholeMonths } from './expire-events.ts'
+import { isFormerChecked } from './former-check.ts'
 import { type Beginning, recordBeginning } from './read-beginning.ts'
 
 const portion = 1_000
@@ -25,6 +26,8 @@ export async function expireMonths(deps: Deps<Pool>, until: number): Promise<num
   const begin = await checkedBeginning(deps)
   const chain = await AuditChain.find(deps.db)
   if (!chain) return 0
+  // The chain of a former version goes first, row by row.
+  if (begin.batch === null && (!isFormerChecked(chain) || (await AuditEvent.hasChained(deps.db)))) return 0
   let previous = { seal: begin.batch === null ? '' : begin.seal, upto: begin.upto ?? firstSnapshot }
   let last: Batch | undefined
   let seen: Month[] = []

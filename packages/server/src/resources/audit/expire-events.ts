@@ -8,6 +8,7 @@ import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import type { Expired } from '../../models/base-model.ts'
+import { isFormerChecked } from './former-check.ts'
 import { keysOfChain, sealedBy } from './keys-of-chain.ts'
 import { type Beginning, readBeginning, recordBeginning } from './read-beginning.ts'
 import { rowsBetween } from './rows-between.ts'
@@ -26,6 +27,8 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
   const beginning = await checkedBeginning(deps)
   const limit = expired.limit - unsealed
   if (beginning.batch === null) {
+    // What a former version has left is compared before anything of it goes.
+    if (!isFormerChecked(chain)) return unsealed
     const chained = await AuditEvent.listChained(db, { from: beginning.position + 1, limit })
     const rows = chained.filter(({ xid }) => xid === Position.former)
     const last = lastExpired(deps, rows, beginning.seal, expired.until)

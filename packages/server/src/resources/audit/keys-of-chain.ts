@@ -8,9 +8,11 @@ import type { Chain } from '../../models/audit-chain.ts'
 export function headFacts(chain: Omit<Chain, 'signature' | 'keys' | 'sealed_at'>) {
   const { position, seal, began_at, adopts_until, batch, batch_position, batch_seal, upto, shift, former_end, former_closed } =
     chain
+  const { former_checked, former_faults } = chain
   // A server of a former version finds the signature wrong, and seals nothing.
   const batches = upto === null ? [] : [batch, batch_position, batch_seal, upto, shift, former_end, former_closed]
-  return [upto === null ? 'head' : 'end', position, seal, began_at, adopts_until, ...batches]
+  const former = former_checked === null ? [] : [former_checked, former_faults]
+  return [upto === null ? 'head' : 'end', position, seal, began_at, adopts_until, ...batches, ...former]
 }
 
 export function checkHead({ auditProofs }: Deps, chain: Chain): ProofState {

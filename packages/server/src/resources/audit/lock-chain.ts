@@ -12,7 +12,7 @@ const adoptionMs = 60 * 60 * 1_000
 const shiftMargin = 2 ** 20
 
 /** A chain that this version has taken over. */
-export type OwnChain = Chain & { upto: string }
+export type OwnChain = Chain & { upto: string; former_checked: number }
 
 /**
  * Locks and returns the end of the seals. Begins them if there are none, takes over those of a former version, and stores the current
@@ -44,6 +44,7 @@ export async function beginChain(deps: Deps<Tx>): Promise<Chain | undefined> {
   const begun = {
     ...{ position: 0, seal: '', began_at: now, adopts_until: adoptsUntil, keys: '{}', sealed_at: now, signature: '' },
     ...{ batch: 0, batch_position: 0, batch_seal: '', upto: null, shift: 0, former_end: 0, former_closed: 0 },
+    ...{ former_checked: null, former_faults: null },
   }
   await AuditChain.begin(db, { ...begun, signature: auditProofs.sign(headFacts(begun)) })
   const chain = await AuditChain.findForUpdate(db)
@@ -52,16 +53,19 @@ export async function beginChain(deps: Deps<Tx>): Promise<Chain | undefined> {
 }
 
 /**
- * Rows that are there at the first look, and that no former version has sealed, get the next places in the chain of rows. No other
- * row does: all others get into batches.
+ * Rows that are there at the first look, and that no former version has sealed, get the next places in the chain of rows, once that
+ * was compared. No other row does: all others get into batches.
  */
 async function takeOver(deps: Deps<Tx>, chain: Chain): Promise<OwnChain> {
-  const { upto } = chain
-  if (upto !== null) return { ...chain, upto }
+  const { upto, former_checked } = chain
+  if (upto !== null && former_checked !== null) return { ...chain, upto, former_checked }
+  const unchecked = { ...chain, former_checked: 0 }
+  // Servers of a version in between have taken it over, and did not compare it.
+  if (upto !== null) return storeChain(deps, { ...unchecked, upto })
   const former = await AuditEvent.countFormer(deps.db)
   return storeChain(deps, {
-    ...{ ...chain, upto: firstSnapshot },
-    ...{ former_end: chain.position + former, former_closed: former === 0 ? 1 : 0 },
+    ...{ ...unchecked, upto: firstSnapshot },
+    ...{ former_end: chain.position + former, former_closed: chain.position + former === 0 ? 1 : 0 },
   })
 }
 

@@ -3,6 +3,7 @@ import { endOf, type StoredEvent } from '../../lib/audit-proof.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
+import { formerCheckOf } from './former-check.ts'
 import type { auditRecord, auditVerification } from './schema.ts'
 
 /** The current names of the users, apps and service accounts that events refer to by id. Deleted ones have no name. */
@@ -60,12 +61,19 @@ export function presentVerification({ chain, fault, ...page }: VerifiedPage): z.
     sealed_at: iso(chain.sealed_at),
     began_at: iso(chain.began_at),
   }
-  return { ...page, head: head ?? null, fault: fault && presentFault(fault) }
+  return { ...page, head: head ?? null, former: presentFormer(chain), fault: fault && presentFault(fault) }
 }
 
 export function presentFault({ kind, subject, position, batch, event }: AuditFault) {
   const at = event && Math.abs(event.at) <= 8.64e15 ? iso(event.at) : null
   return { kind, subject, position, batch, event_id: event?.id ?? null, event: event?.event ?? null, at }
+}
+
+function presentFormer(chain: Chain | undefined) {
+  const check = formerCheckOf(chain)
+  if (!check) return null
+  const { position, checked, isClosed, faults } = check
+  return { position, checked, closed: isClosed, faults: faults.count, first_fault: faults.first[0] ?? null }
 }
 
 function nameIn(names: ReadonlyMap<string, string>, id: string | null): string | null {

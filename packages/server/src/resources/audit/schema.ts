@@ -102,6 +102,9 @@ export const verifyAuditQuery = z.strictObject({
 })
 export type VerifyAuditRequest = z.output<typeof verifyAuditQuery>
 
+const faultKinds = ['changed', 'removed', 'inserted', 'unknown_key'] as const
+const faultSubjects = ['event', 'batch', 'head', 'checkpoint'] as const
+
 export const auditVerification = z
   .object({
     checked: z.int().meta({ description: 'Events of this page that were compared with their proofs' }),
@@ -111,13 +114,13 @@ export const auditVerification = z
     unsealed: z.int().meta({ description: 'Of these, events that are not sealed yet' }),
     fault: z
       .object({
-        kind: z.enum(['changed', 'removed', 'inserted', 'unknown_key']).meta({
+        kind: z.enum(faultKinds).meta({
           description:
             '`changed`: not what the service wrote; `removed`: missing; `inserted`: not written by the service; `unknown_key`: ' +
             'proven with a key that is no longer configured',
         }),
         subject: z
-          .enum(['event', 'batch', 'head', 'checkpoint'])
+          .enum(faultSubjects)
           .meta({ description: 'An event, the record of a batch, or that of the end or the beginning of all' }),
         position: z.int().nullable().meta({ description: 'The place among the sealed events' }),
         batch: z.int().nullable().meta({ description: 'The number of the batch' }),
@@ -137,6 +140,26 @@ export const auditVerification = z
       })
       .nullable()
       .meta({ description: 'The end of the chain. Null until the first events are sealed' }),
+    former: z
+      .object({
+        position: z.int().meta({ description: 'Its end' }),
+        checked: z.int().meta({ description: 'Up to where it was compared. That begins with the upgrade, and may take minutes' }),
+        closed: z.boolean().meta({ description: 'Whether all of it was compared, and nothing is added to it any more' }),
+        faults: z.int().meta({ description: 'How many of its events were not what the service wrote' }),
+        first_fault: z
+          .object({
+            kind: z.enum(faultKinds),
+            subject: z.enum(faultSubjects),
+            position: z.int().nullable(),
+            event_id: z.string().nullable(),
+          })
+          .nullable(),
+      })
+      .nullable()
+      .meta({
+        description:
+          'The chain that a version before batches has left, as it was found after the upgrade, before it was closed. Null if there is none',
+      }),
     next_cursor: z.string().nullable().meta({ description: 'Null when everything was compared, or when a fault was found' }),
   })
   .meta({ id: 'AuditVerification' })

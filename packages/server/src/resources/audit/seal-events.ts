@@ -6,12 +6,16 @@ import { contentOf, endOf, isCounting, type StoredEvent, tagOf } from '../../lib
 import { parseSnapshot, sees, snapshotText, upTo } from '../../lib/feed-cursors.ts'
 import { AuditBatch } from '../../models/audit-batch.ts'
 import { AuditEvent, type SealableEvent } from '../../models/audit-event.ts'
+import { checkFormerEvents } from './check-former-events.ts'
+import { type FormerCheck, formerCheckOf, isFormerChecked } from './former-check.ts'
 import { lockChain, type OwnChain, storeChain } from './lock-chain.ts'
 import { signBeginning } from './read-beginning.ts'
 import { rowsBetween } from './rows-between.ts'
 import { type FormerPass, sealFormerEvents } from './seal-former-events.ts'
 
 const batchSize = 500
+/** Comparing the chain of a former version may take minutes. The end of the seals is logged meanwhile. */
+const mostCheckingMs = 5_000
 /** A row counts for the rest of its minute, plus some seconds because the clocks of servers differ. */
 const countingMs = 70_000
 
@@ -27,6 +31,8 @@ export interface Sealed {
   sealed: number
   refused: number
   refusedBeginnings: number
+  /** What the chain of a former version was found to be when it was compared. */
+  former: FormerCheck | undefined
 }
 
 interface Step extends Pick<Sealed, 'sealed' | 'refused'> {
@@ -42,15 +48,18 @@ export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = (
   let sealed = 0
   let refused = 0
   let areBeginningsWhole = true
+  const until = performance.now() + mostCheckingMs
   let pass: FormerPass = { after: undefined, isIdle: true }
   for (;;) {
     const { next, ...step } = await transaction(deps, async (deps) => {
       const chain = await lockChain(deps)
       areBeginningsWhole = await signBeginning(deps)
       const batch = await sealBatch(deps, chain)
-      const former = await sealFormerEvents(deps, batch.chain, pass)
+      const isChecking = !isFormerChecked(batch.chain)
+      const former = isChecking ? await checkFormerEvents(deps, batch.chain) : await sealFormerEvents(deps, batch.chain, pass)
+      const isOver = isChecking ? performance.now() > until : former.next === undefined
       return {
-        ...{ chain: former.chain, next: former.next, isLast: batch.isLast && former.next === undefined },
+        ...{ chain: former.chain, next: former.next, isLast: batch.isLast && isOver },
         ...{ sealed: batch.sealed + former.sealed, refused: batch.refused + former.refused },
       }
     })
@@ -58,7 +67,10 @@ export async function sealEvents(deps: Deps<Pool>, isStopping: () => boolean = (
     refused += step.refused
     pass = next ?? pass
     if (step.isLast || isStopping())
-      return { ...endOf(step.chain), batch: step.chain.batch, sealed, refused, refusedBeginnings: areBeginningsWhole ? 0 : 1 }
+      return {
+        ...{ ...endOf(step.chain), batch: step.chain.batch, sealed, refused, refusedBeginnings: areBeginningsWhole ? 0 : 1 },
+        former: formerCheckOf(step.chain),
+      }
     // SQLite answers within the same turn of the event loop, so a long log after an upgrade would hold up everything else.
     await nextTurn()
   }

@@ -7,7 +7,7 @@ import { type OwnChain, storeChain } from './lock-chain.ts'
 const portion = 500
 const countingMs = 70_000
 
-interface SealedFormer {
+export interface SealedFormer {
   chain: OwnChain
   sealed: number
   refused: number
@@ -59,6 +59,7 @@ export async function sealFormerEvents(deps: Deps<Tx>, chain: OwnChain, { after,
   const isClosed = last === undefined && isStillIdle
   const next = last === undefined ? undefined : { after: last, isIdle: isStillIdle }
   if (sealed.length === 0 && !isClosed) return { chain, sealed: 0, refused, next }
-  const end = { ...chain, position, seal, former_closed: isClosed ? 1 : 0, sealed_at: now }
+  // What it adds was compared just now.
+  const end = { ...chain, position, seal, former_checked: position, former_closed: isClosed ? 1 : 0, sealed_at: now }
   return { chain: await storeChain(deps, end), sealed: sealed.length, refused, next }
 }

@@ -1,0 +1,45 @@
+import { isRecord } from '../../lib/is-record.ts'
+import type { Chain } from '../../models/audit-chain.ts'
+import { recordIn } from './keys-of-chain.ts'
+import type { AuditFault } from './present.ts'
+
+/** The signed end of the seals holds so many of the faults. Their number is of all. */
+export const mostKept = 10
+
+type FormerFault = Pick<AuditFault, 'kind' | 'subject' | 'position'> & { event_id: string | null }
+
+/** What was found wrong with the chain of a former version when it was compared, before it was closed. */
+export interface FormerFaults {
+  count: number
+  first: FormerFault[]
+}
+
+/** How far that chain was compared, and what was found. */
+export interface FormerCheck {
+  /** The position of its end. */
+  position: number
+  checked: number
+  isClosed: boolean
+  faults: FormerFaults
+}
+
+/** Undefined if no former version has left a chain. */
+export function formerCheckOf(chain: Chain | undefined): FormerCheck | undefined {
+  if (!chain || chain.position === 0) return undefined
+  const { position, former_checked, former_closed, former_faults } = chain
+  return { position, checked: former_checked ?? 0, isClosed: former_closed === 1, faults: faultsIn(former_faults) }
+}
+
+/** Whether all that a former version has sealed was compared, or there is none. */
+export function isFormerChecked({ position, former_checked }: Pick<Chain, 'position' | 'former_checked'>): boolean {
+  return (former_checked ?? 0) === position
+}
+
+export function faultsIn(json: string | null): FormerFaults {
+  const { count, first } = recordIn(json ?? '')
+  return { count: typeof count === 'number' ? count : 0, first: Array.isArray(first) ? first.filter(isFault) : [] }
+}
+
+function isFault(value: unknown): value is FormerFault {
+  return isRecord(value) && typeof value.kind === 'string' && typeof value.subject === 'string'
+}
