@@ -1,8 +1,13 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
-import { admin, gatehouseFixture, machine, register, reply, standIn } from './sandbox.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { createKnex } from '../../packages/server/src/db/knex.ts'
+import { AuditProofs } from '../../packages/server/src/lib/audit-proof.ts'
+import { testEnvironment } from '../support/client.ts'
+import { createDatabase } from '../support/database.ts'
+import { addFormerChain } from '../support/former-audit.ts'
+import { admin, gatehouseFixture, machine, register, reply, standIn, startGatehouse } from './sandbox.ts'
 
 const { service, signedIn } = gatehouseFixture()
 
@@ -111,6 +116,45 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   expect((await authctl('audit verify --since-batch x --head 1:x')).exit).toBe(2)
   const gone = await authctl('audit verify --json --since-batch 100000 --head 100000:none')
   expect([gone.exit, JSON.parse(gone.stderr).error.message]).toEqual([8, 'the batch 100000 is missing'])
+})
+
+test('verify and doctor tell what an earlier version has left, and name what was wrong with it', async () => {
+  const proofs = new AuditProofs([Buffer.from(testEnvironment.AUTH_ENCRYPTION_KEY, 'base64')])
+  for (const isDamaged of [false, true]) {
+    const database = await createDatabase('sqlite')
+    onTestFinished(() => database.drop())
+    const db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
+    const ids = await addFormerChain(db, proofs, 20)
+    if (isDamaged) await db('audit_events').whereIn('id', [ids[4]!, ids[9]!]).update({ ip: '203.0.113.9' })
+    await db.destroy()
+    const gatehouse = await startGatehouse({ DATABASE_URL: database.url })
+    onTestFinished(() => gatehouse.stop())
+    const here = machine()
+    await here.login(gatehouse.url)
+    const { authctl } = here
+    const former = async () => JSON.parse((await authctl('audit verify --json')).stdout).former
+    await expect.poll(former, { timeout: 60_000 }).toMatchObject({ closed: true, position: 20, checked: 20 })
+    const verified = await authctl('audit verify -o table')
+    const { batch, head } = JSON.parse((await authctl('audit verify --json')).stdout)
+    const since = await authctl(`audit verify --since-batch ${batch} --head ${head.position}:${head.seal} -o table`)
+    expect(since.exit).toBe(0)
+    const doctor = JSON.parse((await authctl('doctor --json')).stdout)
+    const finding = doctor.findings.find(({ check }: { check: string }) => check === 'audit')
+    if (isDamaged) {
+      expect(await former()).toMatchObject({ faults: 2, first_fault: { kind: 'changed', position: 5, event_id: ids[4] } })
+      expect(verified.exit).toBe(8)
+      const told = `when the chain of an earlier version was compared at the upgrade, the event ${ids[4]} at position 5 is not what the service wrote, the first of 2`
+      for (const { stdout } of [verified, since]) {
+        expect(stdout).toMatch(/^FORMER +2 of 20 events not whole at the upgrade$/m)
+        expect(stdout).toContain(told)
+      }
+      expect(finding).toMatchObject({ level: 'warn', message: told })
+    } else {
+      expect(verified.exit).toBe(0)
+      expect(since.stdout).toMatch(/^FORMER +20 events, compared and closed$/m)
+      expect(finding).toMatchObject({ level: 'ok', message: expect.stringContaining('20 events, compared and closed') })
+    }
+  }
 })
 
 test('an archive is written, and checked without the service', async () => {

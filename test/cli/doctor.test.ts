@@ -33,7 +33,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   const { counts } = JSON.parse(piped.stdout)
   expect(counts).toEqual({ ok: findingsOf(piped).length, warn: 0, fail: 0 })
   expect(findingsOf(piped).map(({ check }) => check)).toEqual([
-    ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts', 'servers', 'passkeys'],
+    ...['service', 'ready', 'version', 'clock', 'rights', 'secrets', 'service-accounts', 'servers', 'audit', 'passkeys'],
     ...[
       'second-factor',
       'search',

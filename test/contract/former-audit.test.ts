@@ -1,4 +1,4 @@
-// What a version before batches has left is compared before it is closed: docs/sealed-audit.md, "After an upgrade".
+// What a version before batches has left is compared before it is closed: docs/operate/sealed-audit.md, "After an upgrade".
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
@@ -7,7 +7,7 @@ import { expireMonths } from '../../packages/server/src/resources/audit/drop-mon
 import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
-import { eraseUser } from '../../packages/server/src/resources/user-deletions/erase-user.ts'
+import { eraseUser } from '../../packages/server/src/resources/user-deletions/user-deletions.ts'
 import { startAuditSealer } from '../../packages/server/src/workers/audit-sealer.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { becomeFormer } from '../support/former-audit.ts'

@@ -16,6 +16,7 @@ import {
   shownActor,
   untilOption,
 } from '../nouns/audit-events.ts'
+import { faultOfFormer, sayFormer, sentenceOf } from '../nouns/audit-faults.ts'
 import { refusalByLaterChange } from '../nouns/later-change.ts'
 import { parsePlainName } from '../nouns/plain-name.ts'
 import { type Undo, undoOf, wordsToTakeRole } from '../nouns/undo-event.ts'
@@ -302,13 +303,15 @@ export const verifyAudit = command({
         ...counts,
         batch: page.head?.batch ?? null,
         head: page.head === null ? null : `${page.head.position}:${page.head.seal}`,
+        ...(page.former && { former: sayFormer(page.former) }),
         whole: fault === null,
       }
+      const before = page.former ? faultOfFormer(page.former) : undefined
       const said = fault === null ? undefined : sentenceOf(fault)
       return {
         kind: 'report',
-        value: { ...shown, head: page.head, fault },
-        parts: [{ record: shown }, ...(said === undefined ? [] : ['', said])],
+        value: { ...shown, head: page.head, former: page.former, fault },
+        parts: [{ record: shown }, ...[said, before].flatMap((text) => (text === undefined ? [] : ['', text]))],
         failure:
           said === undefined
             ? undefined
@@ -373,32 +376,4 @@ export const archiveAudit = command({
 /** The code of an error of the system, such as ENOSPC. */
 function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
-}
-
-interface Fault {
-  kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
-  subject: 'event' | 'batch' | 'head' | 'checkpoint'
-  position: number | null
-  batch: number | null
-  event_id: string | null
-}
-
-function sentenceOf(fault: Fault): string {
-  const named = nameOf(fault)
-  if (fault.kind === 'removed') return `${named} is missing`
-  if (fault.kind === 'inserted') return `${named} was not written by the service`
-  if (fault.kind === 'unknown_key') return `${named} was proven with a key that the service no longer has`
-  return `${named} is not what the service wrote`
-}
-
-function nameOf({ subject, position, batch, event_id: id }: Fault): string {
-  if (subject === 'batch') return `the batch ${batch}`
-  if (subject === 'head') return 'the record of the end of the seals'
-  if (subject === 'checkpoint') return 'the record of the beginning of the seals'
-  const place = [
-    ...(position === null ? [] : [`at position ${position}`]),
-    ...(batch === null ? [] : [`in batch ${batch}`]),
-    ...(position === null && batch === null ? ['without a seal'] : []),
-  ]
-  return ['the event', ...(id === null ? [] : [id]), ...place].join(' ')
 }

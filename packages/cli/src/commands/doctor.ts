@@ -3,7 +3,7 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { text } from '../command-line/options.ts'
 import { type App, checkApps, checkSecondFactors } from '../doctor/check-apps.ts'
 import { checkPasskeys, checkRights, checkSearch, type ServiceSettings } from '../doctor/check-rights.ts'
-import { checkSecrets, checkServers, checkService, checkServiceAccounts, checkWebhooks } from '../doctor/checks.ts'
+import { checkAudit, checkSecrets, checkServers, checkService, checkServiceAccounts, checkWebhooks } from '../doctor/checks.ts'
 import { type Finding, fault, faultOf } from '../doctor/finding.ts'
 import { type Result, rowsOf } from '../output/output.ts'
 import { command } from '../tools/command.ts'
@@ -15,7 +15,7 @@ export const doctor = command({
   summary: 'Look for problems, and show how to fix them',
   description:
     'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
-    'all servers have the same secrets, clock and version; that consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
+    'all servers have the same secrets, clock and version; that the ends of the audit are what was sealed; that consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
     'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; and ' +
     'that no webhook delivery failed for good. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
@@ -47,6 +47,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
     ...(await checkSecrets(api, named === undefined ? undefined : chosen[0]!.code, now())),
     ...(await checkServiceAccounts(api, now())),
     ...(await checkServers(api)),
+    ...(await checkAudit(api)),
     ...checkPasskeys(settings),
     ...checkSecondFactors(settings, apps),
     ...checkSearch(settings),

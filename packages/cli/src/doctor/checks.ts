@@ -1,6 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Answer, type Api, bodyOf, pages } from '../api/api-client.ts'
 import { version as ownVersion } from '../command-line/version.ts'
+import { faultOfFormer, sayFormer, sentenceOf } from '../nouns/audit-faults.ts'
 import { readStats } from '../nouns/stats.ts'
 import { counted } from '../text/counted.ts'
 import { whoAccepts } from '../tokens/who-accepts-secret.ts'
@@ -136,6 +137,28 @@ function versions(servers: readonly Server[]): Finding[] {
 function named(ids: readonly string[]): string {
   const shown = ids.slice(0, 3).join(' and ')
   return ids.length > 3 ? `${shown} and ${counted(ids.length - 3, 'other server')}` : shown
+}
+
+/** Checks the ends of the audit, and tells what was found in it at an upgrade. It does not read all of it, as `audit verify` does. */
+export async function checkAudit(api: Api): Promise<Finding[]> {
+  const check = 'audit'
+  const remedy = 'authctl audit verify, and docs/operate/sealed-audit.md, "When verify names an event"'
+  try {
+    const { fault: found, former } = await bodyOf(
+      api.GET('/api/v1/admin/audit/verify', { params: { query: { cursor: 'former.' } } }),
+    )
+    if (found) return [fault({ check }, sentenceOf(found), remedy)]
+    const before = former ? faultOfFormer(former) : undefined
+    if (before !== undefined) return [warning({ check }, before, remedy)]
+    return [
+      fine(
+        { check },
+        former ? `the chain of an earlier version: ${sayFormer(former)}` : 'the ends of the audit are what was sealed',
+      ),
+    ]
+  } catch (thrown) {
+    return [faultOf(check, thrown)]
+  }
 }
 
 const dayMs = 86_400_000

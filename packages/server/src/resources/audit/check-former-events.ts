@@ -1,8 +1,8 @@
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
+import { type FormerFaults, faultsIn } from '../../lib/former-audit-check.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { changedHead, kindOf, listErased, removedAt } from './faults.ts'
-import { type FormerFaults, faultsIn, mostKept } from './former-check.ts'
 import { type OwnChain, storeChain } from './lock-chain.ts'
 import type { AuditFault } from './present.ts'
 import { readBeginning } from './read-beginning.ts'
@@ -10,6 +10,8 @@ import type { SealedFormer } from './seal-former-events.ts'
 import { faultOfNext, wholePlaces } from './verify-chain.ts'
 
 const portion = 1_000
+/** Of the faults, the signed end of the seals keeps the first ones and the number of all. */
+const mostKept = 10
 
 /**
  * Compares the next rows of the chain that a former version has left, each with its proof and with the row before it, and goes on

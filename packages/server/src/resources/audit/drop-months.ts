@@ -4,12 +4,12 @@ import { dropMonths, type Month } from '../../db/audit-months.ts'
 import type { Db, Pool, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { firstSnapshot, parseSnapshot } from '../../lib/feed-cursors.ts'
+import { isFormerChecked } from '../../lib/former-audit-check.ts'
 import { RevocationNotes } from '../../lib/revocation-notes.ts'
 import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { checkedBeginning, expiryOf, wholeMonths } from './expire-events.ts'
-import { isFormerChecked } from './former-check.ts'
 import { type Beginning, recordBeginning } from './read-beginning.ts'
 
 const portion = 1_000

@@ -1,10 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import type { AuditEventName } from '../../lib/audit-events.ts'
 import { endOf, isAdopted, type ProofState, type StoredEvent } from '../../lib/audit-proof.ts'
+import { recordIn } from '../../lib/is-record.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { checkHead, recordIn } from './keys-of-chain.ts'
+import { checkHead } from './keys-of-chain.ts'
 import type { AuditFault } from './present.ts'
 
 export function kindOf(verdict: ProofState): AuditFault['kind'] | null {

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { ProofState } from '../../lib/audit-proof.ts'
 import { firstSnapshot, parseSnapshot, type Snapshot } from '../../lib/feed-cursors.ts'
-import { isRecord } from '../../lib/is-record.ts'
+import { recordIn } from '../../lib/is-record.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 
 /** The values that the signature of the end of the seals covers. */
@@ -59,14 +59,4 @@ export function boxesOf({ keys }: Pick<Chain, 'keys'>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(recordIn(keys)).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   )
-}
-
-/** Returns an empty record if the text is not a JSON object. */
-export function recordIn(json: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(json)
-    return isRecord(parsed) ? parsed : {}
-  } catch {
-    return {}
-  }
 }

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import { endOf, type StoredEvent } from '../../lib/audit-proof.ts'
+import { formerCheckOf } from '../../lib/former-audit-check.ts'
 import { iso } from '../../lib/timestamps.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import type { AuditEvent } from '../../models/audit-event.ts'
-import { formerCheckOf } from './former-check.ts'
 import type { auditRecord, auditVerification } from './schema.ts'
 
 /** The current names of the users, apps and service accounts that events refer to by id. Deleted ones have no name. */

@@ -1,16 +1,16 @@
-import { isRecord } from '../../lib/is-record.ts'
-import type { Chain } from '../../models/audit-chain.ts'
-import { recordIn } from './keys-of-chain.ts'
-import type { AuditFault } from './present.ts'
+import { isRecord, recordIn } from './is-record.ts'
 
-/** The signed end of the seals holds so many of the faults. Their number is of all. */
-export const mostKept = 10
-
-type FormerFault = Pick<AuditFault, 'kind' | 'subject' | 'position'> & { event_id: string | null }
+interface FormerFault {
+  kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
+  subject: 'event' | 'batch' | 'head' | 'checkpoint'
+  position: number | null
+  event_id: string | null
+}
 
 /** What was found wrong with the chain of a former version when it was compared, before it was closed. */
 export interface FormerFaults {
   count: number
+  /** The first ten. */
   first: FormerFault[]
 }
 
@@ -23,15 +23,22 @@ export interface FormerCheck {
   faults: FormerFaults
 }
 
+interface Former {
+  position: number
+  former_checked: number | null
+  former_closed: number
+  former_faults: string | null
+}
+
 /** Undefined if no former version has left a chain. */
-export function formerCheckOf(chain: Chain | undefined): FormerCheck | undefined {
+export function formerCheckOf(chain: Former | undefined): FormerCheck | undefined {
   if (!chain || chain.position === 0) return undefined
   const { position, former_checked, former_closed, former_faults } = chain
   return { position, checked: former_checked ?? 0, isClosed: former_closed === 1, faults: faultsIn(former_faults) }
 }
 
 /** Whether all that a former version has sealed was compared, or there is none. */
-export function isFormerChecked({ position, former_checked }: Pick<Chain, 'position' | 'former_checked'>): boolean {
+export function isFormerChecked({ position, former_checked }: Pick<Former, 'position' | 'former_checked'>): boolean {
   return (former_checked ?? 0) === position
 }
 
