@@ -32,7 +32,7 @@ const never = (name, from, to, comment, { typesAllowed = false } = {}) => ({
 const useCasesUse = [
   `${server}(models|lib|mail|adapters|pages)/`,
   `${server}(errors|deps)[.]ts$`,
-  `${server}db/(among-requests|audit-months|handle|transaction|locks|notify|schema-too-new)[.]ts$`,
+  `${server}db/(among-requests|audit-months|handle|transaction|listen|locks|schema-errors)[.]ts$`,
   anyPresent,
   `${server}resources/[^/]+/${useCase}`,
 ]
@@ -189,13 +189,13 @@ export default {
     only(
       'workers-import-as-flows',
       `${server}workers/`,
-      [...useCasesUse, `${server}workers/`, `${server}db/classify-error[.]ts$`],
+      [...useCasesUse, `${server}workers/`, `${server}db/inspect-connection[.]ts$`],
       'Workers use what flows use, and may tell why a statement failed.',
     ),
     only(
       'models-import-models',
       `${server}models/`,
-      [`${server}(models|lib)/`, `${server}db/(bulk|handle|locks|notify|statement)[.]ts$`],
+      [`${server}(models|lib)/`, `${server}db/(bulk|handle|listen|locks|statement)[.]ts$`],
       'Models import lib/, handles, statements, locks and notices, Objection and each other; nothing else.',
     ),
     {

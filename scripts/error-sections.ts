@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { errorAdvice } from '../packages/server/src/error-advice.ts'
 import { type ErrorCode, errorCodes, wordOf } from '../packages/server/src/errors.ts'
-import { keysOf } from '../packages/server/src/lib/keys-of.ts'
+import { keysOf } from '../packages/server/src/lib/collections.ts'
 
 /** A section for each status, with a heading for each code, so that a link can name one: `errors.md#app_inactive`. */
 export function errorSections(): string {

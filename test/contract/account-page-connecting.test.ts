@@ -1,7 +1,7 @@
 // Connecting an account at a provider on the account page (docs/sign-users-in/account-page.md). The answer of the provider counts only for the person
 // and in the browser session that asked for it.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../packages/server/src/lib/random.ts'
 import { appFixture, fixture, mailingFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { arrive, buildSsoProvider, callbackOf, exchange as exchangeAtApi, startProvider } from '../support/provider.ts'

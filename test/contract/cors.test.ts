@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { listRootRoutes, listRoutes } from '../../packages/server/src/app.ts'
-import { isOpenToBrowsers } from '../../packages/server/src/http/cors.ts'
+import { isOpenToBrowsers } from '../../packages/server/src/http/router.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'

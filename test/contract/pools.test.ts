@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isUniqueViolation } from '../../packages/server/src/lib/unique-violation.ts'
+import { isUniqueViolation } from '../../packages/server/src/lib/violations.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { countRows } from '../support/rows.ts'
 import { buildApp, buildUser, claimsOf, PASSWORD, someEmail, somePool } from '../support/service.ts'

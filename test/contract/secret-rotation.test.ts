@@ -1,8 +1,7 @@
 // Two secrets at once: tokens and assertions signed with either, and what an operator sees of the rotation.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
-import { tendStreams } from '../../packages/server/src/workers/end-outdated-streams.ts'
-import { startRevocationFeed } from '../../packages/server/src/workers/revocation-feed.ts'
+import { startRevocationFeed, tendStreams } from '../../packages/server/src/workers/revocation-feed.ts'
 import { type AssertionOptions, assertionOf, kidOf, openEventStream } from '../support/consumer.ts'
 import { expectError, expectHeaders } from '../support/expect-reply.ts'
 import { serviceFixture } from '../support/fixtures.ts'

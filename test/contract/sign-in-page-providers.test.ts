@@ -1,6 +1,6 @@
 // Third-party providers on the sign-in page, as a browser without scripts sees them (docs/sign-users-in/sign-in-page.md).
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../packages/server/src/lib/random.ts'
 import { closeAccount } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'
 import { onFileEnd } from '../support/on-file-end.ts'

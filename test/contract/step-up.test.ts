@@ -1,6 +1,6 @@
 // Step-up: an app asks for a new proof (`max_age`), or for two factors (`acr_values=mfa`). docs/sign-users-in/sign-in-page.md tells of it.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../packages/server/src/lib/random.ts'
 import { Authenticator, askedIn } from '../support/authenticator.ts'
 import { addMember, buildOrganization } from '../support/factories.ts'
 import { appFixture, fixture, serviceFixture } from '../support/fixtures.ts'

@@ -632,7 +632,7 @@ test('every two-factor route of a user needs the access token of one', async () 
 test('a rotated encryption key opens what was sealed under the one before, recovery codes too', async () => {
   const { user, phone } = await buildProtected()
   const [current] = service.deps.config.encryptionKeys
-  const { SecretBox } = await import('../../packages/server/src/lib/secret-box.ts')
+  const { SecretBox } = await import('../../packages/server/src/lib/secrets.ts')
   const before = { box: service.deps.secretBox, keys: service.deps.config.encryptionKeys }
   const keys: [Buffer, Buffer] = [Buffer.alloc(32, 9), current]
   service.deps.secretBox = new SecretBox(keys)

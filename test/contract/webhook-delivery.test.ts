@@ -2,7 +2,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { signWebhook } from '../../packages/server/src/lib/webhook-signature.ts'
+import { signWebhook } from '../../packages/server/src/lib/webhook.ts'
 import { startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import { whsec } from '../support/app-fixtures.ts'

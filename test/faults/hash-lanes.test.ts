@@ -2,10 +2,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { formatBcrypt } from '../../packages/server/src/adapters/bcrypt/bcrypt-text.ts'
-import { LaneEngine } from '../../packages/server/src/adapters/bcrypt/lane-engine.ts'
+import { LaneEngine, ReferenceEngine } from '../../packages/server/src/adapters/bcrypt/engines.ts'
 import { laneCount } from '../../packages/server/src/adapters/bcrypt/lane-program.ts'
 import { Lanes } from '../../packages/server/src/adapters/bcrypt/lanes.ts'
-import { ReferenceEngine } from '../../packages/server/src/adapters/bcrypt/reference-engine.ts'
 import { measured, sized } from '../support/fault.ts'
 
 const PASSWORDS = sized(2_000, 100_000)

@@ -98,7 +98,7 @@ const signIn: PlantedFault[] = [
   },
   {
     title: 'a recovery code may be used twice',
-    file: server('models/recovery-code.ts'),
+    file: server('models/second-factor.ts'),
     search: "      .whereNull('used_at')\n      .update({ used_at: now })",
     replace: '      .update({ used_at: now })',
     tests: contract('two-factor'),
@@ -206,7 +206,7 @@ const gate: PlantedFault[] = [
   },
   {
     title: 'an expired grant is active',
-    file: server('lib/grant-state.ts'),
+    file: server('lib/records.ts'),
     search: 'expires_at === null || expires_at > now',
     replace: 'expires_at !== 0',
     tests: contract('grants', 'login'),

@@ -2,7 +2,7 @@
 
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import type { Deps } from '../../packages/server/src/deps.ts'
-import { hashOpaqueToken } from '../../packages/server/src/lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../packages/server/src/lib/random.ts'
 import { renewCatalog } from '../../packages/server/src/resources/catalog/catalog.ts'
 import type { Json, TestService } from './service.ts'
 

@@ -3,9 +3,9 @@ import { availableParallelism } from 'node:os'
 import { DEFAULT_ISSUER, MIN_SECRET_CHARACTERS } from '@gatehouse/sdk/protocol'
 import { closest } from 'fastest-levenshtein'
 import { z } from 'zod'
-import { faultOfDatabaseUrl } from './lib/database-url.ts'
+import { faultOfDatabaseUrl } from './lib/database.ts'
 import type { AttemptLimit } from './lib/rate-limit.ts'
-import { isGuessable, isMadeOf } from './lib/secret-strength.ts'
+import { isGuessable, isMadeOf } from './lib/secrets.ts'
 
 const documentedSamples = new Set(['change-me-change-me-change-me-change-me', 'your-256-bit-secret-your-256-bit-secret'])
 const defaultDatabaseUrl = 'sqlite:./.gatehouse/gatehouse.db'

@@ -18,7 +18,7 @@ import { inFlight } from './lib/in-flight.ts'
 import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
 import type { Logger } from './lib/logger.ts'
 import type { NewRevocation, RevocationNotes } from './lib/revocation-notes.ts'
-import { SecretBox } from './lib/secret-box.ts'
+import { SecretBox } from './lib/secrets.ts'
 import { Revocation } from './models/revocation.ts'
 
 /**

@@ -1,7 +1,26 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import type { BcryptEngine } from './bcrypt/bcrypt-engine.ts'
 import { bcryptBody, formatBcrypt, parseBcrypt } from './bcrypt/bcrypt-text.ts'
-import type { HashCheck, PasswordScheme } from './password-scheme.ts'
+import type { BcryptEngine } from './bcrypt/engines.ts'
+
+/** A way to hash passwords. The prefix of a hash tells which scheme made it. */
+interface PasswordScheme {
+  prefixes: readonly string[]
+  /** Takes as long as a hash of bcrypt at cost `costAtLeast` takes, or longer. */
+  verify(hash: string, password: string, costAtLeast: number): Promise<HashCheck>
+}
+
+interface HashCheck {
+  matches: boolean
+  /** The rounds of bcrypt that were run. */
+  rounds: number
+}
+
+/** Finds the scheme of a hash. Throws if there is none. */
+export function schemeOf(hash: string, schemes: readonly PasswordScheme[]): PasswordScheme {
+  const found = schemes.find(({ prefixes }) => prefixes.some((prefix) => hash.startsWith(prefix)))
+  if (!found) throw new Error('the hash has an unknown scheme')
+  return found
+}
 
 const saltBytes = 16
 

@@ -1,8 +1,7 @@
 import { lookup as resolveHost } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { isPublicAddress } from '../lib/public-address.ts'
-import { isWebPort } from '../lib/web-port.ts'
+import { isPublicAddress, isWebPort } from '../lib/public-address.ts'
 
 /** Every address of a host. */
 export type Resolve = (hostname: string) => Promise<readonly { address: string; family: number }[]>

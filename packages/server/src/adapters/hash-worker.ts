@@ -1,8 +1,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { openEngine } from './bcrypt/open-engine.ts'
-import { BcryptScheme } from './bcrypt-scheme.ts'
-import { schemeOf } from './password-scheme.ts'
+import { openEngine } from './bcrypt/engines.ts'
+import { BcryptScheme, schemeOf } from './bcrypt-scheme.ts'
 
 // On Linux this lowers the priority of this thread only, so that the event loop goes first on a busy machine.
 try {

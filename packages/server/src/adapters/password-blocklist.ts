@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { MIN_PASSWORD_CHARACTERS } from '../lib/password-policy.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../lib/password.ts'
 
 const require = createRequire(import.meta.url)
 const size = 10_000

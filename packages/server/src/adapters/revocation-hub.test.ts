@@ -2,8 +2,7 @@ import { PassThrough, pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Snapshot } from '../lib/feed-cursors.ts'
-import { type HubEvent, type HubLimits, RevocationHub, type StreamOwner } from './revocation-hub.ts'
-import { Turns } from './turns.ts'
+import { type HubEvent, type HubLimits, RevocationHub, type StreamOwner, Turns } from './revocation-hub.ts'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedForm } from '../lib/caller.ts'
 import { type Snapshot, sees } from '../lib/feed-cursors.ts'
-import { Turns } from './turns.ts'
 
 /** An event for the streams, serialized once for all of them. */
 export interface HubEvent {
@@ -284,4 +283,26 @@ export class RevocationHub {
 /** Some events, and their bytes on the wire. */
 function portionOf(events: readonly HubEvent[]): { events: readonly HubEvent[]; chunk: Buffer } {
   return { events, chunk: Buffer.concat(events.map(({ frame }) => frame)) }
+}
+
+/** Runs a limited number of tasks at once. The others wait in order. */
+export class Turns {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(atOnce: number) {
+    this.#free = atOnce
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free += 1
+    }
+  }
 }

@@ -3,8 +3,8 @@ import type { Deps } from '../deps.ts'
 import { User } from '../models/user.ts'
 import { addToOutbox } from '../resources/outbox/outbox.ts'
 import type { Pool } from './handle.ts'
+import { notify } from './listen.ts'
 import { forUpdate, lockUntilCommit } from './locks.ts'
-import { notify } from './notify.ts'
 import { transaction } from './transaction.ts'
 
 /** Never called, only compiled. */

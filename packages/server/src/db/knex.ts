@@ -1,15 +1,13 @@
 import { createRequire } from 'node:module'
+import { connect } from 'node:net'
 import createKnexInstance, { type Knex } from 'knex'
 import pg from 'pg'
 import { atStage, DatabaseUnavailableError } from '../lib/unavailable.ts'
-import { type Cancellable, cancelStatement } from './cancel-statement.ts'
 import { withCheapTransactions } from './cheap-transactions.ts'
-import { classifyPostgresError } from './classify-error.ts'
-import type { Dialect } from './dialect.ts'
 import { asPool, type Pool } from './handle.ts'
-import { type Connection, inspectConnection } from './inspect-connection.ts'
+import { type Connection, classifyPostgresError, inspectConnection } from './inspect-connection.ts'
 import { Primary } from './primary.ts'
-import { sqliteSettings } from './sqlite-client.ts'
+import { type Dialect, sqliteSettings } from './sqlite-client.ts'
 
 const INT8_OID = 20
 /** The oldest Postgres that is still maintained. */
@@ -223,4 +221,33 @@ function postgresSettings(config: DatabaseSettings, primary: Primary): Knex.Conf
     pool: { min: 0, max: config.dbPoolMax },
   }
   return settings
+}
+
+const cancelRequestCode = 80_877_102
+const timeoutMs = 3_000
+
+/** A pg connection, with the key for cancelling its statements. A pooler may give none. */
+interface Cancellable {
+  host: string
+  port: number
+  processID: number | null
+  secretKey: number | null
+}
+
+/**
+ * Asks Postgres to cancel the statement of a connection, over a separate connection as the protocol requires, and does not wait
+ * for it. Otherwise a statement that waits for a lock would not notice that its client is gone, and would go on waiting.
+ */
+function cancelStatement({ host, port, processID, secretKey }: Cancellable): void {
+  if (processID === null || secretKey === null) return
+  const request = Buffer.alloc(16)
+  for (const [index, value] of [request.length, cancelRequestCode, processID, secretKey].entries()) {
+    request.writeInt32BE(value, index * 4)
+  }
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
+  socket.unref()
+  socket.setTimeout(timeoutMs, () => socket.destroy())
+  socket.on('error', () => {})
+  // Postgres closes it without an answer.
+  socket.resume().end(request)
 }

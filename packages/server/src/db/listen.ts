@@ -1,8 +1,34 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { type Db, isPostgres, type Pool, primaryOf } from './handle.ts'
 import { inspectConnection } from './inspect-connection.ts'
 import { asConnection, type Primary } from './primary.ts'
+
+type Channel = 'gatehouse_revocations'
+
+/**
+ * Notifies every server that shares the database. Never do so in a transaction: Postgres would hold a lock, across all of its
+ * databases, until the commit. `listenFor` receives it.
+ */
+export async function notify(db: Pool, channel: Channel, payload: string): Promise<void> {
+  if (isPostgres(db)) await db.raw('select pg_notify(?, ?)', [channel, payload])
+}
+
+/** Receives these notifications, on a connection outside the pool. Undefined on SQLite, which has one server. */
+export function listenFor(db: Db, channel: Channel, ears: MessageListener): Listener | undefined {
+  const primary = primaryOf(db)
+  return primary && listen(primary, channel, ears)
+}
+
+/**
+ * Whether a server of the previous version is connected to this Postgres, as far as this role sees. Its connection for
+ * notifications has another name than ours.
+ */
+export async function hasOlderListener(db: Db): Promise<boolean> {
+  const name = { datname: db.raw('current_database()'), application_name: 'gatehouse-listener' }
+  return (await db('pg_stat_activity').where(name).first('pid')) !== undefined
+}
 
 const connectTimeoutMs = 4_000
 /** How long a probe message or a query may take. After that, the connection counts as silent. */
@@ -12,7 +38,7 @@ const firstRetryMs = 500
 const lastRetryMs = 30_000
 const probePrefix = 'probe:'
 
-export interface MessageListener {
+interface MessageListener {
   onMessage(payload: string): void
   /** Messages are heard from now on. Earlier ones may have been missed. */
   onHearing(): void

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { amongRequests } from './among-requests.ts'
 import { areMonthsKept, divideByMonth } from './audit-months.ts'
-import { asTx, isPostgres, primaryOf, type Tx } from './handle.ts'
+import { asTx, isPostgres, isTx, primaryOf, type Tx } from './handle.ts'
 import { createKnex, type DatabaseSettings } from './knex.ts'
-import { makeIndexes } from './make-indexes.ts'
 import * as initial from './migrations/0001-initial.ts'
 import * as restoresAndDeletedKeys from './migrations/0002-restores-and-deleted-keys.ts'
 import * as sealedAudit from './migrations/0003-sealed-audit.ts'
@@ -37,9 +36,8 @@ import * as auditCounting from './migrations/0029-audit-counting.ts'
 import * as signInTimes from './migrations/0030-sign-in-times.ts'
 import * as formerAuditCheck from './migrations/0031-former-audit-check.ts'
 import { checksums } from './migrations/checksums.ts'
-import type { Migration } from './migrations/schema-db.ts'
-import { SchemaDiffersError } from './schema-differs.ts'
-import { SchemaTooNewError } from './schema-too-new.ts'
+import type { Migration, NewIndex } from './migrations/schema-db.ts'
+import { SchemaDiffersError, SchemaTooNewError } from './schema-errors.ts'
 import { seed } from './seed.ts'
 
 /** Migrations by name, in order, and the checksum of each. */
@@ -231,4 +229,39 @@ async function withoutLimit<T>({ config, db }: Omit<Migrating, 'clock'>, run: (p
   } finally {
     await patient.destroy()
   }
+}
+
+/**
+ * Creates the indexes that the database lacks. Outside a transaction, Postgres creates them `concurrently`, so that the table can
+ * be written meanwhile. If that is interrupted, an invalid index is left behind, which is dropped and created again.
+ */
+async function makeIndexes(db: Knex, indexes: readonly NewIndex[]): Promise<void> {
+  for (const index of indexes) {
+    if (!(await isWanted(db, index))) continue
+    if (!isPostgres(db) || isTx(db)) await db.raw(createIndex(index, 'if not exists'))
+    else if ((await stateOf(db, index.name)) !== 'valid') {
+      await db.raw(`drop index concurrently if exists ${index.name}`)
+      await db.raw(createIndex(index, 'concurrently'))
+    }
+  }
+}
+
+async function isWanted(db: Knex, { onPostgresWithout: other }: NewIndex): Promise<boolean> {
+  return other === undefined || (isPostgres(db) && (await stateOf(db, other)) === 'absent')
+}
+
+function createIndex({ name, table, columns, isUnique, where }: NewIndex, how: 'concurrently' | 'if not exists'): string {
+  const condition = where === undefined ? '' : ` where ${where}`
+  return `create${isUnique ? ' unique' : ''} index ${how} ${name} on ${table} (${columns})${condition}`
+}
+
+async function stateOf(db: Knex, name: string): Promise<'valid' | 'invalid' | 'absent'> {
+  const { rows }: { rows: { valid: boolean }[] } = await db.raw(
+    `select i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+     where c.relname = ? and c.relnamespace = current_schema()::regnamespace`,
+    [name],
+  )
+  const [found] = rows
+  if (!found) return 'absent'
+  return found.valid ? 'valid' : 'invalid'
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { urlsOfHosts } from '../lib/database-url.ts'
+import { urlsOfHosts } from '../lib/database.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { type Endpoint, inspectConnection, type Lineage } from './inspect-connection.ts'
 

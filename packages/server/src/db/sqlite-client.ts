@@ -4,8 +4,13 @@ import { dirname, resolve } from 'node:path'
 import type { Database, RunResult, Statement } from 'better-sqlite3'
 import type { Knex } from 'knex'
 import { atStage } from '../lib/unavailable.ts'
-import { classifySqliteError } from './classify-error.ts'
-import type { Dialect } from './dialect.ts'
+import { classifySqliteError } from './inspect-connection.ts'
+
+/** A client class of knex, with the members that a subclass here uses. */
+export type Dialect<C> = Pick<typeof Knex.Client, keyof typeof Knex.Client> &
+  (new (
+    config: Knex.Config<object>,
+  ) => Knex.Client & C)
 
 const busyTimeoutMs = 4_000
 const statementsKept = 500

@@ -5,7 +5,7 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
-import { readTraceparent } from '../lib/trace-context.ts'
+import { readTraceparent } from '../lib/logger.ts'
 import type { Route } from './route.ts'
 
 declare module 'koa' {

@@ -7,7 +7,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf, wordOf } from '../errors.ts'
-import { keysOf } from '../lib/keys-of.ts'
+import { keysOf } from '../lib/collections.ts'
 import { version } from '../lib/version.ts'
 import { limitOf } from './limits.ts'
 import { ok, type Route, route } from './route.ts'

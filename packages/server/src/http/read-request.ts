@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { koaBody, HttpMethodEnum as Method } from 'koa-body'
 import { z } from 'zod'
 import { ApiError, fieldError } from '../errors.ts'
-import { isRecord } from '../lib/is-record.ts'
+import { isRecord } from '../lib/collections.ts'
 import { isSoundText, JsonFault, type ParsedJson, parseJson } from '../lib/json.ts'
 import { validate } from './validate.ts'
 

@@ -6,7 +6,6 @@ import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
 import { isSoundText } from '../lib/json.ts'
 import { type AnswerOptions, answer } from './answer.ts'
-import { createCors, isOpenToBrowsers } from './cors.ts'
 import { naming } from './observe.ts'
 import type { Route } from './route.ts'
 
@@ -105,4 +104,46 @@ function refuseSecondAuthorization(ctx: Context): void {
   // `rawHeaders` alternates names and values. `headers` keeps one of two, and `headersDistinct` would copy every header.
   const sent = ctx.req.rawHeaders.filter((text, index) => index % 2 === 0 && isAuthorization.test(text))
   if (sent.length > 1) throw fieldError('authorization', 'invalid_value', 'must be sent once')
+}
+
+/** Whether pages of other origins may call a route. */
+export function isOpenToBrowsers({ cors, speaks, method, auth }: Route): boolean {
+  return cors ?? (speaks !== 'page' && (auth === 'user' || (auth === 'public' && method === 'POST')))
+}
+
+const preflightSeconds = 600
+const mostOriginsLogged = 100
+const anyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/**
+ * CORS for browsers: `*` unless AUTH_CORS_ORIGINS narrows it. The service uses no cookies, so it allows no credentials. Answers a
+ * preflight with the methods of its path, and puts the headers on every other answer, errors too. Logs each origin that it refuses
+ * once: the browser does not tell the page why its call failed.
+ */
+function createCors({ config, logger }: Deps): (ctx: Context, methods: string[] | undefined) => 'answered' | undefined {
+  const origins = config.corsOrigins
+  const anyOrigin = origins.includes('*')
+  const own = new URL(config.publicUrl).origin
+  const logged = new Set<string>([own, 'null', ''])
+  const logOnce = (origin: string) => {
+    if (logged.size > mostOriginsLogged || logged.has(origin)) return
+    logged.add(origin)
+    logger.warn({ origin: origin.slice(0, 200) }, 'a page of this origin was refused: AUTH_CORS_ORIGINS does not list it')
+  }
+  return (ctx, methods = anyMethod) => {
+    const origin = ctx.get('Origin')
+    if (!anyOrigin) ctx.vary('Origin')
+    if (!anyOrigin && !origins.includes(origin)) {
+      logOnce(origin)
+      return undefined
+    }
+    ctx.set('Access-Control-Allow-Origin', anyOrigin ? '*' : origin)
+    ctx.set('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After, WWW-Authenticate')
+    if (ctx.method !== 'OPTIONS' || ctx.get('Access-Control-Request-Method') === '') return undefined
+    ctx.set('Access-Control-Allow-Methods', methods.join(', '))
+    ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id')
+    ctx.set('Access-Control-Max-Age', String(preflightSeconds))
+    ctx.status = 204
+    return 'answered'
+  }
 }

@@ -1,5 +1,5 @@
 import { closest } from 'fastest-levenshtein'
-import { keysOf } from './keys-of.ts'
+import { keysOf } from './collections.ts'
 
 /** The kinds of audit events, and what each of them says. */
 export const auditEvents = {

@@ -1,5 +1,5 @@
 import { createHash, type Hmac, hash, hkdfSync } from 'node:crypto'
-import { HmacSha256 } from './hmac-sha256.ts'
+import { HmacSha256 } from './digests.ts'
 import { randomText } from './random.ts'
 
 /** Facts that may identify a person. The proof of a row covers them by a salted digest. Erasing destroys the salt. */

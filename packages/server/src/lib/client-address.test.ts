@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addressKey, clientAddress } from './client-address.ts'
+import { addressKey, clientAddress, hashLineOf } from './client-address.ts'
 
 describe('clientAddress', () => {
   test.each<[string | undefined, string | undefined, number, string]>([
@@ -69,4 +69,17 @@ describe('addressKey', () => {
   ])('%s counts as %s', (address, key) => {
     expect(addressKey(address)).toBe(key)
   })
+})
+
+const from = (ip: string) => ({ caller: undefined, origin: { ip, userAgent: null, requestId: 'a' } })
+
+test('known devices have lines of their own, which share the turns of their address', () => {
+  const [one, two, none] = [
+    hashLineOf(from('192.0.2.1'), 'one'),
+    hashLineOf(from('192.0.2.1'), 'two'),
+    hashLineOf(from('192.0.2.1')),
+  ]
+  expect(new Set([one.key, two.key, none.key]).size).toBe(3)
+  expect([one.source, two.source]).toEqual([none.source, none.source])
+  expect(hashLineOf(from('192.0.2.2'), 'one').source).not.toBe(one.source)
 })

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { keyedDigest } from './keyed-digest.ts'
+import { keyedDigest } from './digests.ts'
 import { randomText } from './random.ts'
 
 const lifeMs = 180 * 86_400_000

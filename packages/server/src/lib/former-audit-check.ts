@@ -1,4 +1,4 @@
-import { isRecord, recordIn } from './is-record.ts'
+import { isRecord, recordIn } from './collections.ts'
 
 interface FormerFault {
   kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import jwt, { type Jwt, type JwtPayload } from 'jsonwebtoken'
-import { isRecord } from './is-record.ts'
+import { isRecord } from './collections.ts'
 
 // The two kinds of JWT of this service differ in keys, type and claims. Both are signed only with HMAC-SHA-256.
 const algorithm = 'HS256'

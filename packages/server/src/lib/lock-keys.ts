@@ -1,4 +1,4 @@
-import { keyedDigest } from './keyed-digest.ts'
+import { keyedDigest } from './digests.ts'
 
 // The keys of the counters of failed tries. Their parts are joined by a separator that no part contains.
 

@@ -1,4 +1,5 @@
-import { randomFillSync } from 'node:crypto'
+import { hash, randomFillSync } from 'node:crypto'
+import type { TokenPrefix } from '@gatehouse/sdk/protocol'
 
 /** Drawn from the system's generator for many callers at once: a draw costs more than all else that is done with its bytes. */
 const pool = Buffer.allocUnsafeSlow(4_096)
@@ -19,4 +20,16 @@ export function fillRandom(target: Buffer): Buffer {
 /** `size` random bytes as base64url. */
 export function randomText(size: number): string {
   return fillRandom(Buffer.allocUnsafe(size)).toString('base64url')
+}
+
+export { TOKEN_PREFIXES } from '@gatehouse/sdk/protocol'
+
+/** 256 random bits in the URL-safe alphabet, after a prefix that tells what a leaked token was. */
+export function newOpaqueToken(prefix: TokenPrefix): string {
+  return `${prefix}${randomText(32)}`
+}
+
+/** The digest that is stored. A token holds 256 random bits, so a plain SHA-256 does not reveal it. */
+export function hashOpaqueToken(token: string): string {
+  return hash('sha256', token, 'base64url')
 }

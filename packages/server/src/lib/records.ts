@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { id, list, MAX_PERMISSIONS, text, timestamp } from './fields.ts'
-import { grantStates } from './grant-state.ts'
+
+/** The effective state of a grant: an active one expires at `expires_at`. */
+const grantStates = ['active', 'revoked', 'expired'] as const
+
+/** `expires_at` and `now` in milliseconds. */
+export function grantStateAt(
+  { status, expires_at }: { status: 'active' | 'revoked'; expires_at: number | null },
+  now: number,
+): (typeof grantStates)[number] {
+  if (status === 'revoked') return 'revoked'
+  return expires_at === null || expires_at > now ? 'active' : 'expired'
+}
 
 // Records that are in the answers of several features, with their names in the OpenAPI document.
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { keyedDigest } from './keyed-digest.ts'
+import { keyedDigest } from './digests.ts'
 
 const count = 10
 const length = 10

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import { keyedDigest } from './keyed-digest.ts'
-import { TOKEN_PREFIXES } from './opaque-token.ts'
-import { randomText } from './random.ts'
+import { keyedDigest } from './digests.ts'
+import { randomText, TOKEN_PREFIXES } from './random.ts'
 
 const form = new RegExp(`^${TOKEN_PREFIXES.refresh}(?<secret>[\\w-]{43})(?<session>[0-9a-f]{32})(?<mac>[\\w-]{22})$`)
 

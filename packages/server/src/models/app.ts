@@ -4,8 +4,9 @@ import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import type { Brand } from '../lib/brand.ts'
+import { only } from '../lib/collections.ts'
+import type { ImageType } from '../lib/image.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
-import { only } from '../lib/only.ts'
 import { isUuid } from '../lib/uuid.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { whereContains, withPage } from './list-query.ts'
@@ -306,3 +307,27 @@ export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permiss
 
 /** What a login checks before it links an app. */
 export type LinkableApp = Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in' | (typeof policyColumns)[number]>
+
+/** The logo of an app. */
+export class AppLogo extends BaseModel {
+  static override tableName = 'app_logos'
+  static override idColumn = 'app_id'
+
+  declare app_id: string
+  /** The SHA-256 of the image in hex, by which it is found. Apps with the same logo have the same digest. */
+  declare digest: string
+  declare type: ImageType
+  declare image: Buffer
+
+  static async findByDigest(db: Db, digest: string): Promise<AppLogo | undefined> {
+    return AppLogo.query(db).findOne({ digest }).limit(1)
+  }
+
+  static async put(db: Tx, row: Pick<AppLogo, 'app_id' | 'digest' | 'type' | 'image'>): Promise<void> {
+    await rowsOf(AppLogo, db).insert(row).onConflict('app_id').merge()
+  }
+
+  static async delete(db: Tx, appId: string): Promise<void> {
+    await rowsOf(AppLogo, db).where({ app_id: appId }).delete()
+  }
+}

@@ -1,7 +1,7 @@
 import { type Db, isPostgres, primaryOf, type Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
+import { only } from '../lib/collections.ts'
 import { FeedCursors, type Origin, type Placed, parseSnapshot, partsOfPlace, type Snapshot } from '../lib/feed-cursors.ts'
-import { only } from '../lib/only.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A table whose rows are read in the order in which they become final. */

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import { only } from '../lib/only.ts'
+import { only } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 const catalogQuery = "select generation from generations where name = 'catalog'"

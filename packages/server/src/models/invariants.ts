@@ -1,6 +1,6 @@
 import { type Db, isPostgres } from '../db/handle.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
-import { isJsonList } from '../lib/json-list.ts'
+import { isJsonList } from '../lib/collections.ts'
 import { Feed, newestPosition } from './feed.ts'
 import { wrongPools } from './pool-size.ts'
 import { revocationFeed } from './revocation.ts'

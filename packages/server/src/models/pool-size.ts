@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { forUpdateOfUnlocked } from '../db/locks.ts'
-import { chunksOf } from '../lib/chunks.ts'
+import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** By how much the numbers of a pool's users have changed. Rows are only added, so that writers never wait for each other. */

@@ -1,5 +1,5 @@
 import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
-import { chunksOf } from '../lib/chunks.ts'
+import { chunksOf } from '../lib/collections.ts'
 import type { NewRevocation } from '../lib/revocation-notes.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import type { FeedTable } from './feed.ts'

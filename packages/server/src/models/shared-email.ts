@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/handle.ts'
-import { chunksOf } from '../lib/chunks.ts'
+import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 const shared = "select email from users where status <> 'deleted'"

@@ -1,5 +1,5 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import { chunksOf } from '../lib/chunks.ts'
+import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 import type { FeedTable } from './feed.ts'
 

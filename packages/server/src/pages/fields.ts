@@ -1,6 +1,6 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
+import { shownName } from '../lib/brand.ts'
 import { type Html, html, type PagePlace, type PageView } from '../lib/html.ts'
-import { shownName } from '../lib/shown-name.ts'
 import { type FaultWord, faultsIn, limitOfFault } from './texts/faults.ts'
 import type { PageTexts } from './texts/page-texts.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { isWriteRefusal } from '../db/classify-error.ts'
 import type { Pool } from '../db/handle.ts'
+import { isWriteRefusal } from '../db/inspect-connection.ts'
 import type { Deps } from '../deps.ts'
 import { inFlight } from '../lib/in-flight.ts'
 import { DatabaseUnavailableError } from '../lib/unavailable.ts'

@@ -1,6 +1,6 @@
 import { areMonthsKept, makeMonths } from '../db/audit-months.ts'
 import { isPostgres, type Pool } from '../db/handle.ts'
-import { hasOlderListener } from '../db/notify.ts'
+import { hasOlderListener } from '../db/listen.ts'
 import type { Deps } from '../deps.ts'
 import { AuditChain } from '../models/audit-chain.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
-import { keysOf } from '../lib/keys-of.ts'
+import { keysOf } from '../lib/collections.ts'
 import type { OutboxKind, OutboxRow } from '../models/outbox-message.ts'
 import {
   type AttemptOutcome,

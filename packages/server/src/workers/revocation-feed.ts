@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HubEvent } from '../adapters/revocation-hub.ts'
 import { eraOf, isPostgres, type Pool } from '../db/handle.ts'
-import { listenFor, notify } from '../db/notify.ts'
+import { hasOlderListener, listenFor, notify } from '../db/listen.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deps } from '../deps.ts'
 import { type Snapshot, sees, upTo } from '../lib/feed-cursors.ts'
+import { App } from '../models/app.ts'
+import { DeletedApp } from '../models/deleted-app.ts'
 import { Feed, type FeedRow, listOfPosition, listUnseen } from '../models/feed.ts'
 import { Generation } from '../models/generation.ts'
-import { type RevocationRow, revocationFeed } from '../models/revocation.ts'
+import { Revocation, type RevocationRow, revocationFeed } from '../models/revocation.ts'
+import { readCatalog } from '../resources/catalog/catalog.ts'
+import { fewAlike, noteConsumerSecrets, readStanding } from '../resources/consumers/consumers.ts'
 import { adoptFeeds, continueFeeds, withCursors } from '../resources/feeds/feeds.ts'
-import { frameRevocation, resetFrame } from '../resources/revocations/revocations.ts'
-import { endOutdatedStreams, tendStreams } from './end-outdated-streams.ts'
-import { numberForOlderServers } from './number-for-older-servers.ts'
-import { onDemand } from './on-demand.ts'
+import { frameRevocation, resetFrame, revocationKeepMs } from '../resources/revocations/revocations.ts'
+import { type OnDemand, onDemand } from './on-demand.ts'
 
 const channel = 'gatehouse_revocations'
 const batchSize = 2_000
@@ -167,4 +169,74 @@ function horizonWatch(deps: Deps): (snapshot: Snapshot) => void {
         'pid, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start", and in pg_prepared_xacts',
     )
   }
+}
+
+/**
+ * Ends the streams whose app has other keys than when the consumer was authenticated, so that the consumer has to show a key that
+ * counts now, and those whose code is another app's now, or nobody's.
+ */
+async function endOutdatedStreams(deps: Deps, generation: string): Promise<void> {
+  const catalog = await readCatalog(deps, generation)
+  for (const { appId, appCode, standing } of deps.revocationHub.owners())
+    if ((await readStanding(catalog, appCode)) !== standing) deps.revocationHub.endApp(appId, standing)
+}
+
+/** Records consumers with open streams as seen. Ends streams of a deleted app once its events expire or its code is reused. */
+export async function tendStreams(deps: Deps): Promise<void> {
+  const owners = deps.revocationHub.owners()
+  const appIds = [...new Set(owners.map(({ appId }) => appId))]
+  const existing = new Set(await App.listIds(deps.db, appIds))
+  const gone = appIds.filter((id) => !existing.has(id))
+  const deleted = new Set(await DeletedApp.listIds(deps.db, gone, deps.clock() - revocationKeepMs))
+  for (const id of gone) if (!deleted.has(id)) deps.revocationHub.endApp(id)
+  const keyrings = await (await readCatalog(deps)).getKeyrings()
+  for (const appId of existing) {
+    const keyring = keyrings.ofApp(() => appId)
+    const ofApp = owners.filter((owner) => owner.appId === appId)
+    for (const { kids } of fewAlike(ofApp, keyring, ({ kids }) => kids)) await noteConsumerSecrets(deps, { appId, kids, keyring })
+  }
+}
+
+/** How long an answer about older servers counts. None can start any more, but one may come back from a broken network. */
+const lookEveryMs = 5_000
+
+/**
+ * Numbers revocations while servers of the previous version may be there. They are seen by their connections for notifications.
+ * Where this server has none, as behind PgBouncer, they may have none either. Goes with the next version.
+ *
+ * Such a server keeps the highest number that it has read, and reads what is above it. So it can miss a row only if a higher number
+ * was visible before the row's own. Rows of this version are written with negative numbers, and those of older servers with a
+ * number from before their commit. A row counts as settled once one statement saw no higher number of another transaction: then
+ * none was visible when the row's became so, because numbers of one transaction appear together, no number falls, and rows are
+ * kept for an hour. All rows that are not settled get new numbers, again and again. An old server may hear of one twice, which does
+ * no harm: floors only rise.
+ *
+ * What is settled stands in the row, and a row is settled only for the number that the statement saw. So several servers can do this
+ * at once, in single statements, and what one that died has left is done by the others. The one with the highest number always
+ * succeeds. A long transaction's rows are not settled when they appear.
+ */
+function numberForOlderServers(deps: Deps<Pool>, isHearing: () => boolean): OnDemand {
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let areThere = true
+  const numbering = onDemand(
+    async () => {
+      if (isHearing() && performance.now() - lookedAt > lookEveryMs) {
+        areThere = await hasOlderListener(deps.db)
+        lookedAt = performance.now()
+      }
+      if (isHearing() && !areThere) return
+      if (await numberUnsettled(deps.db)) numbering.wake()
+    },
+    (error) => deps.logger.warn({ err: error }, 'revocations cannot be numbered for servers of the previous version'),
+  )
+  return numbering
+}
+
+/** Goes one step, and returns whether there was anything to do. Rows numbered in one step are settled in the next. */
+export async function numberUnsettled(db: Pool): Promise<boolean> {
+  if (!(await Revocation.hasUnsettled(db))) return false
+  await Revocation.settleTopmost(db)
+  await Revocation.numberOthers(db)
+  await notify(db, 'gatehouse_revocations', 'numbered')
+  return true
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BcryptScheme } from '../bcrypt-scheme.ts'
 import { formatBcrypt, parseBcrypt } from './bcrypt-text.ts'
-import { LaneEngine } from './lane-engine.ts'
+import { LaneEngine } from './engines.ts'
 import { laneCount } from './lane-program.ts'
 import { Lanes } from './lanes.ts'
 

@@ -2,7 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { html, type PagePlace, type PageView } from '../../lib/html.ts'
-import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password.ts'
 import { App } from '../../models/app.ts'
 import {
   alert,

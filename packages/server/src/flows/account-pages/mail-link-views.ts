@@ -1,5 +1,5 @@
 import { type Html, html, type PageView } from '../../lib/html.ts'
-import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password.ts'
 import {
   alert,
   codeField,

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { optionalTwoFactorCode, password } from '../../lib/entry-fields.ts'
-import { email, MAX_NAME } from '../../lib/fields.ts'
+import { email, MAX_NAME, optionalTwoFactorCode, password } from '../../lib/fields.ts'
 
 /** A field as the form sends it. A missing or repeated field counts as empty and is validated as such. */
 const sent = z.string().catch('')

@@ -3,7 +3,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { hashOpaqueToken } from '../../lib/opaque-token.ts'
+import { hashOpaqueToken } from '../../lib/random.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
 import { takeMailSlot } from '../../resources/mail/mail.ts'
 import {

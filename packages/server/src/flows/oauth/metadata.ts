@@ -1,9 +1,7 @@
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { mfa } from '../../lib/acr.ts'
-import { deviceGrantType } from '../../lib/grant-types.ts'
 import { languages } from '../../lib/locale.ts'
-import { scopes, standardClaimNames } from '../../lib/standard-claims.ts'
+import { deviceGrantType, mfa, scopes, standardClaimNames } from '../../lib/open-id.ts'
 import { keysCachedSeconds, listPublishedKeys } from '../../resources/signing-keys/signing-keys.ts'
 
 const clientAuthentication = ['client_secret_basic', 'client_secret_post', 'none']

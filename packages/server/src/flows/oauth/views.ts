@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes } from '../../errors.ts'
 import { hasProvenAddress } from '../../lib/account-record.ts'
 import { type Html, html, type PagePlace, type PageView } from '../../lib/html.ts'
-import { MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import { MIN_PASSWORD_CHARACTERS } from '../../lib/password.ts'
 import { describeProgram } from '../../mail/describe-program.ts'
 import type { DeviceCodeRow } from '../../models/device-code.ts'
 import { enrolmentView, recoveryCodesView } from '../../pages/enrolment.ts'

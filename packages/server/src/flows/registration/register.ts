@@ -5,17 +5,20 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import type { Actor, Caller, ClientCaller } from '../../lib/caller.ts'
+import { hashLineOf } from '../../lib/client-address.ts'
 import {
+  email,
+  locale,
+  MAX_NAME,
   optionalAppCode,
   optionalDeviceToken,
   optionalField,
   optionalTwoFactorCode,
   overrideFields,
   password,
-} from '../../lib/entry-fields.ts'
-import { email, locale, MAX_NAME, text } from '../../lib/fields.ts'
-import { hashLineOf } from '../../lib/hash-line.ts'
-import { passwordFault } from '../../lib/password-policy.ts'
+  text,
+} from '../../lib/fields.ts'
+import { passwordFault } from '../../lib/password.ts'
 import { firstInPools, poolSet } from '../../lib/pool-set.ts'
 import {
   appRefRecord,

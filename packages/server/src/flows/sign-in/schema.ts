@@ -1,13 +1,15 @@
 import { z } from 'zod'
 import {
+  email,
+  id,
   optionalAppCode,
   optionalDeviceToken,
   optionalField,
   optionalTwoFactorCode,
   overrideFields,
   password,
-} from '../../lib/entry-fields.ts'
-import { email, id, text } from '../../lib/fields.ts'
+  text,
+} from '../../lib/fields.ts'
 import { mailToken } from '../../mail/fields.ts'
 
 /** Unknown members are accepted and ignored, since clients share one form between register and login. */

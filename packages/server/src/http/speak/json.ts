@@ -2,8 +2,8 @@ import { pipeline, type Readable, Stream } from 'node:stream'
 import type { Context } from 'koa'
 import { ApiError, type ErrorCode, errorCodes, ownBodyOf, wordOf } from '../../errors.ts'
 import type { SetCookies } from '../../lib/cookies.ts'
-import { isForeignKeyViolation } from '../../lib/foreign-key-violation.ts'
 import { DatabaseUnavailableError, HashQueueFullError } from '../../lib/unavailable.ts'
+import { isForeignKeyViolation } from '../../lib/violations.ts'
 
 const retryAfterSeconds = 2
 const lastWordsMs = 500

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../errors.ts'
 import { MAX_NAME } from '../../lib/fields.ts'
-import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS } from '../../lib/password-policy.ts'
+import { MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARACTERS } from '../../lib/password.ts'
 
 /** What can be wrong with a field of a page. The messages of the API are in English, so a page has words of its own. */
 export const faultWords = [

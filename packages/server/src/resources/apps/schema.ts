@@ -24,9 +24,9 @@ import {
   webUrl,
 } from '../../lib/fields.ts'
 import { languages } from '../../lib/locale.ts'
+import { isWebPort } from '../../lib/public-address.ts'
 import { tokenSizeWarning } from '../../lib/records.ts'
-import { isWebPort } from '../../lib/web-port.ts'
-import { webhookKey } from '../../lib/webhook-key.ts'
+import { webhookKey } from '../../lib/webhook.ts'
 
 const appStatus = z.enum(['active', 'inactive'])
 const permissionScope = z.enum(['services', 'roles'])

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { AuditEventName } from '../../lib/audit-events.ts'
 import { endOf, isAdopted, type ProofState, type StoredEvent } from '../../lib/audit-proof.ts'
-import { recordIn } from '../../lib/is-record.ts'
+import { recordIn } from '../../lib/collections.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { ProofState } from '../../lib/audit-proof.ts'
+import { recordIn } from '../../lib/collections.ts'
 import { firstSnapshot, parseSnapshot, type Snapshot } from '../../lib/feed-cursors.ts'
-import { recordIn } from '../../lib/is-record.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 
 /** The values that the signature of the end of the seals covers. */

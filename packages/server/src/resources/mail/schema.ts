@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { optionalAppCode, optionalField } from '../../lib/entry-fields.ts'
-import { appParams, email, text } from '../../lib/fields.ts'
+import { appParams, email, optionalAppCode, optionalField, text } from '../../lib/fields.ts'
 import { languages } from '../../lib/locale.ts'
 import { sampleMails } from '../../mail/samples.ts'
 

@@ -19,10 +19,8 @@ import {
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { tokenSizeWarnings } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
-import { type LivePermission, Permission } from '../../models/permission.ts'
-import { PermissionService } from '../../models/permission-service.ts'
-import { Role } from '../../models/role.ts'
-import { RolePermission } from '../../models/role-permission.ts'
+import { type LivePermission, Permission, PermissionService } from '../../models/permission.ts'
+import { Role, RolePermission } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { CORE_SERVICE, renewCatalog, tokenSizeMember, warnOfTokenSize } from '../catalog/catalog.ts'
 

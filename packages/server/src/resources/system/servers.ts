@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Pool } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { keyedDigest } from '../../lib/keyed-digest.ts'
+import { keyedDigest } from '../../lib/digests.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { version } from '../../lib/version.ts'
 import { Server, type ServerRow } from '../../models/server.ts'

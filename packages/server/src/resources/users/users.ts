@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
 import { type MadeBy, madeBys, neverVerified, unverified, verifiedNow } from '../../lib/account-record.ts'
 import type { Actor } from '../../lib/caller.ts'
-import { password } from '../../lib/entry-fields.ts'
+import { hashLineOf } from '../../lib/client-address.ts'
 import {
   appRef,
   clearable,
@@ -18,17 +18,16 @@ import {
   name,
   page,
   pageQuery,
+  password,
   pool,
   roleCode,
   timestamp,
 } from '../../lib/fields.ts'
-import { grantStateAt } from '../../lib/grant-state.ts'
-import { hashLineOf } from '../../lib/hash-line.ts'
 import { type Page, pageOf } from '../../lib/keyset.ts'
 import { addressKeys, secondFactorKey } from '../../lib/lock-keys.ts'
-import { passwordFault } from '../../lib/password-policy.ts'
+import { passwordFault } from '../../lib/password.ts'
 import { DEFAULT_POOL } from '../../lib/pool-set.ts'
-import { grantState, identityRecord, organizationRecord, shownLocale, userRecord } from '../../lib/records.ts'
+import { grantState, grantStateAt, identityRecord, organizationRecord, shownLocale, userRecord } from '../../lib/records.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'

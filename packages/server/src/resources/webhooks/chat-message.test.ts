@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chatMessage, isChatUrl } from './chat-message.ts'
+import { chatMessage, isChatUrl } from '../../workers/send-webhook.ts'
 
 test.each([
   'https://hooks.slack.com/services/T0/B0/x',

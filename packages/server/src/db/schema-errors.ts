@@ -1,0 +1,17 @@
+/** The database was made by different versions of these migrations, so it may lack something that this server relies on. */
+export class SchemaDiffersError extends Error {
+  constructor(names: readonly string[]) {
+    super(
+      `the database was created by a different version of ${names.join(', ')} than the released one; create a new database, or run the version that created this one`,
+    )
+    this.name = 'SchemaDiffersError'
+  }
+}
+
+/** A newer server migrated the database, and this one would misread it. */
+export class SchemaTooNewError extends Error {
+  constructor(unknown: readonly string[]) {
+    super(`the database schema is newer than this server (it has ${unknown.join(', ')}); run the newer version`)
+    this.name = 'SchemaTooNewError'
+  }
+}
