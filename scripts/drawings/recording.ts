@@ -27,14 +27,15 @@ export function drawRecording(title: string, shown: string): string {
   const total = lines.at(-1)!.at + seconds.end
   const percent = (at: number) => `${Math.round((at / total) * 10_000) / 100}%`
   const plays = (name: string) => `animation: ${name} ${total.toFixed(2)}s step-end infinite`
-  const appear = lines.map(
-    ({ at }, index) =>
-      `@keyframes l${index} { 0%, ${percent(at)} { opacity: 0 } ${percent(at + 0.02)}, 100% { opacity: 1 } }\n.l${index} { ${plays(`l${index}`)} }`,
+  const appear = lines.map(({ at }, index) =>
+    at === 0
+      ? ''
+      : `@keyframes l${index} { 0%, ${percent(at)} { opacity: 0 } ${percent(at + 0.02)}, 100% { opacity: 1 } }\n.l${index} { ${plays(`l${index}`)} }`,
   )
   // Lines that appear at once scroll the screen once.
   const scrolls = [...new Map(lines.map(({ at }, index) => [at, Math.min(0, (rows - 1 - index) * lineHeight)]))]
   const stops = scrolls.map(([at, y]) => `${percent(at)} { transform: translateY(${y}px) }`)
-  const scroll = `@keyframes scroll { 0% { transform: translateY(0) } ${stops.join(' ')} 100% { transform: translateY(${scrolls.at(-1)?.[1]}px) } }`
+  const scroll = `@keyframes scroll { ${stops.join(' ')} 100% { transform: translateY(${scrolls.at(-1)?.[1]}px) } }`
   const css = `${style}
 .roll { transform: translateY(${scrolls.at(-1)?.[1]}px) }
 @media (prefers-reduced-motion: no-preference) {
@@ -58,10 +59,11 @@ ${scroll}
 }
 
 function timed(shown: readonly string[]): Line[] {
-  let at = 0.2
-  return shown.flatMap((line) => {
+  let at = 0
+  return shown.flatMap((line, index) => {
     const className = classOf(line)
-    at += className === 'head' ? seconds.heading : seconds.line
+    // The first line is there from the beginning, for those who see only one frame.
+    if (index > 0) at += className === 'head' ? seconds.heading : seconds.line
     return broken(line).map((text) => ({ text, className, at }))
   })
 }

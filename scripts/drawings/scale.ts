@@ -8,7 +8,7 @@ const gap = 12
 const head = 58
 /** The ratio at the right edge of the bars. */
 const most = 2
-const scale = (ratio: number) => left + (Math.min(ratio, most) / most) * (width - left - 150)
+const scale = (ratio: number) => left + (Math.min(ratio, most) / most) * (width - left - 168)
 
 interface Bar {
   users: string
