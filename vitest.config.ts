@@ -51,7 +51,7 @@ const fullLaneOnly = isFastLane
       'test/cli/openid-{clients,node-red}',
       'test/cli/{runbooks,secret-rotation,terminal,top,update-notice,user-import}',
       'test/contract/{*-servers,secret-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
-      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-express,hosted-spa,npm-start,oidc-client-ts,passkeys,quickstart-page,react,sign-in-page,sso-spa,step-up}',
+      'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-express,hosted-spa,npm-start,oidc-client-ts,passkeys,quickstart-page,react,sign-in-page,site,sso-spa,step-up}',
       'test/faults/*',
       'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',
       'test/workspace/check',
@@ -76,6 +76,7 @@ const inBrowser = [
   'react',
   'sign-in-page',
   'sign-in-page-states',
+  'site',
   'sso-spa',
   'step-up',
 ].map((name) => `test/e2e/${name}.test.ts`)

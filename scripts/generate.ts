@@ -8,6 +8,7 @@ import { renderApiReport } from '../packages/sdk/api-report.ts'
 import { openApiDocument } from '../packages/server/src/app.ts'
 import { type SettingNotes, settings } from '../packages/server/src/config.ts'
 import { auditEvents } from '../packages/server/src/lib/audit-events.ts'
+import { type Group, readPageList } from '../site/page-list.ts'
 import { type Runs, runHeading, tableOf } from '../test/bench/support/results.ts'
 import { coveragePage } from './contract-coverage.ts'
 import { draw } from './drawings/draw.ts'
@@ -27,6 +28,7 @@ const performancePath = 'docs/operate/performance.md'
 const figuresPath = 'docs/reference/performance-figures.md'
 
 const derived: Derived[] = [
+  { path: 'docs/README.md', generate: indexPage },
   { path: 'docs/reference/openapi.json', generate: () => `${stringify(openApiDocument(), { maxLength: 130 })}\n` },
   { path: 'docs/reference/errors.md', generate: errorsPage },
   { path: 'docs/reference/audit-events.md', generate: auditEventsPage },
@@ -51,6 +53,21 @@ function pinnedImage(): string {
   const { version } = JSON.parse(readFileSync(join(root, 'packages/server/package.json'), 'utf8'))
   const text = readFileSync(join(root, 'deploy/kubernetes/base/kustomization.yaml'), 'utf8')
   return text.replace(/newTag: .*/, `newTag: ${version}`)
+}
+
+/** The list of all pages, for readers on a code host, and as the first page of the site. */
+function indexPage(): string {
+  const links = ({ pages }: Group) => pages.map(({ path, title }) => `[${title}](${path})`).join(' · ')
+  const sections = readPageList().flatMap((group) => [
+    `## ${group.title}`,
+    '',
+    group.about,
+    '',
+    links(group),
+    '',
+    ...group.groups.flatMap((inner) => [`${inner.title}: ${links(inner)}`, '']),
+  ])
+  return page('Gatehouse, page by page', 'docs/pages.json', sections.slice(0, -1))
 }
 
 function configurationPage(): string {

@@ -37,7 +37,8 @@ const windows = process.platform === 'win32'
 
 /**
  * Each task is a program under `scripts/` or of a package. `build` names the packages whose `dist/` it needs. With `callerDir` it
- * runs in the folder where the user called it, so that relative paths typed for authctl resolve as expected.
+ * runs in the folder where the user called it, so that relative paths typed for authctl resolve as expected. With `alone` it needs
+ * nothing of the workspace.
  */
 const tasks = {
   // Needs the SDK for the example backend that it starts.
@@ -59,6 +60,8 @@ const tasks = {
   'mutants:unit': { run: ['node', 'scripts/mutants-unit.ts'], stryker: true },
   record: { run: ['node', 'scripts/record-replies.ts'], build: ['sdk', 'server', 'cli'], callerDir: true },
   generate: { run: ['node', 'scripts/generate.ts'] },
+  // Installs what it needs by itself, and nothing else.
+  docs: { run: ['node', 'scripts/docs.ts'], alone: true },
   pictures: { run: ['node', 'scripts/pictures.ts'], build: ['sdk', 'server', 'cli'] },
   exec: { run: [] },
 }
@@ -383,7 +386,7 @@ function parentOf(pid) {
 
 const nodeDir = nodeFolder()
 const env = childEnvironment([join(root, 'node_modules', '.bin'), nodeDir, pnpmFolder()])
-if (!(taskName === 'exec' && taskArguments[0] === 'pnpm')) {
+if (!task.alone && !(taskName === 'exec' && taskArguments[0] === 'pnpm')) {
   install(env)
   deriveApiTypes(env, nodeDir)
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { pagesIn, readPageList } from '../../site/page-list.ts'
 import { linkFault, linksOf, repositoryFiles } from '../support/pages.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -24,4 +25,21 @@ test('every page that a source, a setting or a message names is there', () => {
   )
   expect(named.length).toBeGreaterThan(100)
   expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([])
+})
+
+test('every page is in the sidebar once, in the group of its folder', () => {
+  const listed = pagesIn(readPageList()).map(({ path }) => `docs/${path}`)
+  expect(new Set(listed).size).toBe(listed.length)
+  const pages = files.filter((file) => /^docs\/.*\.md$/.test(file) && file !== 'docs/README.md')
+  expect(listed.toSorted()).toEqual(pages.toSorted())
+})
+
+test('the sidebar has eight groups, and a title that fits into it for each page', () => {
+  const groups = readPageList()
+  expect(groups.length).toBe(8)
+  const titles = groups.flatMap(({ pages, groups: inner }) => [
+    ...pages,
+    ...pagesIn(inner.filter(({ title }) => title !== 'Decisions')),
+  ])
+  expect(titles.filter(({ title }) => title.length > 36)).toEqual([])
 })
