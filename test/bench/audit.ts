@@ -47,7 +47,7 @@ async function measure(kind: DatabaseKind): Promise<void> {
       ...{ ours: median(rates.batched.map((rate) => rate[by])), peer: median(rates.chained.map((rate) => rate[by])) },
       ratio: median(rates.batched.map((rate, round) => rate[by] / rates.chained[round]![by])),
       better: 'higher',
-      ...(by === 'processor' && { bound: 2.5 }),
+      bound: 2.5,
     })
   for (const { deps, drop } of [batched, chained]) {
     await closeDeps(deps)

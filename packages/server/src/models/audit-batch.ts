@@ -54,4 +54,4 @@ export class AuditBatch extends BaseModel implements Batch {
   }
 }
 
-const mostBatches = 500
+const mostBatches = 2_000

@@ -603,12 +603,14 @@ function assertStored(expected: number, stored: number): void {
     throw new Error(`the database stored ${stored} of ${expected} audit events; run gatehouse check --deep, which lists triggers`)
 }
 
-/** All columns of an event in a text that no other event has. It is never compared with one of the other database. */
+/** A text that no other event has, made of all columns. It is never compared with one of the other database. */
 function contentOn(db: Db): string {
-  const text = isPostgres(db) ? `row(${storedColumns.join(', ')})::text` : contentOnSqlite
+  const text = isPostgres(db) ? contentOnPostgres : contentOnSqlite
   return `case when erased_by is null and event <> 'audit.erased' then ${text} end`
 }
 
+/** A digest of the binary form, which has the length of each column. The form as text takes Postgres three times as long. */
+const contentOnPostgres = `pg_catalog.encode(pg_catalog.sha256(pg_catalog.record_send(row(${storedColumns.join(', ')}))), 'base64')`
 /** Null in most events. */
 const rareColumns: readonly string[] = [
   ...(['reason', 'audit_reason', 'actor_id', 'details', 'email', 'counted_by'] as const),
