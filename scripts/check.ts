@@ -39,7 +39,10 @@ const checks: Record<string, Check> = {
   rooms: { what: 'no two folders import each other', command: ['node', 'scripts/check-rooms.ts'] },
   authority: { what: 'one file decides on roles, one reads the query', command: ['node', 'scripts/check-authority.ts'] },
   contract: { what: 'every sentence of docs/reference/contract has a test', command: ['node', 'scripts/check-contract.ts'] },
-  words: { what: 'texts cite only the repository, in plain words', command: ['node', 'scripts/check-words.ts'] },
+  words: {
+    what: 'texts cite only the repository, in plain words and short sentences',
+    command: ['node', 'scripts/check-words.ts'],
+  },
   data: {
     what: 'only models name tables, no handle leaks out of a transaction',
     command: ['node', 'scripts/check-data.ts'],

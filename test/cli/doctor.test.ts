@@ -137,7 +137,7 @@ describe('what is found in apps', () => {
     await authctl('app delete joining --confirm joining')
   })
 
-  test('an app that lets in whoever types in an address of a domain is told, until it asks for verified ones', async () => {
+  test('an app that admits anybody who types an address of a domain is reported, until it requires verified ones', async () => {
     const { authctl } = await signedIn()
     await authctl('app create corp --name C --auto-grant --service core --email-domain corp.test')
     const fix = 'authctl app update corp --require-verified-email'

@@ -216,7 +216,7 @@ describe('token trace', () => {
     expect(forged.stdout).toContain('The signing secret has leaked')
   })
 
-  test('tells of several at once, each by its number, and how to end those that live', async () => {
+  test('reports several at once, each by its number, and how to end those that live', async () => {
     const { access_token, refresh_token } = await person('leaks@example.com')
     const { token } = parsed(await authctl('service-account create leaking --service notes --json'))
     const input = `${access_token}\n\n${refresh_token}\r\n${token}\ngrt_of-nobody\n`
@@ -534,25 +534,25 @@ describe('audit', () => {
 
 test('org update and delete, and invitations are taken back', async () => {
   await authctl('org create renamed --name R')
-  expect(parsed(await authctl('org update renamed --name Renamed --slug anew --json'))).toMatchObject({
-    slug: 'anew',
+  expect(parsed(await authctl('org update renamed --name Renamed --slug fresh --json'))).toMatchObject({
+    slug: 'fresh',
     name: 'Renamed',
     outcome: 'updated',
   })
-  expect(parsed(await authctl('org update anew --name Renamed --json')).outcome).toBe('unchanged')
-  expect((await authctl('org update anew')).exit).toBe(2)
-  const { id } = parsed(await authctl('org invite --org anew --email guest@example.com --role org_member --json'))
-  expect((await authctl(`org invitation revoke ${id} --org anew`)).exit).toBe(2)
-  expect(parsed(await authctl(`org invitation revoke ${id} --org anew --yes --json`)).outcome).toBe('revoked')
-  expect(parsed(await authctl(`org invitation revoke ${id} --org anew --yes --json`)).outcome).toBe('unchanged')
-  expect((await authctl('org invitation revoke x --org anew --yes')).exit).toBe(6)
-  expect((await authctl('org delete anew')).exit).toBe(2)
+  expect(parsed(await authctl('org update fresh --name Renamed --json')).outcome).toBe('unchanged')
+  expect((await authctl('org update fresh')).exit).toBe(2)
+  const { id } = parsed(await authctl('org invite --org fresh --email guest@example.com --role org_member --json'))
+  expect((await authctl(`org invitation revoke ${id} --org fresh`)).exit).toBe(2)
+  expect(parsed(await authctl(`org invitation revoke ${id} --org fresh --yes --json`)).outcome).toBe('revoked')
+  expect(parsed(await authctl(`org invitation revoke ${id} --org fresh --yes --json`)).outcome).toBe('unchanged')
+  expect((await authctl('org invitation revoke x --org fresh --yes')).exit).toBe(6)
+  expect((await authctl('org delete fresh')).exit).toBe(2)
   await person('member@example.com')
-  await authctl('org member --org anew --user member@example.com --role org_member')
-  expect((await authctl('org delete anew --confirm anew')).exit).toBe(5)
-  await authctl('org member --org anew --user member@example.com --remove --yes')
-  expect(parsed(await authctl('org delete anew --confirm anew --json'))).toMatchObject({ slug: 'anew', outcome: 'deleted' })
-  expect((await authctl('org show anew')).exit).toBe(3)
+  await authctl('org member --org fresh --user member@example.com --role org_member')
+  expect((await authctl('org delete fresh --confirm fresh')).exit).toBe(5)
+  await authctl('org member --org fresh --user member@example.com --remove --yes')
+  expect(parsed(await authctl('org delete fresh --confirm fresh --json'))).toMatchObject({ slug: 'fresh', outcome: 'deleted' })
+  expect((await authctl('org show fresh')).exit).toBe(3)
 })
 
 /** Splits a command into words as a shell does. */

@@ -33,7 +33,7 @@ async function serviceOf(
   }
 }
 
-test('a service that is newer than this program is told of once a day, and asked without a token', async () => {
+test('a service that is newer than this program is mentioned once a day, and asked without a token', async () => {
   const { env, looks, requests } = await serviceOf('99.1.0')
   const here = machine()
   expect((await here.terminal('app list', { env }).ended()).screen).toContain(notice)

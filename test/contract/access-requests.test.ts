@@ -271,7 +271,7 @@ test('a request is gone with its user’s erasure and its app, and a decided one
   expect(await countRows(service, 'access_requests')).toBe(0)
 })
 
-test('an app whose requests come in masses sends each admin so many mails an hour, and lists them all', async () => {
+test('an app with masses of requests sends each admin a limited number of mails an hour, and lists all requests', async () => {
   const { service, mailbox } = await buildMailingService({ AUTH_RATE_LIMIT_IP: 'off' })
   const crowded = await buildApp(service)
   const second = (await buildUser(service, crowded)).user

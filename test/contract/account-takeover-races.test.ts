@@ -1,4 +1,4 @@
-// What whoever holds an account can do against whoever holds the mailbox of its address, and the other way round, at the worst
+// What the holder of an account can do against the holder of the mailbox of its address, and the other way round, at the worst
 // moment: links that wait, requests under way, and a second factor of a stranger.
 import { describe, expect, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'

@@ -90,7 +90,7 @@ describe('list', () => {
     expect(paged[0]).toEqual((await service.admin('GET', `/admin/apps/${made[0]}`)).body)
   })
 
-  test('50 to a page unless told, and no cursor after the last', async () => {
+  test('50 to a page by default, and no cursor after the last', async () => {
     const first = (await service.admin('GET', '/admin/apps')).body
     expect(first.items).toHaveLength(50)
     expect(first.next_cursor).toEqual(expect.any(String))

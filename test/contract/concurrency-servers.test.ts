@@ -88,7 +88,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     await expect.poll(async () => (await waiting()).length).toBe(1)
   }
 
-  test('whoever waits to accept an invitation while the session ends joins nothing, nor who logs in with one', async () => {
+  test('a session that ends while its user waits to accept an invitation joins nothing, and neither does a login with one', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     const { user, access_token, refresh_token } = (await register(0, someEmail(), app)).body
     const slug = `org-${randomUUID()}`

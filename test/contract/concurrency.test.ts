@@ -88,7 +88,7 @@ describe('registrations', () => {
     expect(await countRows(service, 'user_apps', { user_id: [...ids][0] })).toBe(1)
   })
 
-  test('that fail late leave neither users nor organizations, whoever else succeeds', async () => {
+  test('that fail late leave neither users nor organizations, even if others succeed', async () => {
     const app = await buildApp(service)
     const { id: organizationId } = await buildOrganization(service)
     const token = await buildInvitation(service, { organizationId })
@@ -374,7 +374,7 @@ describe('dry runs', () => {
   })
 })
 
-test('a platform role given while the account is claimed is never held by whoever registered the address first', async () => {
+test('a platform role given while the account is taken over never goes to the stranger who registered the address first', async () => {
   const { service, mailbox } = mailing
   const app = await buildApp(service, { auto_grant_on_signup: true })
   for (let round = 0; round < 5; round += 1) {

@@ -238,7 +238,7 @@ describe('the tokens of a confidential app', () => {
       status: 401,
       body: { code: 'invalid_client' },
     })
-    // Whoever holds the token alone ends nothing, whether or not they name an app.
+    // The token alone ends nothing, whether or not they name an app.
     const own = await buildApp(service, settings)
     const nameless = await revoke({})
     expect([nameless.status, nameless.body.error, nameless.body.code]).toEqual([401, 'invalid_client', 'invalid_client'])

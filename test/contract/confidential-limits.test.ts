@@ -5,7 +5,7 @@ import { buildApp } from '../support/service.ts'
 
 const service = serviceFixture({ AUTH_RATE_LIMIT_IP: '20/60' }, { frozen: true })
 
-test('a wrong secret is counted, and a right one is not, whatever else is wrong', async () => {
+test('a wrong secret is counted and a right one is not, even if the rest of the call is wrong', async () => {
   const app = await buildApp(service, { client: 'confidential' })
   const { body } = await service.admin('POST', `/admin/apps/${app.code}/client-secrets`)
   const call = async (client_secret: string) => {

@@ -20,7 +20,7 @@ const consume = (body: Record<string, unknown>, headers: Record<string, string> 
 const codeIn = ({ text }: Mail) => /: (\d{6})$/m.exec(text)?.[1] ?? ''
 const wrong = (code: string, by = 1) => String((Number(code) + by) % 1_000_000).padStart(6, '0')
 
-/** A user who has proven the mailbox, unless told otherwise. */
+/** A user who has proven the mailbox, by default. */
 async function build({ verified = true } = {}): Promise<Json> {
   const registered = await buildUser(service, app)
   const { token } = await mailbox.take(registered.user.email)

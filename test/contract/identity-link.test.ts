@@ -166,7 +166,7 @@ describe('the code of a link', () => {
     expectError(await finish(arrived, token), 'invalid_sso_code')
   })
 
-  test('gives no tokens, and that of a login links nobody, whoever’s bearer comes along', async () => {
+  test('gives no tokens, and the code of a login links nobody, with any bearer', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const subject = someone()
     const login = await arrive(service, { provider, code: 'acme', app, subject })

@@ -200,7 +200,7 @@ describe('accepting', () => {
     expect(login.body).toMatchObject({ organization: { id: organization.id, role_codes: ['org_member'] } })
   })
 
-  test('neither, when an org_admin invited, whoever else that is; nor an address that it does not name', async () => {
+  test('an org_admin’s invitation grants no app and proves no other address', async () => {
     const organization = await buildOrganization(service)
     const closed = await buildApp(service)
     const admin = await buildMember(organization, 'org_admin')
@@ -349,7 +349,7 @@ describe('an org_admin', () => {
     )
   })
 
-  test('invites once the own address is verified, whoever founded the organization', async () => {
+  test('invites once their own address is verified, even in an organization that another user founded', async () => {
     const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: 'Win a prize' })
     const send = () =>
       service.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'] } })

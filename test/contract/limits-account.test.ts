@@ -171,7 +171,7 @@ test('an address that nobody has is limited just as one that somebody has', asyn
   expect(await sequenceOf(someEmail())).toEqual(known)
 })
 
-test('of 50 wrong passwords at once no more than the limit are verified, and so many are counted', async () => {
+test('of 50 wrong passwords at once, no more than the limit are verified and counted', async () => {
   const { service, app, user } = await build('5/60')
   const hasher = await countBcrypts(service)
   for (const email of [user.email, someEmail()]) {
@@ -206,7 +206,7 @@ test('it and the limit by address do not count for one another', async () => {
 })
 
 // covers login-one-answer
-test('exactly one bcrypt runs for anybody, whoever it is', async () => {
+test('exactly one bcrypt runs for each login, with a known or an unknown address', async () => {
   const { service, app, user } = await build('off')
   const closed = await buildApp(service)
   const bare = (await buildUser(service, app)).user

@@ -1,4 +1,4 @@
-// Guesses at once: nobody is told of more failures than the threshold.
+// Guesses at once: the answers admit no more failures than the threshold.
 import { expect, test } from 'vitest'
 import type { ApiError } from '../../packages/server/src/errors.ts'
 import { countFailure } from '../../packages/server/src/resources/lockouts/lockouts.ts'

@@ -122,7 +122,7 @@ describe('the gate', () => {
     expect((await consume(token)).status).toBe(200)
   })
 
-  test('lets in whoever is locked out by wrong passwords, and leaves those counted', async () => {
+  test('lets in a user who is locked out by wrong passwords, and keeps those counted', async () => {
     const { user } = await build()
     const { token } = await ask(user.email)
     for (let count = 0; count < 3; count += 1) await service.login(user.email, app.code, { password: 'wrong password' })
@@ -183,7 +183,7 @@ describe('with a second factor', () => {
 })
 
 describe('an account that nobody had proven', () => {
-  test('is then, and loses the password, second factor and sessions of whoever opened it', async () => {
+  test('is then, and loses the password, second factor and sessions of the stranger who registered it', async () => {
     const { user, access_token, refresh_token } = await build({ verified: false })
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)

@@ -163,7 +163,7 @@ test('mail that somebody waits for overtakes invitations and notices', async () 
   expect(left.map(({ name }) => name).sort()).toEqual([...Array(30).fill('invitation'), 'password_changed'])
 })
 
-test('whoever accepts with it must have the address', async () => {
+test('only a user with the address can accept it', async () => {
   const email = anAddress()
   await invite({ email })
   const { token } = await mailbox.take(email)

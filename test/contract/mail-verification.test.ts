@@ -265,7 +265,7 @@ describe.each([
   })
 })
 
-test('the 15 minutes are any 15 minutes, and no window that begins anew', async () => {
+test('the limit holds for any 15 minutes, not for a window that restarts', async () => {
   const { user } = await buildUser(service, app)
   await mailbox.take(user.email)
   const askThrice = async () => {

@@ -164,7 +164,7 @@ describe('userinfo', () => {
 })
 
 describe('the keys of ID tokens', () => {
-  test('are made once, whoever asks first, and their private halves are nowhere in the clear', async () => {
+  test('are made once, by the first server that asks, and their private halves are nowhere in the clear', async () => {
     const fresh = await buildService({ AUTH_RATE_LIMIT_IP: 'off' })
     const lists = await atOnce(20, () => jwks(fresh))
     expect(new Set(lists.map((keys) => keys.map(({ kid }) => kid).join())).size).toBe(1)

@@ -490,7 +490,7 @@ describe('an org_admin', () => {
     expect((await service.admin('GET', `/admin/users/${admin.user.id}`)).body.roles).toEqual(['base_user'])
   })
 
-  test('is nobody elsewhere: a member, a stranger and whoever names no organization get one and the same 403', async () => {
+  test('has no rights elsewhere: a member, a stranger and an unknown organization get one and the same 403', async () => {
     const [own, other] = [await buildOrganization(service), await buildOrganization(service)]
     const admin = await buildOrgAdmin(own)
     const member = await buildUser(service, app)

@@ -360,7 +360,7 @@ describe('the link to the old address', () => {
     expectError(await undo(late.undoLink.token), 'invalid_token')
   })
 
-  test('ends the sessions of whoever changed it, and audits it', async () => {
+  test('ends the sessions of the user who changed it, and audits it', async () => {
     const { user, tokens, email, undoLink } = await buildChanged()
     const { body: thief } = await service.login(email, app.code)
     expect((await undo(undoLink.token)).status).toBe(200)
@@ -394,7 +394,7 @@ describe('the link to the old address', () => {
     expectError(await confirm(pending.token), 'invalid_token')
   })
 
-  test('finds the old address free, whoever has registered it meanwhile without proving it', async () => {
+  test('finds the old address free, even if a stranger has registered it since without proving it', async () => {
     const { user, undoLink } = await buildChanged()
     const squatter = (await service.register(user.email, app.code)).body
     expect((await undo(undoLink.token)).body.user).toMatchObject({ id: user.id, email: user.email })
@@ -495,7 +495,7 @@ describe('the link to the old address', () => {
 describe('the end of the own account', () => {
   const remove = (token: string, body: Json = {}, at = service) => at.call('DELETE', '/auth/me', { token, body })
 
-  test('needs the password, however new the login is, and is what an admin’s delete is; a mail tells of it', async () => {
+  test('needs the password, however new the login is, and does what an admin’s delete does; a mail says so', async () => {
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
     const organization = await buildOrganization(service)
     await service.admin('PUT', `/admin/organizations/${organization.id}/members/${user.id}`, {

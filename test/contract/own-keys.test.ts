@@ -286,7 +286,7 @@ test('the consumers of a deleted app read its feed by its key for as long as its
   expect((await poll(app, { secret: ACCESS_SECRET })).status).toBe(200)
 })
 
-test('the ledger tells of both kinds', async () => {
+test('the ledger lists both kinds', async () => {
   const { app, secret } = await ownApp()
   await poll(app, { secret })
   const { consumers } = (await service.admin('GET', '/admin/secrets')).body

@@ -270,7 +270,7 @@ describe('the account page', () => {
     expect(page.html).toContain('You have no passkey yet')
   })
 
-  test('renames and removes, and tells of the removal', async () => {
+  test('renames and removes, and reports the removal', async () => {
     const { user, visitor, page } = await buildWithPasskey()
     const renamed = await visitor.send(page, 'Rename', { name: 'Work laptop' })
     expect(renamed.html).toContain('Remove Work laptop')

@@ -109,7 +109,7 @@ describe('hashes of other systems', () => {
     ['$2a$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a', 'U*U*U'],
     ['$2a$06$If6bvum7DFjUnE9p2uDeDu0YHzrHM6tf.iqN8.yx.jNN1ILEf7h0i', 'abc'],
     ['$2a$06$fPIsBO8qRqkjj273rfaOI.HtSV9jLDpTbZn782DC6/t7qT67P6FfO', '~!@#$%^&*()      ~!@#$%^&*()PNBFRD'],
-  ])('%s opens to its password, also a short one, and is made anew', async (hash, password) => {
+  ])('%s opens to its password, also a short one, and is replaced', async (hash, password) => {
     const user = await buildImported(hash)
     expectError(await login(user, `${password}x`), 'invalid_credentials')
     expect(await hashOf(user.id)).toBe(hash)

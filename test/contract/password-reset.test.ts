@@ -144,7 +144,7 @@ describe('the second factor', () => {
 describe('an address that was not verified', () => {
   const isVerified = async (user: Json) => (await service.admin('GET', `/admin/users/${user.id}`)).body.email_verified
 
-  test('is, by whoever had the mail', async () => {
+  test('is verified by the reader of the mail', async () => {
     const { user } = await build({ verified: false })
     await reset((await forgot(user.email)).token)
     expect(await isVerified(user)).toBe(true)

@@ -5,7 +5,7 @@ import { sendBytes } from '../support/hostile-http.ts'
 
 const service = serviceFixture()
 
-/** Sends so many requests at once, of which the last ends the connection. Returns the ids of the answers, in their order. */
+/** Sends that number of requests at once, of which the last ends the connection. Returns the ids of the answers, in their order. */
 async function sendAhead(count: number): Promise<string[]> {
   const requests = Array.from({ length: count }, (_, i) => {
     const connection = i === count - 1 ? 'close' : 'keep-alive'

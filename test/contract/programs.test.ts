@@ -167,7 +167,7 @@ describe('create-admin', () => {
     },
   )
 
-  test('--promote refuses an account that nobody has proven, and --claim-unverified takes it from whoever registered it', async () => {
+  test('--promote refuses an account that nobody has proven, and --claim-unverified takes it from the stranger who registered it', async () => {
     const settings = await someDatabase()
     expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
     const server = await startServer(settings)

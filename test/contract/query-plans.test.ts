@@ -78,7 +78,7 @@ async function expectFewRead<T>(what: string, run: () => Promise<T>, most = most
   plans.take()
   const result = await run()
   const planned = plans.take()
-  expect(planned.length, `${what}: the database tells of no statement`).toBeGreaterThan(0)
+  expect(planned.length, `${what}: the database reports no statement`).toBeGreaterThan(0)
   const faults = planned.flatMap(({ sql, readings }) =>
     readings
       .filter(({ table, isScan, rows = 0 }) => growing.has(table) && ((isScan && !mayScan) || rows > most))

@@ -185,7 +185,7 @@ describe('a token that is', () => {
 })
 
 describe('lifetimes', () => {
-  test('a token dies unused after its own life, and each use starts it anew', async () => {
+  test('a token dies unused after its own life, and each use restarts it', async () => {
     const on = await buildService({ JWT_REFRESH_TTL_SECONDS: '100', JWT_SESSION_MAX_SECONDS: '1000' })
     const app = await grantingApp({}, on)
     let { refresh_token: token } = await buildUser(on, app)
@@ -220,7 +220,7 @@ describe('lifetimes', () => {
   })
 })
 
-describe('everything is read anew', () => {
+describe('each refresh reads everything again', () => {
   test('roles and permissions', async () => {
     const app = await grantingApp({ service_codes: ['shop'], permission_scope: 'roles' })
     await registerPermissions(service, 'shop', ['orders:read'])

@@ -320,7 +320,7 @@ describe('step 2, the policy', () => {
 
 describe('step 4, an existing user', () => {
   // covers register-conflict error-user-exists register-modes
-  test('register is 409 whatever else is sent, and changes nothing', async () => {
+  test('register is 409 with any other fields, and changes nothing', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, await buildApp(service))
     const extras = [

@@ -269,7 +269,7 @@ describe('a session that is older than the policy', () => {
     'a change of the password': ({ access_token: token }) =>
       service.call('POST', '/auth/password/change', {
         token,
-        body: { current_password: PASSWORD, new_password: `${PASSWORD} anew` },
+        body: { current_password: PASSWORD, new_password: `${PASSWORD} again` },
       }),
   }
 

@@ -324,7 +324,7 @@ describe('explain', () => {
     expect((await service.admin('GET', `/admin/apps/${strict.id}`)).body.require_two_factor).toBe('everyone')
   })
 
-  test('tells of a demand that was announced', async () => {
+  test('reports a requirement that was announced', async () => {
     const from = new Date(service.deps.clock() + 86_400_000).toISOString()
     const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: from })
     const { user } = await buildUser(service, app)

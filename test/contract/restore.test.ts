@@ -166,7 +166,7 @@ test('after a restore nothing lives that was ended since the backup, and a consu
   expect(claimsOf(dora.access_token).tv).toBe(0)
   for (const login of [dora, hal]) {
     expect((await server.call('GET', '/auth/me', { token: login.access_token })).status).toBe(200)
-    await until(async () => (await consumer.says(login.access_token)) === 'ok', 'the consumer lets in whoever logged in anew')
+    await until(async () => (await consumer.says(login.access_token)) === 'ok', 'the consumer lets in a user who signed in again')
   }
   const accepted = await server.call('POST', '/auth/invitations/accept', {
     token: hal.access_token,

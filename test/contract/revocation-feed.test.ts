@@ -225,7 +225,7 @@ describe('the assertion', () => {
     expect(service.deps.revocationHub.owners().filter(({ appId }) => appId === changing.id)).toEqual([])
   })
 
-  test('may have so many streams at a server: one more is 429 with Retry-After, and the poll and other apps go on', async () => {
+  test('may have a limited number of streams at a server: one more is 429 with Retry-After, and the poll and other apps go on', async () => {
     const full = await buildService()
     const busy = await buildApp(full)
     full.deps.revocationHub = new RevocationHub({ streamsOfApp: 2 })
@@ -367,7 +367,7 @@ describe('the poll', () => {
     await expect.poll(() => ids.filter((id) => !heard().has(id))).toEqual([])
   })
 
-  test('tells of an app, in place of a user, to those alone who ask for it; cursors are the same for all', async () => {
+  test('names an app in place of a user only to those who ask for it; cursors are the same for all', async () => {
     const closing = await buildApp(service, { auto_grant_on_signup: true })
     const cursor = await here(closing)
     const streamOf = (form: string) =>
@@ -530,7 +530,7 @@ describe('the stream', () => {
     expect(newsOf(theirs).map(({ user_id }) => user_id)).toEqual([foreign.id, common.id])
   })
 
-  test('never tells of what was taken back', async () => {
+  test('never reports what was taken back', async () => {
     const [undone, done] = [await newUser(), await newUser()]
     const cursor = await here()
     const open = await stream(cursor)

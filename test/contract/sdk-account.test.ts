@@ -90,7 +90,7 @@ test('mailed links verify, reset and sign in, and do not tell who has an account
   const account = await auth.account()
   const mailOf = async (send: () => Promise<unknown>) => {
     expect(await send()).toEqual({ ok: true })
-    // A mail that tells of a change has no link with a token.
+    // A mail that reports a change has no link with a token.
     for (;;) {
       const { token } = await mailbox.take(user.email)
       if (token !== '') return token

@@ -118,7 +118,7 @@ describe('one server', () => {
     expect(await consumer.codeOf(token)).toBe('ok')
   })
 
-  test('a password set anew by mail, and an account taken over by a magic link, end every token of before, in every app', async () => {
+  test('a password reset by mail, and an account taken over by a magic link, end every earlier token, in every app', async () => {
     const mailbox = await startMailbox()
     service.deps.mailer.close()
     service.deps.mailer = createMailer({ ...service.deps.config, smtpUrl: mailbox.url })

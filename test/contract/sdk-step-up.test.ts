@@ -1,4 +1,4 @@
-// Guards that ask for a fresh proof, and the pages that give it, against the real service. docs/sign-users-in/step-up.md tells of it.
+// Guards that ask for a fresh proof, and the pages that give it, against the real service. docs/sign-users-in/step-up.md describes it.
 import { createAuth } from '@gatehouse/sdk'
 import { BrowserAuthError } from '@gatehouse/sdk/browser'
 import { createWebSession, getAuth } from '@gatehouse/sdk/web'

@@ -94,7 +94,7 @@ async function addEvents(service: TestService, count: number): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) await AuditEvent.insert(deps.db, rows.slice(start, start + 500))
 }
 
-/** Takes portions, because a statement takes only so many values. */
+/** Takes portions, because the number of values of a statement is limited. */
 async function insertAll({ deps }: TestService, table: string, rows: object[]): Promise<void> {
   for (let start = 0; start < rows.length; start += 500) await deps.db(table).insert(rows.slice(start, start + 500))
 }
@@ -354,7 +354,7 @@ test('two rows that change places are named', async () => {
   expect(swapped).toMatchObject({ kind: 'removed', position: 1 })
 })
 
-test('what tells the beginning and the end of the chain cannot be changed either, and the log tells of an end cut off', async () => {
+test('the marks of the beginning and the end of the chain cannot be changed either, and the log reports an end that was cut off', async () => {
   const { service } = await buildAudited()
   const { db } = service.deps
   const { head } = await verify(service)
@@ -735,7 +735,7 @@ test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the ke
   expect(await countUnopenable(service.deps)).toEqual([])
 })
 
-test('whoever has a key that was replaced proves nothing new with it, and moves no end of the chain', async () => {
+test('a key that was replaced proves nothing new, and moves no end of the chain', async () => {
   const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const { db, config } = service.deps
   service.advance(120)
@@ -788,7 +788,7 @@ test('whoever has a key that was replaced proves nothing new with it, and moves 
   expect(await seal(service)).toMatchObject({ refused: 1 })
 })
 
-test('a chain can be begun anew when its key is lost, as the docs say', async () => {
+test('a chain can be started again when its key is lost, as the docs say', async () => {
   const { service, user } = await buildAudited()
   service.advance(120)
   await seal(service)

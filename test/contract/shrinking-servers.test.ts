@@ -293,7 +293,7 @@ describe.each(setups)('%s', (servers) => {
     })
   })
 
-  test('whoever enters an organization while they are removed from it is left no token of it', async () => {
+  test('a user who enters an organization while an admin removes them keeps no token of it', async () => {
     const { acting, watching, admin } = setup
     const member = (user: Json) => `/admin/organizations/${organization.id}/members/${user.id}`
     const outcomes = await atOnce(4, async (index) => {

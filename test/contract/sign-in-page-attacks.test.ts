@@ -95,7 +95,7 @@ describe('forms of other sites', () => {
     const location = new URL(reply.headers.get('location')!, service.url)
     expect([location.origin, location.pathname]).toEqual([new URL(service.url).origin, '/oauth/authorize'])
     expect(Object.fromEntries(location.searchParams)).toEqual(sent)
-    // From there on it is as with any link: whoever is signed in enters, and nobody was signed in or out by it.
+    // From there on it is as with any link: the user who is signed in enters, and nobody was signed in or out by it.
     expect((await visitor.get(location.href)).app?.searchParams.has('code')).toBe(true)
     expect((await visit(service).get(location.href)).title).toBe('Sign in')
   })
@@ -1026,7 +1026,7 @@ describe('what a stranger can find out', () => {
     expect(shown[0]).toContain('The e-mail address or the password is wrong.')
   })
 
-  test('a refused password and a mail that is asked for take the same statements and hashes in the same order, whoever has the address', async () => {
+  test('a refused password and a requested mail take the same statements and hashes in the same order, with a known or an unknown address', async () => {
     const own = await buildService({ DB_POOL_MAX: '1' })
     const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
     const elsewhere = await buildApp(own, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })

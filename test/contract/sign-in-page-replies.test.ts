@@ -182,7 +182,7 @@ describe('an app that is switched off in the middle', () => {
     return { app, close, visitor: visit(service), user: (await buildUser(service, app)).user }
   }
 
-  test('is told of by the page, and by the answer to its form', async () => {
+  test('is shown by the page, and by the answer to its form', async () => {
     const { app, close, visitor, user } = await buildOpen()
     const page = await visitor.get(askFor(app).path)
     await close()

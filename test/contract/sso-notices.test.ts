@@ -58,7 +58,7 @@ test('a link of an account with a provider is told once, with when, from where a
   expect(mailbox.mailsTo(user.email)).toHaveLength(2)
 })
 
-test('whoever is registered by a first login has nothing to be told', async () => {
+test('a user whom a first login registers gets no notice', async () => {
   const email = `${randomUUID()}@example.com`
   expect((await logIn(email)).status).toBe(200)
   await allSent(service)

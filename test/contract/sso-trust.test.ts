@@ -203,7 +203,7 @@ describe('allowed_auth_methods without the provider', () => {
     expect((await logIn(app, linked)).body.user.id).toBe(id)
   })
 
-  test('tells of no address whether it is known', async () => {
+  test('does not reveal whether an address is known', async () => {
     const app = await ssoApp({ allowed_auth_methods: ['password'] })
     const { user } = await buildUser(service, app)
     const replies = [

@@ -1,4 +1,4 @@
-// Step-up: an app asks for a new proof (`max_age`), or for two factors (`acr_values=mfa`). docs/sign-users-in/sign-in-page.md tells of it.
+// Step-up: an app asks for a new proof (`max_age`), or for two factors (`acr_values=mfa`). docs/sign-users-in/sign-in-page.md describes it.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hashOpaqueToken } from '../../packages/server/src/lib/random.ts'
 import { Authenticator, askedIn } from '../support/authenticator.ts'

@@ -47,7 +47,7 @@ describe('scope services: every permission of the services counts', () => {
     expect(await show(app)).not.toHaveProperty('warnings')
   })
 
-  test('an app of few permissions is told of nowhere, and a service warns of its own apps alone', async () => {
+  test('an app with few permissions is mentioned nowhere, and a service warns of its own apps alone', async () => {
     const app = await buildApp(service)
     expect(app).not.toHaveProperty('warnings')
     expect((await register(app.code, many(app.code, 3))).body).not.toHaveProperty('warnings')

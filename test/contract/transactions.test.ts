@@ -1,4 +1,4 @@
-// What a transaction promises, whoever composes its statements.
+// What a transaction promises, for any statements in it.
 import { expect, test } from 'vitest'
 import { asTx, type Tx } from '../../packages/server/src/db/handle.ts'
 import { Statement } from '../../packages/server/src/db/statement.ts'

@@ -403,7 +403,7 @@ describe('the limits', () => {
       return { on, open, ...protected_, guess }
     }
 
-    test('each further lock lasts twice as long, up to six hours, and one mail tells of them', async () => {
+    test('each further lock lasts twice as long, up to six hours, and one mail reports them', async () => {
       const { on, open, user, phone, guess } = await buildGuessed()
       for (const minutes of [15, 30, 60, 120, 240, 360, 360]) {
         for (let i = 0; i < 3; i += 1) expectError(await guess(), 'invalid_two_factor_code')

@@ -419,7 +419,7 @@ test('a login finds the proven account of two who share an address, whichever po
   expect([login.status, login.body.user?.id]).toEqual([200, owner.id])
 })
 
-test('whoever registers an address cannot have its owner mailed again and again', async () => {
+test('a stranger who registers an address cannot have its owner mailed again and again', async () => {
   const notices = (email: string) => mailbox.mailsTo(email).filter(({ subject }) => !/^Confirm/.test(subject))
   const email = someEmail()
   for (let i = 0; i < 6; i += 1) {

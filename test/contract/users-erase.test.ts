@@ -127,7 +127,7 @@ test('a user deleted before is erased too, again and again', async () => {
   expectError(await service.admin('DELETE', `/admin/users/${user.id}`), 'not_found')
 })
 
-test('whoever has the address now keeps all that is theirs', async () => {
+test('the user who has the address now keeps everything', async () => {
   const { user } = await buildUser(service, app, { first_name: 'Ada' })
   await service.admin('DELETE', `/admin/users/${user.id}`)
   const again = await service.register(user.email, app.code, { first_name: 'Bea' })

@@ -76,7 +76,7 @@ describe('the list of deliveries', () => {
 })
 
 describe('a redelivery', () => {
-  test('sends the same event again under its id, signed anew, as often as an admin likes', async () => {
+  test('sends the same event again under its id, with a new signature, as often as an admin likes', async () => {
     const { app, receiver } = await appTowards()
     await buildUser(service, app)
     const [delivery] = await deliveriesOf(service, app, [{ status: 'delivered' }])

@@ -21,7 +21,7 @@ async function boxesOf(app: Json): Promise<Record<string, string | null>> {
 
 describe('an element', () => {
   // covers webhook-events
-  test('is enabled and gets user.registered unless told', async () => {
+  test('is enabled and gets user.registered by default', async () => {
     const app = await buildApp(service, { webhooks: [{ name: ' crm ', url }] })
     expect(app.webhooks).toEqual([{ name: 'crm', url, events: ['user.registered'], enabled: true, has_secret: false }])
     expect((await patch(app, [{ name: 'crm', url, enabled: false }])).body.webhooks[0].enabled).toBe(false)

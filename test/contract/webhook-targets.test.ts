@@ -102,7 +102,7 @@ test('a port of another protocol is not dialled, though the webhook was stored b
     .db('apps')
     .where({ id: app.id })
     .update({ webhooks: webhooks.replace(':8025/', ':25/') })
-  await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { description: 'what is kept in memory is read anew' } })
+  await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { description: 'what is kept in memory is read again' } })
   await buildUser(service, app)
   const refusal = expect.stringMatching(/^port 25 belongs to another protocol$/)
   await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_error: refusal }])

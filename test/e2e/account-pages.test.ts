@@ -180,7 +180,7 @@ test('the link of the first mail leads to a page whose button confirms the addre
   expect(complaints).toEqual([])
 })
 
-test('by keyboard alone a password is set anew: a slip is told and told where, and the way leads on to the app', async () => {
+test('by keyboard alone a password is reset: the page says what is wrong and where, and leads on to the app', async () => {
   const { email } = await register()
   const { page, complaints } = await open(await ask('password/forgot', email, { redirect_url: callback }))
   const { keyboard } = page

@@ -51,7 +51,7 @@ interface PageElement {
 
 test('on a desk it lists every route, and asks for nothing but its files and the document', async () => {
   const { page, faults, asked } = await open(desk)
-  // Of so many routes it shows those that are near.
+  // Of all routes it shows those that are near.
   const routes = new Set<string>()
   const height = () => page.evaluate<number>('document.documentElement.scrollHeight')
   for (let top = 0; top < (await height()); top += 600) {

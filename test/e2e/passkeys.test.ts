@@ -114,7 +114,7 @@ test('a person registers, adds a passkey, signs out, signs in to two apps with i
   await page.getByLabel('Password').fill(PASSWORD)
   await press(page, 'Create account')
   const { uid } = await arrivedAt(page, shop, first)
-  // Whoever has just signed in need not do so again.
+  // A user who has just signed in need not do so again.
   await page.goto(accountPage())
   await heading(page, 'Your passkeys')
   await addPasskey(laptop, 'Laptop')

@@ -97,7 +97,7 @@ test('SignInButton leads to the page of the service; SignedIn and SignedOut foll
   for (const tab of [page, other]) await heading(tab, 'Outside').waitFor()
 })
 
-test('SignInButton passes options and attributes on, tells of errors, and leaves the last word to onClick', async () => {
+test('SignInButton passes options and attributes on, reports errors, and leaves the last word to onClick', async () => {
   const page = await openTab(await browser.newContext(), '/#hosted')
   await page.getByRole('button', { name: 'Stay' }).click()
   await page.getByRole('button', { name: 'Astray' }).click()

@@ -613,7 +613,7 @@ test('passkeys, and the page where people add and remove them', async () => {
   await add('Laptop')
   await look(page, 'passkeys-adding', 'Your passkeys', 'Add a passkey')
   await session.send('WebAuthn.setAutomaticPresenceSimulation', { ...laptop, enabled: true })
-  // The device asks anew.
+  // The device asks again.
   await press(page, 'Add a passkey')
   await named('Laptop')
   await look(page, 'passkeys-one', 'Your passkeys', 'not used yet')

@@ -393,7 +393,7 @@ const revocations: PlantedFault[] = [
     tests: contract('grants'),
   },
   {
-    title: 'the feed does not tell of a session that ended',
+    title: 'the feed does not report a session that ended',
     file: server('models/session.ts'),
     search: '[end, newEvent, newEnd]',
     replace: '[end, newEvent]',
@@ -445,7 +445,7 @@ const audit: PlantedFault[] = [
     tests: contract('sealed-audit'),
   },
   {
-    title: 'a new key does not sign the ends of the chain anew',
+    title: 'a new key does not sign the ends of the chain again',
     file: server('resources/audit/lock-chain.ts'),
     search: '  await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })',
     replace: '  await AuditChain.set(deps.db, { keys })',

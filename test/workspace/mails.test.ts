@@ -205,7 +205,7 @@ test('each says the true reason why its reader gets it', () => {
   })
 })
 
-test('a mail tells of a code only if it has one', () => {
+test('a mail mentions a code only if it has one', () => {
   const facts = { link: 'https://x.example/', origin: { at: 0, ip: null, userAgent: null }, newEmail: null, disownLink: '' }
   for (const language of languages) {
     const write = (code: string | undefined) => actionMail({ ...plain, language }, 'magic_link', { ...facts, code }).text

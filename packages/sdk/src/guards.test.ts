@@ -314,7 +314,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     expect(answer.headers.get('x-request-id')).toBe('ours')
   })
 
-  test('onRefused is told of every request that the guard refuses, with its reason and the request of the framework', async () => {
+  test('onRefused gets every request that the guard refuses, with the reason and the request of the framework', async () => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     const seen: unknown[] = []

@@ -712,7 +712,7 @@ describe('a service gone mad', () => {
     await until(() => auth.health().revocation.connected)
   })
 
-  test('a connection that breaks each time does not begin the backoff anew', async () => {
+  test('a connection that breaks each time does not restart the backoff', async () => {
     const { service, events } = await buildConnected()
     for (let i = 2; i < 7; i += 1) {
       service.drop()

@@ -33,7 +33,7 @@ describe('a token that was seen before', () => {
     expect(codeOf(token)).toBe('ok')
   })
 
-  test('is asked about anew by a custom revocation', async () => {
+  test('is checked again by a custom revocation', async () => {
     let isCurrent = true
     const auth = buildAuth({ cacheTokens: 10, revocation: { mode: 'custom', isCurrent: () => isCurrent } })
     const token = signToken()

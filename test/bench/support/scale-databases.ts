@@ -53,7 +53,7 @@ export interface Filled {
   name: string
 }
 
-/** The database of so many users, filled unless it is there already. */
+/** The database with that number of users, filled unless it is there already. */
 export async function filled(adminUrl: string, users: number): Promise<Filled> {
   const name = `scale_${users}`
   const url = new URL(adminUrl)

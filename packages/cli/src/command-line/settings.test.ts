@@ -41,7 +41,7 @@ describe('which context', () => {
     })
   })
 
-  test('the address likewise', () => {
+  test('the address of a flag wins over the environment too', () => {
     const url = (baseUrl: string | undefined, env: Record<string, string>) =>
       resolveConnection({ ...nothing, baseUrl }, env, file).baseUrl
     expect(url('http://flag', { AUTHCTL_BASE_URL: 'http://env' })).toBe('http://flag')

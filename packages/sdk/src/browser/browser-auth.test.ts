@@ -147,7 +147,7 @@ describe('login and register', () => {
     expect(elsewhere.seen).toEqual([])
   })
 
-  test('what makes this browser a known one goes along with the next login, whoever signed out', async () => {
+  test('the device token is sent with the next login, no matter which user signed out', async () => {
     let logins = 0
     const { service, auth, platform, options } = await buildTab(({ path }) => {
       if (path === '/auth/logout') return { status: 204 }
@@ -883,7 +883,7 @@ describe('subscribe', () => {
     await expect.poll(() => thrown.mock.calls.length, { interval: 10 }).toBe(1)
   })
 
-  test('who has left, and whoever listened before dispose, is not called', async () => {
+  test('listeners that unsubscribed, and all listeners after dispose, are not called', async () => {
     const { auth } = await buildTab()
     const [left, stayed] = [vi.fn(), vi.fn()]
     auth.subscribe(left)()

@@ -436,7 +436,7 @@ describe('a fresh proof', () => {
     expect(searchParams.get('organization_id')).toBe('o-1')
   })
 
-  test('with nobody signed in, whoever comes back signs in', async () => {
+  test('with nobody signed in, the user who comes back signs in', async () => {
     const { auth, platform, service } = await begin()
     await auth.stepUp(asking())
     const { searchParams } = new URL(platform.assigned.at(-1)!)

@@ -113,7 +113,7 @@ async function signedIn(answer: Answering) {
 const location = 'https://id.example/authorize?state=of-the-service'
 const identity = { id: 'i-1', provider: 'acme', created_at: '2026-01-01T00:00:00.000Z' }
 
-test('a link is begun and ended with the token of whoever is signed in, and leaves the session as it is', async () => {
+test('a link begins and ends with the token of the user who is signed in, and leaves the session as it is', async () => {
   const answer: Answering = ({ path }) => ({ status: 200, body: path === '/auth/identities/link' ? { location } : identity })
   const { service, platform, auth } = await signedIn(answer)
   await auth.sso.link('acme', { redirectUrl: '/cb', returnTo: '/settings', password: 'a password', twoFactorCode: '123456' })
@@ -202,7 +202,7 @@ test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///x'])(
 )
 
 test.each(['javascript:alert(1)', 'data:text/html,x', '/login'])(
-  'a link is not followed to %s, whoever answered with it',
+  'a link is not followed to %s, even if the service answers with it',
   async (location) => {
     const { platform, auth } = await signedIn(() => ({ status: 200, body: { location } }))
     expect(await errorCodeOf(auth.sso.link('acme'))).toBe('service_unreachable')

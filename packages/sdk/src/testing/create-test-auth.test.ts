@@ -269,7 +269,7 @@ describe('the service', () => {
     expect((await call(env, '/admin/permissions/register')).status).toBe(404)
   })
 
-  test('cuts off while it is down whoever does not follow revocations', async () => {
+  test('while it is down, a consumer that does not follow revocations gets no answer', async () => {
     const { env, service } = buildTestAuth()
     await service.down()
     await expect(call(env, '/health')).rejects.toThrow()

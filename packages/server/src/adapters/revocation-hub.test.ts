@@ -142,7 +142,7 @@ test('streams past the limit, and after the end, are refused', async () => {
   expect(hub.streamCount).toBe(0)
 })
 
-test('an app has so many streams and leaves room for others, and only those of an outdated standing end', async () => {
+test('an app has a limited number of streams and leaves room for others, and only streams with an outdated standing end', async () => {
   const hub = buildHub({ streams: 3, streamsOfApp: 2 })
   const outdated = listen(hub)
   const current = hub.open({ ...owner, standing: 'with the new key' })!
@@ -168,7 +168,7 @@ test('owners are told once for each app and set of secrets, and an app that is g
   hub.endApp('nobody')
 })
 
-test('turns let so many work at once, in order, and go on after a failure', async () => {
+test('turns let a limited number work at once, in order, and continue after a failure', async () => {
   const turns = new Turns(2)
   let running = 0
   let most = 0

@@ -15,7 +15,7 @@ export const revocationFeed: FeedTable = {
 export type RevocationRow = Pick<Revocation, 'cursor' | 'user_id' | 'app_id' | 'session_id' | 'min_tv' | 'min_iat' | 'at'>
 
 const columnsOfEnd = 'user_id, app_id, session_id, at'
-/** Tells of the end of a session, as part of a statement: SQLite takes the values, Postgres the rows of another part. */
+/** Reports the end of a session, as part of a statement: SQLite takes the values, Postgres the rows of another part. */
 export const newEnd = `insert into revocations (${columnsOfEnd}) values (:user_id, :app_id, :sessionId, :at)`
 export const newEndFor = (part: string) =>
   `insert into revocations (cursor, ${columnsOfEnd}) select -nextval('revocations_cursor_seq'), user_id, app_id, id, :at from ${part}`

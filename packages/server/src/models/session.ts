@@ -106,7 +106,7 @@ const newSession = `
 const opening = new Statement(`with session as (${newSession}) ${newToken}`, [newSession, newToken])
 
 const end = 'update sessions set ended_at = :at, ended_reason = :event where id = :sessionId and ended_at is null'
-/** Ends a session, records it and tells of it. On Postgres it fails, by a division by zero, where a trigger drops the event. */
+/** Ends a session, records it and reports it to consumers. On Postgres it fails, by a division by zero, where a trigger drops the event. */
 const ending = new Statement(
   `with ended as (${end} returning id, user_id, app_id),
     told as (${newEndFor('ended')}),

@@ -181,7 +181,7 @@ export class User extends BaseModel {
   declare namespace: string
   declare status: 'active' | 'suspended' | 'deleted'
   declare token_version: number
-  /** When the user was last told of a sign-in in a browser that was not known. */
+  /** When the user was last notified of a sign-in in a browser that was not known. */
   declare new_sign_in_mailed_at: number | null
   /** The session floor: sessions that began below it, and their tokens, are dead. */
   declare min_token_version: number
@@ -318,7 +318,7 @@ export class User extends BaseModel {
     return (await rowsOf(User, db).where({ id, password_hash }).update({ password_hash: newHash })) > 0
   }
 
-  /** Notes a sign-in that the user is to be told of: once a day, and never of the first one. False if the user is not to be told. */
+  /** Notes a sign-in that a mail will report: once a day, and never the first one. False if no mail is due. */
   static async noteNewSignIn(db: Tx, id: string, now: number): Promise<boolean> {
     return (await noticingSignIn.run(db, { id, now, before: now - 86_400_000 })) > 0
   }

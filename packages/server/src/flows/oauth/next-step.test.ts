@@ -143,7 +143,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('prompt=none tells an app that the person has never entered what it tells of a stranger', () => {
+  test('prompt=none tells an app that the person has never entered the same as about a stranger', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (request.prompt !== 'none' || signedIn?.hasEntered) return true

@@ -22,7 +22,7 @@ const ticket = z.object({
   isKept: z.boolean(),
   /** The code of a provider, which the second factor has to spend. */
   providerCode: z.string().optional(),
-  /** The hash of the token of a mail, likewise. */
+  /** The hash of the token of a mail, as above. */
   mailTokenHash: z.string().optional(),
 })
 export type FirstFactorTicket = z.output<typeof ticket>

@@ -52,7 +52,7 @@ interface ActionTexts {
   intro(app: string, newEmail: string): string
   button: string
   after: readonly string[]
-  /** In a mail that has a code besides the link, if it has to tell of both. */
+  /** In a mail that has a code besides the link, if it has to mention both. */
   afterWithCode?: readonly string[]
 }
 

@@ -13,7 +13,7 @@ import { beginChain, raisePositions } from './lock-chain.ts'
 export async function hasKeyOfAudit(deps: Deps<Pool>): Promise<boolean> {
   const chain = (await AuditChain.find(deps.db)) ?? (await transaction(deps, beginChain))
   const verdict = chain ? checkHead(deps, chain) : 'whole'
-  // A forged end does not keep the service from starting: the sealer and audit verify tell of it.
+  // A forged end does not keep the service from starting: the sealer and audit verify report it.
   if (chain && verdict === 'whole') await transaction(deps, raisePositions)
   return verdict !== 'unknown key'
 }
