@@ -41,7 +41,11 @@ beforeAll(async () => {
   for (let round = 0; round < 5; round += 1) {
     await recordEvents(
       service.deps,
-      Array.from({ length: 700 }, () => ({ event: 'logout' as const, actor: systemActor, details: { text: 'a line\nbreak' } })),
+      Array.from({ length: 700 }, () => ({
+        event: 'logout' as const,
+        actor: systemActor,
+        details: { text: 'a line\nbreak, \u2028, \u2029 and \u0085' },
+      })),
     )
     await sealEvents(service.deps)
   }
@@ -58,7 +62,8 @@ test('an archive has every event that was sealed before the time, and is whole',
   const [chain] = await service.deps.db('audit_chain')
   const sealed = chain.batch_position
   const to = { batch: chain.batch, seal: chain.batch_seal, position: sealed }
-  expect(compared).toEqual({ events: sealed, before, after: { batch: 0, seal: '' }, to, fault: undefined })
+  const [{ id: serviceId }] = await service.deps.db('service')
+  expect(compared).toEqual({ service: serviceId, events: sealed, before, after: { batch: 0, seal: '' }, to, fault: undefined })
   const events = parts.flat().flatMap((line) => (line.startsWith('{"id":') ? [JSON.parse(line)] : []))
   const rows: Json[] = await service.deps.db('audit_events').where('xid', '>', 0).orderBy('id').limit(sealed)
   expect(events.map(({ id }) => id).sort()).toEqual(rows.map(({ id }) => id))

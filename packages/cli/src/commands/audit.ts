@@ -271,9 +271,9 @@ export const verifyAudit = command({
     if (file !== undefined && key !== undefined) {
       if (head !== undefined || sinceBatch !== undefined) throw usageFailure('an archive has no --head and no --since-batch')
       const { fault, ...compared } = await compareArchive(file, key)
-      const { events, before, after, to } = compared
+      const { service, events, before, after, to } = compared
       const shown = {
-        ...{ events, before, afterBatch: after?.batch ?? null, batch: to?.batch ?? null },
+        ...{ service, events, before, afterBatch: after?.batch ?? null, batch: to?.batch ?? null },
         ...{ head: to && `${to.position}:${to.seal}`, whole: fault === undefined },
       }
       return {

@@ -1,6 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Failure, messageOf, usageFailure } from '../command-line/exit-codes.ts'
@@ -18,6 +17,8 @@ interface Part {
 
 /** An archive that was compared. `fault` is undefined if it is whole. */
 interface ComparedArchive {
+  /** The id of the service that wrote it: others may have the same key. */
+  service: string | null
   events: number
   before: string | null
   /** The batch before the first one, and the last one. */
@@ -26,12 +27,12 @@ interface ComparedArchive {
   fault: string | undefined
 }
 
-const beginOfPart = '{"part":'
+const beginOfPart = Buffer.from('{"part":')
 
 /** Compares an archive with the signatures in it. Reads it once, in constant memory. */
 export async function compareArchive(file: string, key: string): Promise<ComparedArchive> {
   const publicKey = parseKey(key)
-  const compared: ComparedArchive = { events: 0, before: null, after: null, to: null, fault: undefined }
+  const compared: ComparedArchive = { service: null, events: 0, before: null, after: null, to: null, fault: undefined }
   let previous: Part | undefined
   let begin = 1
   let number = 0
@@ -39,16 +40,17 @@ export async function compareArchive(file: string, key: string): Promise<Compare
   const source = createReadStream(file)
   const unpacked = /\.gz$/i.test(file) ? pipeline(source, createGunzip(), () => {}) : source
   try {
-    for await (const line of createInterface({ input: unpacked, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of linesOf(unpacked)) {
       number += 1
       if (previous?.last) return { ...compared, fault: `line ${number} stands after the end of the archive` }
-      if (!line.startsWith(beginOfPart)) {
-        digest.update(`${line}\n`)
+      if (!line.subarray(0, beginOfPart.length).equals(beginOfPart)) {
+        digest.update(line).update('\n')
         continue
       }
-      const part = signedPart(line, publicKey, digest.digest('base64url'))
+      const part = signedPart(line.toString(), publicKey, digest.digest('base64url'))
       if (!part) return { ...compared, fault: `lines ${begin} to ${number} are not what the service wrote` }
       if (!follows(part, previous)) return { ...compared, fault: `a part is missing before line ${begin}` }
+      compared.service = part.service_id
       compared.events += part.events
       compared.before = part.before
       compared.after ??= part.after
@@ -61,6 +63,21 @@ export async function compareArchive(file: string, key: string): Promise<Compare
     throw new Failure('invalid', `cannot read ${file}: ${messageOf(error)}`, { code: 'file_unreadable' })
   }
   return previous?.last ? compared : { ...compared, fault: 'the end of the archive is missing' }
+}
+
+/** Only a line feed ends a line. The readline of Node also ends one at U+2028, which JSON does not escape. */
+async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  let rest: Buffer[] = []
+  for await (const chunk of input) {
+    let start = 0
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
+      yield Buffer.concat([...rest, chunk.subarray(start, end)])
+      rest = []
+      start = end + 1
+    }
+    if (start < chunk.length) rest.push(chunk.subarray(start))
+  }
+  if (rest.length > 0) yield Buffer.concat(rest)
 }
 
 function parseKey(key: string): KeyObject {

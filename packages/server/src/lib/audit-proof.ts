@@ -119,7 +119,8 @@ export class AuditProofs {
     if (mac === null)
       return salt === null && personal_digest === null && erased_by === null && erased_mac === null ? 'unproven' : 'changed'
     if (personal_digest === null) return 'changed'
-    const [id = '', kind = ''] = mac.split('.')
+    // SQLite stores bytes in a column of texts.
+    const [id = '', kind = ''] = String(mac).split('.')
     const key = this.#keyOf(id, !isSealed)
     if (!key) return isKeyId(id) ? 'unknown key' : 'changed'
     if (!isKind(kind) || (kind === 'counting' && isSealed)) return 'changed'
@@ -172,13 +173,13 @@ export class AuditProofs {
 
   /** Accepts only keys of the configuration: both ends of the chain are signed again when the key is replaced. */
   checkSignature(signature: string, values: readonly (string | number | null)[]): ProofState {
-    const [id = ''] = signature.split('.')
+    const [id = ''] = String(signature).split('.')
     if (!this.#configured.has(id)) return isKeyId(id) ? 'unknown key' : 'changed'
     return this.#isOf(signature, values) ? 'whole' : 'changed'
   }
 
   #isOf(signature: string, values: readonly (string | number | null)[]): boolean {
-    const [id = ''] = signature.split('.')
+    const [id = ''] = String(signature).split('.')
     const key = this.#keys.get(id)
     return key !== undefined && signature === `${id}.${hmac(key, values)}`
   }
@@ -258,7 +259,7 @@ export function isCounting(row: AuditProof): boolean {
 }
 
 function kindOf({ mac }: AuditProof): Kind | undefined {
-  const [, kind = ''] = mac?.split('.') ?? []
+  const [, kind = ''] = String(mac).split('.')
   return isKind(kind) ? kind : undefined
 }
 

@@ -38,6 +38,11 @@ export class AuditBatch extends BaseModel implements Batch {
     return last ? rowsOf(AuditBatch, db).where('number', '>', number).where('number', '<=', last.number).orderBy('number') : []
   }
 
+  /** A batch up to a number. */
+  static async findUpTo(db: Db, number: number): Promise<Batch | undefined> {
+    return rowsOf(AuditBatch, db).where('number', '<=', number).orderBy('number').first()
+  }
+
   static async hasAfter(db: Db, number: number): Promise<boolean> {
     return (await rowsOf(AuditBatch, db).where('number', '>', number).first('number')) !== undefined
   }

@@ -5,6 +5,9 @@ import { BaseModel, rowsOf } from './base-model.ts'
 export type Chain = Omit<Fields, 'id'>
 type Fields = { [Name in keyof AuditChain as Name extends keyof BaseModel ? never : Name]: AuditChain[Name] }
 
+/** Of the only row. Somebody may have inserted others. */
+const id = 1
+
 /**
  * Where the seals of the audit log end: one row, created by the first server. Former versions sealed each row, in a chain; what
  * they wrote is still sealed in it. `position` and `seal` are its end, which the first batch continues from.
@@ -39,23 +42,23 @@ export class AuditChain extends BaseModel {
   declare former_faults: string | null
 
   static async find(db: Db): Promise<Chain | undefined> {
-    return rowsOf(AuditChain, db).first()
+    return rowsOf(AuditChain, db).where({ id }).first()
   }
 
   static async findForUpdate(db: Tx): Promise<Chain | undefined> {
-    return forUpdate(db, rowsOf(AuditChain, db).first())
+    return forUpdate(db, rowsOf(AuditChain, db).where({ id }).first())
   }
 
   /** Stores the chain, unless another server has done so meanwhile. */
   static async begin(db: Tx, chain: Chain): Promise<void> {
     await rowsOf(AuditChain, db)
-      .insert({ id: 1, ...chain })
+      .insert({ id, ...chain })
       .onConflict('id')
       .ignore()
   }
 
   static async set(db: Tx, chain: Partial<Chain>): Promise<void> {
-    const stored = await rowsOf(AuditChain, db).update(chain)
+    const stored = await rowsOf(AuditChain, db).where({ id }).update(chain)
     if (stored !== 1) throw new Error('the database did not store the end of the audit chain')
   }
 }

@@ -617,8 +617,11 @@ const rareColumns: readonly string[] = [
   ...(['erased_by', 'erased_mac', 'seal_position', 'seal'] as const),
 ] satisfies (typeof storedColumns)[number][]
 const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')
-/** JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. */
-const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text'
+/**
+ * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. Both end a text at its first NUL, so a row with
+ * one is compared with its proof. The service stores none.
+ */
+const contentOnSqlite = `case when instr(concat(${storedColumns.join(', ')}), char(0)) > 0 then null when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text'
   then json_array(${usualColumns}) else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}) end`
 
 /** The condition that a column contains a text. */

@@ -34,7 +34,7 @@ export async function lockChain(deps: Deps<Tx>): Promise<OwnChain> {
 /** Begins the seals with the current key, unless another server has done so. Undefined if their end is gone. */
 export async function beginChain(deps: Deps<Tx>): Promise<Chain | undefined> {
   const { auditProofs, db, clock } = deps
-  const hasSealed = (await AuditEvent.hasChained(db)) || (await AuditBatch.hasAfter(db, 0))
+  const hasSealed = await hasEarlierSeals(deps)
   // Another server may have begun and sealed events since the end was looked for.
   const begunMeanwhile = await AuditChain.findForUpdate(db)
   if (begunMeanwhile) return begunMeanwhile
@@ -50,6 +50,11 @@ export async function beginChain(deps: Deps<Tx>): Promise<Chain | undefined> {
   const chain = await AuditChain.findForUpdate(db)
   if (!chain) throw new Error('the audit chain cannot be started')
   return takeOver(deps, chain)
+}
+
+/** Whether the seals had begun. */
+export async function hasEarlierSeals({ db }: Deps): Promise<boolean> {
+  return (await AuditEvent.hasChained(db)) || (await AuditBatch.hasAfter(db, 0))
 }
 
 /**

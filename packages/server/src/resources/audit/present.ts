@@ -58,15 +58,28 @@ export function presentVerification({ chain, fault, ...page }: VerifiedPage): z.
   const head = chain && {
     ...endOf(chain),
     batch: chain.batch,
-    sealed_at: iso(chain.sealed_at),
-    began_at: iso(chain.began_at),
+    sealed_at: iso(isTime(chain.sealed_at) ? chain.sealed_at : 0),
+    began_at: iso(isTime(chain.began_at) ? chain.began_at : 0),
   }
   return { ...page, head: head ?? null, former: presentFormer(chain), fault: fault && presentFault(fault) }
 }
 
 export function presentFault({ kind, subject, position, batch, event }: AuditFault) {
-  const at = event && Math.abs(event.at) <= 8.64e15 ? iso(event.at) : null
-  return { kind, subject, position, batch, event_id: event?.id ?? null, event: event?.event ?? null, at }
+  const at = event && isTime(event.at) ? iso(event.at) : null
+  return { kind, subject, position: numberIn(position), batch, event_id: textIn(event?.id), event: textIn(event?.event), at }
+}
+
+/** SQLite stores values of any type in a column, and somebody may have put one there. */
+function isTime(value: number): boolean {
+  return typeof value === 'number' && Math.abs(value) <= 8.64e15
+}
+
+function numberIn(value: number | null): number | null {
+  return typeof value === 'number' ? value : null
+}
+
+function textIn(value: string | undefined): string | null {
+  return value === undefined ? null : String(value)
 }
 
 function presentFormer(chain: Chain | undefined) {

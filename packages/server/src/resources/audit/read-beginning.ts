@@ -29,7 +29,7 @@ export async function readBeginning({ db, auditProofs }: Deps): Promise<Beginnin
   if (!checkpoint) return { position: 0, seal: '', batch: null, upto: null, state: 'whole', isCurrent: true }
   const { seal_position: position, seal, batch, upto, signature } = checkpoint
   const state = auditProofs.checkSignature(signature, checkpointFacts(checkpoint))
-  return { position, seal, batch, upto, state, isCurrent: signature.startsWith(`${auditProofs.current.id}.`) }
+  return { position, seal, batch, upto, state, isCurrent: String(signature).startsWith(`${auditProofs.current.id}.`) }
 }
 
 /**

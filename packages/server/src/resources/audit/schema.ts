@@ -82,7 +82,7 @@ const headText = z
   })
 
 const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
-const verifyCursor = new RegExp(`^((sealed|batch)\\.\\d{1,15}|unsealed\\.(-?\\d{1,15}\\.${uuid})?|former\\.(${uuid})?)$`)
+const verifyCursor = new RegExp(`^((sealed|batch|batches)\\.\\d{1,15}|unsealed\\.(-?\\d{1,15}\\.${uuid})?|former\\.(${uuid})?)$`)
 
 export const verifyAuditQuery = z.strictObject({
   cursor: z

@@ -5,6 +5,7 @@ import { AuditChain, type Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
 import { faultOfHead, kindOf } from './faults.ts'
 import { keysOfChain } from './keys-of-chain.ts'
+import { hasEarlierSeals } from './lock-chain.ts'
 import type { AuditFault, VerifiedPage } from './present.ts'
 import { type Beginning, readBeginning } from './read-beginning.ts'
 import type { VerifyAuditRequest } from './schema.ts'
@@ -46,15 +47,18 @@ async function verifyPhase(
   if (phase === 'unsealed') return verifyUnsealed(deps, chain, beginning, start)
   if (phase === 'former') return verifyFormer(deps, chain, start)
   if (!chain) {
-    const isGone = beginning.position > 0 || (await AuditEvent.hasChained(deps.db)) || (await AuditBatch.hasAfter(deps.db, 0))
+    const isGone = beginning.position > 0 || (await hasEarlierSeals(deps))
     const fault: AuditFault = { kind: 'removed', subject: 'head', position: null, batch: null, event: null }
     return isGone ? withFault(chain, fault) : { ...withFault(chain, null), next_cursor: 'unsealed.' }
   }
-  if (phase === 'batch') return verifyBatches(deps, chain, beginning, { after: Number(start), known: head })
+  if (phase === 'batch' || phase === 'batches')
+    return verifyBatches(deps, chain, beginning, { after: Number(start), known: head, isNoted: phase === 'batch' })
   const before = start === '' ? await rowBefore(deps, beginning) : undefined
   if (before)
     return withFault(chain, { kind: 'inserted', subject: 'event', position: before.seal_position, batch: null, event: before })
-  if (beginning.batch !== null) return { ...withFault(chain, null), next_cursor: `batch.${beginning.batch}` }
+  const early = start === '' ? await AuditBatch.findUpTo(deps.db, beginning.batch ?? 0) : undefined
+  if (early) return withFault(chain, { kind: 'inserted', subject: 'batch', position: null, batch: early.number, event: null })
+  if (beginning.batch !== null) return { ...withFault(chain, null), next_cursor: `batches.${beginning.batch}` }
   return verifyChain(deps, chain, beginning, { from: Number(start), known: head })
 }
 

@@ -42,7 +42,7 @@ export async function verifyChain(
   if (position < chain.position) return { ...page, fault: removedAt(position + 1) }
   // Rows that were sealed meanwhile have moved the stored end too.
   if (position > chain.position && chain.former_closed === 1) return { ...page, fault: changedHead(position) }
-  return { ...page, next_cursor: 'batch.0' }
+  return { ...page, next_cursor: 'batches.0' }
 }
 
 /** Whether the row is what was written, and the next one after this place. Without the seal of the place, only its own proof counts. */
