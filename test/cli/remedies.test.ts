@@ -8,7 +8,7 @@ import { flagName, globalOptions } from '../../packages/cli/src/command-line/opt
 import { commands } from '../../packages/cli/src/commands/index.ts'
 import { errorAdvice } from '../../packages/server/src/error-advice.ts'
 
-const folder = join(dirname(fileURLToPath(import.meta.url)), '../../packages/server/src/flows/explain')
+const folder = join(dirname(fileURLToPath(import.meta.url)), '../../packages/server/src/flows/support')
 const source = readdirSync(folder)
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .map((file) => readFileSync(join(folder, file), 'utf8'))

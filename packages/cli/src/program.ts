@@ -25,7 +25,7 @@ export { CommanderError }
 
 /** Common problems, each with the command to begin with. */
 const troubles = {
-  'a user cannot log in': 'grant explain --app CODE --user EMAIL',
+  'a user cannot sign in': 'grant explain --app CODE --user EMAIL',
   'a phone is lost': 'user reset-two-factor EMAIL, then user logout EMAIL',
   'a token has leaked': 'token trace -',
   'a receiver was down': 'webhook redeliver --app CODE --failed --since 6h',

@@ -65,7 +65,7 @@ export const errorCodes = {
   service_reserved: { status: 403, title: 'The permissions of this service are built in' },
   fresh_login_required: {
     status: 403,
-    title: 'Log in again, or send the password and, if a second factor is active, a two-factor code',
+    title: 'Sign in again, or send the password and, if a second factor is active, a two-factor code',
   },
   app_inactive: { status: 403, title: 'The app is inactive' },
   machine_tokens_disabled: { status: 403, title: 'This app does not accept tokens of service accounts' },

@@ -36,7 +36,7 @@ export interface Session {
   bearer(): Promise<Bearer>
   /** Gets another token after the service refused `rejected`. Undefined if there is no way to get one. */
   renew(rejected: string): Promise<Bearer | undefined>
-  /** Advice for when the service refuses the token for good. By default: log in again. */
+  /** Advice for when the service refuses the token for good. By default: sign in again. */
   hint?: string
 }
 

@@ -202,7 +202,7 @@ export const nouns: Record<string, string> = {
   context: 'Services and accounts that authctl knows',
   app: 'Apps that users sign in to',
   grant: 'Access of users to apps',
-  pool: 'Pools of users: who may log in where',
+  pool: 'Pools of users: who may sign in where',
   permission: 'Permissions that services declare',
   role: 'Roles and their permissions',
   user: 'User accounts',

@@ -82,7 +82,7 @@ export const listCollisions = command({
     limit: count('N', 'Maximum number of e-mails. Default: all'),
   },
   summary: 'List e-mails that exist in both of two pools',
-  description: 'In an app that reads both pools, only one of the two users with an e-mail can log in.',
+  description: 'In an app that reads both pools, only one of the two users with an e-mail can sign in.',
   examples: [
     'pool collisions staff partners',
     'pool collisions staff partners --json',

@@ -14,13 +14,13 @@ const providerSubject = positional('CODE', 'Code of the provider', { completes: 
 const providerSettings = {
   issuer: text('URL', 'Issuer, which serves /.well-known/openid-configuration. Not needed for google'),
   scope: texts('SCOPE', 'Scopes to request. Default: openid, email and profile'),
-  app: texts('CODE', 'Apps that users may log in to with it; * is every app. Default: none', { completes: 'apps' }),
+  app: texts('CODE', 'Apps that users may sign in to with it; * is every app. Default: none', { completes: 'apps' }),
   trustDomain: texts(
     'DOMAIN',
     'Domains whose e-mails count as verified if it has verified them; * is every domain. Default: none',
   ),
   trustTwoFactor: toggle('Take a login with it as a second factor, of users who own none here; never at admin apps'),
-  enabled: toggle('Let users log in with it'),
+  enabled: toggle('Let users sign in with it'),
   clientSecretStdin: flag('Read the client secret from standard input'),
 } satisfies Options
 
@@ -103,7 +103,7 @@ export const updateSsoProvider = command({
   summary: 'Change a provider of third-party login',
   description:
     'Settings that are not given stay unchanged. A list is replaced as a whole; an empty value clears it. ' +
-    'Users cannot log in with a disabled provider; sessions continue.',
+    'Users cannot sign in with a disabled provider; sessions continue.',
   examples: [
     'sso-provider update acme --no-enabled',
     'sso-provider update acme --app shop wiki --trust-domain "" --dry-run',

@@ -18,7 +18,7 @@ export const setUpTwoFactor = command({
   description:
     'Shows a QR code for an authenticator app, asks for the code that the app then shows, and prints ten recovery codes. ' +
     'Needs a terminal. ' +
-    'Asks for the password unless you logged in during the last 10 minutes. From then on, every login asks for a code.',
+    'Asks for the password unless you signed in during the last 10 minutes. From then on, every login asks for a code.',
   examples: ['two-factor setup', 'two-factor setup --svg qr.svg', 'two-factor setup --json > recovery-codes.json'],
   async run(tools, { svg }) {
     const { api, io, settings } = tools

@@ -30,7 +30,7 @@ export const unlockUser = userActionCommand({
 export const logoutUser = userActionCommand({
   path: 'user logout',
   summary: 'End all sessions of a user, in every app',
-  description: 'The user may log in again at once; user suspend prevents it.',
+  description: 'The user may sign in again at once; user suspend prevents it.',
   examples: ['user logout bob@example.com', 'user logout bob@example.com@@staff --json', 'user logout bob@example.com --dry-run'],
   outcome: 'logged_out',
   act: (api, path) => api.POST('/api/v1/admin/users/{userId}/logout', { params: { path } }),
@@ -42,7 +42,7 @@ export const resetTwoFactor = command({
   summary: 'Remove the second factor of a user',
   description:
     'For a user who lost the device and the recovery codes. Make sure that the request comes from them: from then on the password is ' +
-    'enough to log in, until they set up another factor. Sessions continue, also on a lost device; user logout ends them. The user is ' +
+    'enough to sign in, until they set up another factor. Sessions continue, also on a lost device; user logout ends them. The user is ' +
     'notified by mail. Repeating it changes nothing.',
   examples: [
     'user reset-two-factor bob@example.com --yes',

@@ -179,7 +179,7 @@ async function checkPools({ code, registration_namespace, read_namespaces }: App
       const params = { path: { namespace }, query: { with: other, limit: 1 } }
       const { items } = await bodyOf(api.GET('/api/v1/admin/namespaces/{namespace}/collisions', { params }))
       if (items.length === 0) continue
-      const message = `the pools ${namespace} and ${other} share e-mails: of two users with the same one, only the first can log in`
+      const message = `the pools ${namespace} and ${other} share e-mails: of two users with the same one, only the first can sign in`
       findings.push(warning({ check: 'pools', app: code }, message, `authctl pool collisions ${namespace} ${other}`))
     }
   }

@@ -14,7 +14,7 @@ export const appSettings = {
   description: text('TEXT', 'Description of the app'),
   redirect: texts('URL', 'Allowed redirect URLs; a final * allows a prefix'),
   pool: text('POOL', 'Home pool of users who register here', { completes: 'pools' }),
-  readPool: texts('POOL', 'Additional pools whose users may log in', { completes: 'pools' }),
+  readPool: texts('POOL', 'Additional pools whose users may sign in', { completes: 'pools' }),
   autoGrant: toggle('Give access to every user who registers'),
   autoGrantFollowsPolicy: toggle('Do so only for users whom --sign-up and --email-domain allow, also those of other apps'),
   org: text('ID', 'Organization that new users join', { completes: 'organizationIds' }),

@@ -76,7 +76,7 @@ export async function equip(
 /** Lines for a terminal. */
 export function describeAccess({ user, access_token, expires_in }: Access): string[] {
   return [
-    `${user.email} can log in, with the password ${user.password}`,
+    `${user.email} can sign in, with the password ${user.password}`,
     `This calls your backend as that user, for ${Math.floor(expires_in / 60)} minutes; run the same command again for a new token:`,
     '',
     `curl -H "Authorization: Bearer ${access_token}" http://127.0.0.1:3000/`,

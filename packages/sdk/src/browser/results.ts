@@ -49,7 +49,7 @@ export type Registered =
   | { readonly status: 'access_pending'; readonly user: BrowserUser; readonly created: boolean }
   /** The user exists, but the app requires a verified e-mail address: the link in the mail has to be opened first. */
   | { readonly status: 'email_unverified'; readonly user: BrowserUser; readonly created: boolean }
-  /** The user exists, but the app demands a second factor: the user sets one up on this page of the service, and then logs in. */
+  /** The user exists, but the app demands a second factor: the user sets one up on this page of the service, and then signs in. */
   | {
       readonly status: 'two_factor_enrollment_required'
       readonly user: BrowserUser

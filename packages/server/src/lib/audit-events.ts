@@ -41,7 +41,7 @@ export const auditEvents = {
   'login.failed':
     'A login was refused; `reason` says why. Refusals without a password hash are combined into one event per address, app, ' +
     'reason and minute, and `count` is their number. If they were about several accounts, the event names none of them',
-  'login.success': 'A user logged in',
+  'login.success': 'A user signed in',
   logout: 'A session was ended with its refresh token',
   'logout.all': 'All sessions of a user were ended',
   'machine_token.issued': 'A service account got an access token for an app',
@@ -62,7 +62,7 @@ export const auditEvents = {
   'password.changed': 'A user changed their password',
   'password.reset': 'A password was set through the link in a mail',
   'permissions.registered': 'A service changed the permissions that it declares',
-  'reauthentication.failed': 'A logged-in user was asked to prove their identity again and failed',
+  'reauthentication.failed': 'A signed-in user was asked to prove their identity again and failed',
   'role.assigned': 'A user was given a global role',
   'role.created': 'A role was created',
   'role.deleted': 'A role was deleted',

@@ -32,7 +32,7 @@ const invariants: readonly Invariant[] = [
     name: 'email-shared',
     rows: `select u.email || ' in the pool ' || p.namespace as what from ${pools} p join users u on u.id = p.user_id and u.${living}
       where u.email <> '' group by u.email, p.namespace having count(*) > 1`,
-    fault: 'several users in one pool have the same e-mail, and only one of them can log in there',
+    fault: 'several users in one pool have the same e-mail, and only one of them can sign in there',
     cure: 'move or untag all but one (authctl pool move, authctl pool untag), or delete them (authctl user delete)',
   },
   {

@@ -69,7 +69,7 @@ export async function requestEmailChange(
 ): Promise<void> {
   const { userId } = caller
   if (appId === null)
-    throw new ApiError('app_code_required', { detail: 'Log in through an app: the link in the mail leads to its frontend' })
+    throw new ApiError('app_code_required', { detail: 'Sign in through an app: the link in the mail leads to its frontend' })
   const user = await getUser(deps, userId)
   const hasPassword = user.password_hash !== null
   const factor = await SecondFactor.findActive(deps.db, userId)

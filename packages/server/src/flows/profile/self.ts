@@ -154,7 +154,7 @@ export async function deleteSelf(
     })
     return 'deleted'
   }
-  if (appId === null) throw new ApiError('app_code_required', { detail: 'Log in through an app: the mail names it' })
+  if (appId === null) throw new ApiError('app_code_required', { detail: 'Sign in through an app: the mail names it' })
   const mail = { purpose: 'delete_account', email, appId, userId, tokenVersion } as const
   await transaction(deps, (deps) => addTokenMail(deps, mail, actor.origin))
   return 'mailed'

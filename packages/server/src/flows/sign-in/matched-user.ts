@@ -51,7 +51,7 @@ async function findMatchedUser(
   if (!holder) return undefined
   assertMethodAllowed(app, provider.code)
   if (!isTrustedAddress(provider, profile) || (await hasFurtherRoles(deps, holder)))
-    throw new ApiError('link_required', { detail: 'Log in another way, then link this provider to your account' })
+    throw new ApiError('link_required', { detail: 'Sign in another way, then link this provider to your account' })
   return { user: holder, isLinked: false, provider: provider.code }
 }
 

@@ -10,7 +10,7 @@ export const loginRoutes: Route[] = [
     method: 'POST',
     path: '/auth/login',
     tag: 'Authentication',
-    summary: 'Log in through an app',
+    summary: 'Sign in through an app',
     auth: 'public',
     noStore: true,
     body: loginBody,
@@ -43,7 +43,7 @@ export const mailLoginRoutes: Route[] = [
     method: 'POST',
     path: '/auth/magic-link/consume',
     tag: 'Account mail',
-    summary: 'Log in with the token from a mail',
+    summary: 'Sign in with the token from a mail',
     description:
       'Logs in through the app that the mail was requested for. Asks for a second factor, as a login does. A failed attempt ' +
       'does not spend the token. Verifies the address. For an unproven account, first removes its password, second factor and ' +
@@ -74,7 +74,7 @@ export const mailLoginRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email-code',
     tag: 'Account mail',
-    summary: 'Request a mail with a code to log in with',
+    summary: 'Request a mail with a code to sign in with',
     description:
       'The mail has six digits and a magic link. The answer looks the same whether or not a user of the app has the address. A mail ' +
       'is sent at most three times in 15 minutes, magic links included. A newer one invalidates earlier ones.',
@@ -91,7 +91,7 @@ export const mailLoginRoutes: Route[] = [
     method: 'POST',
     path: '/auth/email-code/consume',
     tag: 'Account mail',
-    summary: 'Log in with the code from a mail',
+    summary: 'Sign in with the code from a mail',
     description:
       'Works for ten minutes, with the `request_id` that was answered to the request for the code. Five wrong codes for an address in ' +
       'ten minutes lock codes for it, whichever request they were for; the link in the mail still works. Codes with the ' +

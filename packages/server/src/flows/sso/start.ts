@@ -120,7 +120,7 @@ export async function startLink(deps: Deps<Pool>, input: LinkInput, caller: User
   const factor = await SecondFactor.findActive(deps.db, userId)
   await requireFreshProof(deps, { caller, factor, password: input.password, code: input.two_factor_code }, actor)
   const provider = await getEnabledProvider(deps, input.provider)
-  if (appId === null) throw new ApiError('app_code_required', { detail: 'Log in through an app that has redirect URLs' })
+  if (appId === null) throw new ApiError('app_code_required', { detail: 'Sign in through an app that has redirect URLs' })
   const app = await getApp(deps, appId)
   assertAppActive(app)
   assertMayBegin({ provider, app }, input)

@@ -22,8 +22,8 @@ import { getUser, listUsers } from '../../resources/users/users.ts'
 
 export const explainQuery = z
   .strictObject({
-    email: email.optional().meta({ description: 'The address to log in with. Give either this or `user_id`' }),
-    user_id: id.optional().meta({ description: 'The user to log in. Give either this or `email`' }),
+    email: email.optional().meta({ description: 'The address to sign in with. Give either this or `user_id`' }),
+    user_id: id.optional().meta({ description: 'The user to sign in. Give either this or `email`' }),
     app: optionalAppCode.meta({
       description: 'UUID or code. If omitted, explains a login without an app',
       override: readAs({ type: 'string', maxLength: MAX_TEXT }),

@@ -120,7 +120,7 @@ const settings = {
       'Default: false',
   }),
   registration_namespace: clearable(pool).meta({ description: 'Home pool of new users. Default: `default`' }),
-  read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may log in' }),
+  read_namespaces: clearableList(pool).meta({ description: 'Further pools whose users may sign in' }),
   default_organization_id: clearable(id),
   default_role_code: clearable(roleCode),
   linked_app_codes: clearableList(stableCode),
@@ -130,7 +130,7 @@ const settings = {
   allowed_auth_methods: clearableList(authMethodCode).meta({
     description:
       'Ways to register, or to link a login, through this app: `password`, `magic_link`, `email_code`, `passkey`, `google`, or the code of a provider. ' +
-      'At least one must be able to register a user, which `magic_link`, `email_code` and `passkey` are not. Existing users can log in by any method',
+      'At least one must be able to register a user, which `magic_link`, `email_code` and `passkey` are not. Existing users can sign in by any method',
   }),
   webhooks: clearable(webhooksInput),
   permission_scope: clearable(permissionScope),

@@ -7,7 +7,7 @@ import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, test
 export const mailRoutes = section('Account mail', [
   mailRoute('verify_email', '/auth/email/resend', 'Request another mail to verify the address'),
   mailRoute('reset_password', '/auth/password/forgot', 'Request a mail to set a new password'),
-  mailRoute('magic_link', '/auth/magic-link', 'Request a mail to log in with'),
+  mailRoute('magic_link', '/auth/magic-link', 'Request a mail to sign in with'),
   route({
     method: 'GET',
     path: '/admin/apps/{appId}/mails/{mail}',

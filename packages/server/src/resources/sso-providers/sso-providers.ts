@@ -40,7 +40,7 @@ const scope = z
   .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be one scope, without spaces')
 const secret = z.string().min(1).max(MAX_TEXT).meta({ format: 'password', description: 'Write-only' })
 const scopes = list(scope).meta({ description: 'Default: `openid email profile`. `openid` is always included' })
-const appCodes = list(appCodeOrAll).meta({ description: 'The apps that its users may log in to. `*`: every app. Default: none' })
+const appCodes = list(appCodeOrAll).meta({ description: 'The apps that its users may sign in to. `*`: every app. Default: none' })
 const trustedEmailDomains = list(domainOrAll).meta({
   description:
     'The domains whose addresses count as verified here if the provider has verified them. `*`: every domain. Default: none. ' +

@@ -64,7 +64,7 @@ export const userDetail = userRecord
     organizations: z.array(organizationRecord),
     two_factor: z.boolean().meta({ description: 'Whether a second factor is active' }),
     passkeys: z.int().meta({ description: 'The number of passkeys' }),
-    identities: z.array(identityRecord).meta({ description: 'Accounts at providers that the user can log in with' }),
+    identities: z.array(identityRecord).meta({ description: 'Accounts at providers that the user can sign in with' }),
     locked_until: timestamp.nullable().meta({
       description: 'When the lock after wrong passwords or codes ends. Null if not locked. A known device may have its own lock',
     }),
