@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrate, migrations } from '../../packages/server/src/db/migrate.ts'
+import { chunksOf } from '../../packages/server/src/lib/collections.ts'
+import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { createDatabase } from '../support/database.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { buildService, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
@@ -48,6 +50,45 @@ test('a text of three characters is found inside a name or an address, a shorter
   expect(await find('@example')).toHaveLength(3)
   expect(await find('@')).toEqual([])
   expect(await find('\\')).toEqual([])
+})
+
+test('a text that one, many and nearly all users hold is found in the same order, page by page, with and without a filter', async () => {
+  const searched = await buildService()
+  const now = searched.deps.clock()
+  const held = { rare: 3, some: 1_500, common: 51_000 }
+  const users = Array.from({ length: held.common + 200 }, (_, index) => ({
+    id: newId(now - held.common + index),
+    email: `${randomUUID()}@example.com`,
+    // The users with the rarer names are the oldest, so a walk from the newest one on would meet them last.
+    first_name: index < held.common ? 'Common' : 'Other',
+    last_name: index < held.rare ? 'Rare-Some' : index < held.some ? 'Some' : 'None',
+    namespace: 'default',
+    status: index % 2 === 0 ? 'active' : 'suspended',
+    created_at: now,
+    updated_at: now,
+  }))
+  for (const chunk of chunksOf(users)) await searched.deps.db('users').insert(chunk)
+  if (onPostgres) await searched.deps.db.raw('analyze users')
+  const idsOf = (count: number, status?: string) =>
+    users
+      .slice(0, count)
+      .filter((user) => status === undefined || user.status === status)
+      .map(({ id }) => id)
+      .reverse()
+  for (const [text, count] of Object.entries(held)) {
+    for (const status of [undefined, 'suspended']) {
+      const expected = idsOf(count, status)
+      let cursor = ''
+      for (let page = 0; page < 3; page += 1) {
+        const filter = status === undefined ? '' : `&status=${status}`
+        const { body } = await searched.admin('GET', `/admin/users?limit=100&q=${text}${filter}${cursor}`)
+        expect(body.items.map(({ id }: Json) => id)).toEqual(expected.slice(page * 100, page * 100 + 100))
+        expect(body.next_cursor === null).toBe(expected.length <= page * 100 + 100)
+        if (body.next_cursor === null) break
+        cursor = `&cursor=${body.next_cursor}`
+      }
+    }
+  }
 })
 
 test.runIf(onPostgres)('without the extension, the beginning of a name or an address is found by an index', async () => {

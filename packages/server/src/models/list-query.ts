@@ -36,8 +36,11 @@ export async function withPageByName<M extends Model, K extends keyof M & string
 
 /** Narrows to rows in which one of the columns contains the text, ignoring ASCII case. `%` and `_` are plain characters. */
 export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], text: string): void {
-  whereLike(query, columns, `%${literal(text)}%`)
+  query.whereRaw(...anyLike(query.knex() as Db, columns, `%${literal(text)}%`))
 }
+
+/** A search finds at most this many rows first, before it looks which of them are on the page. */
+const mostFoundFirst = 200
 
 /**
  * Like `whereContains`, for a table that grows with the users. A text that an index of three-letter pieces cannot find must be the
@@ -45,11 +48,27 @@ export function whereContains<M extends Model>(query: QueryBuilder<M, M[]>, colu
  */
 export async function whereFound<M extends Model>(
   query: QueryBuilder<M, M[]>,
-  columns: readonly string[],
+  { table, alias = table, columns }: { table: string; alias?: string; columns: readonly string[] },
   text: string,
 ): Promise<void> {
-  const isInside = text.length >= 3 && (await findsPieces(query.knex() as Db))
-  whereLike(query, columns, `${isInside ? '%' : ''}${literal(text)}%`)
+  const db = query.knex() as Db
+  const isInside = text.length >= 3 && (await findsPieces(db))
+  const pattern = `${isInside ? '%' : ''}${literal(text)}%`
+  if (isPostgres(db)) {
+    // Postgres does not know how rare a text is. With the order and the limit of a page in the same statement, it may look for the
+    // text in all rows, newest first. Materialized, so that the limit does not make this a look at all rows either.
+    const held = db(table)
+      .select('id')
+      .whereRaw(...anyLike(db, columns, pattern))
+    const ids: string[] = await db
+      .withMaterialized('held', held)
+      .from('held')
+      .limit(mostFoundFirst + 1)
+      .pluck('id')
+    if (ids.length <= mostFoundFirst) return void query.whereRaw('?? = any(?::uuid[])', [`${alias}.id`, ids])
+  }
+  const named = columns.map((column) => `${alias}.${column}`)
+  query.whereRaw(...anyLike(db, named, pattern))
 }
 
 /** Whether a search finds a text inside a name. On Postgres that needs the extension `pg_trgm`, which the first migration looks for. */
@@ -61,10 +80,9 @@ function literal(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).replace(/[\\%_]/g, '\\$&')
 }
 
-function whereLike<M extends Model>(query: QueryBuilder<M, M[]>, columns: readonly string[], pattern: string): void {
+function anyLike(db: Db, columns: readonly string[], pattern: string): [sql: string, bindings: string[]] {
   // Both databases fold only ASCII, so they agree. Without "C", Postgres would fold by its locale.
-  const folded = (column: string) => (isPostgres(query.knex()) ? `lower(${column} collate "C")` : `lower(${column})`)
-  query.where((any) => {
-    for (const column of columns) any.orWhereRaw(`${folded(column)} like ? escape '\\'`, [pattern])
-  })
+  const folded = isPostgres(db) ? 'lower(?? collate "C")' : 'lower(??)'
+  const one = `${folded} like ? escape '\\'`
+  return [`(${columns.map(() => one).join(' or ')})`, columns.flatMap((column) => [column, pattern])]
 }

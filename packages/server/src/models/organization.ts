@@ -43,7 +43,7 @@ export class Organization extends BaseModel {
   /** Newest first; `q` is looked for in slug and name. */
   static async listPage(db: Db, request: PageRequest & { q?: string | undefined }): Promise<Page<Organization>> {
     const query = Organization.query(db)
-    if (request.q) await whereFound(query, ['slug', 'name'], request.q)
+    if (request.q) await whereFound(query, { table: 'organizations', columns: ['slug', 'name'] }, request.q)
     return withPage(query, request, 'organizations.id')
   }
 }

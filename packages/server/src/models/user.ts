@@ -404,7 +404,7 @@ export class User extends BaseModel {
     }
     // Postgres does not infer from the bound on one id that it applies to the other.
     if (cursor !== undefined && leading !== 'u.id') query.where('u.id', '<', cursor)
-    if (q) await whereFound(query, ['u.email', 'u.first_name', 'u.last_name'], q)
+    if (q) await whereFound(query, { table: 'users', alias: 'u', columns: ['email', 'first_name', 'last_name'] }, q)
     // Plain rows, since making models of them would take half of the time.
     return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
   }
