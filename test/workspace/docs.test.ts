@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { pagesIn, readPageList } from '../../site/page-list.ts'
-import { linkFault, linksOf, repositoryFiles } from '../support/pages.ts'
+import { anchorsOf, linkFault, linksOf, repositoryFiles } from '../support/pages.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const files = repositoryFiles()
@@ -42,4 +42,19 @@ test('the sidebar has eight groups, and a title that fits into it for each page'
     ...pagesIn(inner.filter(({ title }) => title !== 'Decisions')),
   ])
   expect(titles.filter(({ title }) => title.length > 36)).toEqual([])
+})
+
+test('forty questions are each answered under a heading that is at most two clicks from the sidebar: the page, and its outline', () => {
+  const page = 'docs/start/questions.md'
+  const answers = [...read(page).matchAll(/^(\d+)\. \[[^\]]+\?[^\]]*\]\(([^)]+)\)$/gm)]
+  expect(answers.map(([, number]) => Number(number))).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+  const listed = new Set(pagesIn(readPageList()).map(({ path }) => `docs/${path}`))
+  for (const [, , link = ''] of answers) {
+    expect(linkFault(page, link)).toBeUndefined()
+    const [path = '', anchor] = link.split('#')
+    const target = join('docs/start', path)
+    expect(listed).toContain(target)
+    const outline = anchorsOf(read(target).replace(/^#{4,} .*$/gm, ''))
+    expect({ link, inOutline: anchor === undefined || outline.has(anchor) }).toEqual({ link, inOutline: true })
+  }
 })

@@ -1,0 +1,157 @@
+// Runs every code block of some pages as it stands, from top to bottom: commands by authctl and gatehouse, requests by HTTP. A block
+// that cannot be run says why: `<!-- notest: needs a database of Supabase -->`.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { callHttp, type Json } from '../support/client.ts'
+import { createDatabase } from '../support/database.ts'
+import { buildPng } from '../support/images.ts'
+import { startInstance } from '../support/server-instance.ts'
+import { runGatehouse } from '../support/server-process.ts'
+import { admin, type Machine, machine } from './sandbox.ts'
+
+const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
+
+interface Block {
+  language: string
+  text: string
+  /** Why it is not run. */
+  notest: string | undefined
+}
+
+function blocksOf(page: string): Block[] {
+  const text = readFileSync(join(docs, page), 'utf8')
+  return [...text.matchAll(/(?:<!-- notest: (.+?) -->\n)?^( *)```(\w*)\n([\s\S]*?)^\2```$/gm)].map(
+    ([, notest, indent = '', language = '', block = '']) => ({
+      language,
+      text: block.replaceAll(`\n${indent}`, '\n').trimStart(),
+      notest,
+    }),
+  )
+}
+
+interface Place {
+  here: Machine
+  url: string
+  settings: Record<string, string>
+}
+
+async function buildPlace(): Promise<Place> {
+  const database = await createDatabase('sqlite')
+  onTestFinished(() => database.drop())
+  const settings = {
+    DATABASE_URL: database.url,
+    AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
+    AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+  }
+  const { url } = await startInstance(settings)
+  const here = machine()
+  await here.login(url)
+  return { here, url, settings }
+}
+
+/** What was given to a caller so far, by the name that pages write in braces. */
+type Given = Record<string, string>
+
+async function send(block: string, url: string, given: Given): Promise<Json> {
+  const [head = '', body] = block.split('\n\n')
+  const [line = '', ...headers] = head.trim().split('\n')
+  const [method = '', path = ''] = filled(line, given).split(' ')
+  const authorization = headers
+    .map((header) => filled(header, given))
+    .find((header) => header.startsWith('Authorization: Bearer '))
+  const reply = await callHttp(url + path, method, {
+    ...(authorization && { token: authorization.replace('Authorization: Bearer ', '') }),
+    ...(body?.trim() && { body: JSON.parse(filled(body, given)) }),
+  })
+  expect({ line, ok: reply.status < 300 }).toEqual({ line, ok: true })
+  for (const name of ['access_token', 'refresh_token']) if (reply.body?.[name]) given[name] = reply.body[name]
+  const other = reply.body?.items?.find?.((session: Json) => session.current === false)
+  if (other) given.session_id = other.id
+  return reply.body
+}
+
+function filled(text: string, given: Given): string {
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => given[name] ?? expect.fail(`no ${name} was given before`))
+}
+
+/** Runs the lines of a block for the shell, of which none needs one. */
+async function runLines(block: string, { here, settings }: Place): Promise<void> {
+  for (const line of block.trim().split('\n')) {
+    const [command = '', file] = line.split(' < ')
+    const [program, ...words] = command.split(' ')
+    const input = file === undefined ? '' : readFileSync(join(here.folder, file), 'utf8')
+    if (program === 'gatehouse') {
+      const { code, stderr } = await runGatehouse(words, settings, input)
+      expect({ line, code, stderr }).toMatchObject({ line, code: 0 })
+    } else {
+      expect(program).toBe('authctl')
+      const { exit, stderr } = await here.authctl(command.replace(/^authctl /, ''), { input })
+      expect({ line, exit, stderr }).toMatchObject({ line, exit: 0 })
+    }
+  }
+}
+
+const guides: Record<string, (place: Place) => Promise<unknown>> = {
+  'administer/apps.md': async () => {},
+  'operate/first-production-day.md': async ({ here }) =>
+    writeFileSync(join(here.folder, 'password.txt'), 'a long enough password\n'),
+  'sign-users-in/branding-and-languages.md': async ({ here }) => {
+    writeFileSync(join(here.folder, 'shop.png'), buildPng(40, 20))
+    await here.authctl('app create shop --name Shop --redirect https://shop.example.com/callback')
+  },
+  'sign-users-in/by-http.md': ({ here }) => here.authctl('app create shop --name Shop --auto-grant'),
+  'start/migrating.md': async ({ here }) => {
+    const lines = blocksOf('start/migrating.md').find(({ language }) => language === 'json')!
+    writeFileSync(join(here.folder, 'users.ndjson'), lines.text)
+  },
+  'start/limits.md': async () => {},
+  'why/extending.md': async () => {},
+}
+
+test.each(Object.entries(guides))('every block of %s runs as it stands, or says why not', async (page, prepare) => {
+  const place = await buildPlace()
+  await prepare(place)
+  const given: Given = {}
+  let answer: Json
+  let signIn = ''
+  for (const { language, text, notest } of blocksOf(page)) {
+    if (notest !== undefined) continue
+    if (language === 'sh') await runLines(text, place)
+    else if (language === 'http') {
+      // What ends a session would end the page here.
+      if (/^POST \S+\/login\n/.test(text)) signIn = text
+      answer = await send(text, place.url, given)
+      if (/^POST \S+\/logout\n/.test(text)) await send(signIn, place.url, given)
+    } else if (language === 'json' && answer) expect(answer).toMatchObject(shapeOf(JSON.parse(text)))
+    else expect({ page, language }).toEqual({ page: 'start/migrating.md', language: 'json' })
+  }
+})
+
+/** What an answer must look like: the same members, and the same numbers. Ids and tokens differ. */
+function shapeOf(example: Json): Json {
+  if (typeof example === 'string') return expect.any(String)
+  if (example === null || typeof example !== 'object') return example
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, shapeOf(value)]))
+}
+
+test('users who move with a bcrypt hash sign in with their old password, and other hashes are refused', async () => {
+  const { here, url } = await buildPlace()
+  await guides['start/migrating.md']!({ here, url, settings: {} })
+  await here.authctl('app create shop --name Shop')
+  expect((await here.authctl('user import -f users.ndjson')).exit).toBe(0)
+  const body = { email: 'grace@example.com', password: 'the old password', app_code: 'shop' }
+  expect((await callHttp(`${url}/api/v1/auth/login`, 'POST', { body })).status).toBe(200)
+  const others = [
+    '$argon2id$v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA',
+    'pbkdf2-sha256$27500$c2FsdA$aGFzaA',
+    'lSrfV15cpx95/sZS2W9c9Kp6i==',
+  ]
+  const lines = others.map((hash, index) => JSON.stringify({ email: `eve${index}@example.com`, password_hash: hash }))
+  writeFileSync(join(here.folder, 'others.ndjson'), `${lines.join('\n')}\n`)
+  const refused = await here.authctl('user import -f others.ndjson --json')
+  expect(refused.exit).toBe(8)
+  expect(JSON.parse(refused.stdout)).toMatchObject({ failed: 3, imported: 0 })
+  expect(refused.stdout.match(/validation_failed/g)).toHaveLength(3)
+})
