@@ -28,6 +28,11 @@ const rules: Rule[] = [
     // The contract keeps its sentences, and the map of security quotes test titles.
     of: /^(?!docs\/(?:reference\/contract\/|operate\/security)).*\.md$|^packages\/cli\/src\/commands\//,
   },
+  {
+    refused: /\bways? in\b(?! which)/i,
+    why: 'is not the word of the glossary: way to sign in',
+    of: /^docs\/(?!reference\/contract\/|why\/adr\/).*\.md$/,
+  },
   { refused: /\b(?:albeit|hence|likewise|thereby|thereof|upon|whereas|whereby)\b/i, why: 'is not plain English' },
 ]
 

@@ -28,7 +28,7 @@ export const importUsers = command({
     }),
     format: choice(['ndjson', 'csv'], 'Format of FILE. Default: csv if its name ends in .csv or .csv.gz, else ndjson'),
     claimUnverified: flag(
-      'Claim accounts with an unproven address: remove the password, second factor, sessions, memberships and names that their ' +
+      'Take over accounts with an unproven address: remove the password, second factor, sessions, memberships and names that their ' +
         'registrant set, and apply the line as for a new user',
     ),
     failures: text('FILE', 'File for the rows that could not be imported: fix them and import this file. It may contain hashes'),

@@ -18,7 +18,7 @@ export const auditEvents = {
   'client_secret.revoked': 'A client secret of an app was revoked',
   'code.reused': 'The code of a sign-in was exchanged a second time, so the session of the first exchange was ended',
   'credentials.removed':
-    'An unproven account was claimed: everything that a stranger may have put there was removed. Or a change of the e-mail ' +
+    'An unproven account was taken over: everything that a stranger may have put there was removed. Or a change of the e-mail ' +
     'address was undone: the ways to sign in that are newer than the change were removed',
   'device_grant.approved': 'A person allowed the sign-in of a device',
   'device_grant.denied': 'A person denied the sign-in of a device',
