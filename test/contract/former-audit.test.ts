@@ -135,13 +135,13 @@ test('damage is counted and named, the service goes on, the log tells it at each
   }
 })
 
-test('rows after the end, a cut tail and a made-up beginning are named too, and an end that no row has', async () => {
+test('a row after the end, a cut tail, a made-up beginning and a chain that is gone are named too', async () => {
   const cases: [string, (service: TestService, rows: Json[]) => Promise<unknown>, Json][] = [
     [
       'a row after the end',
       (service, rows) =>
-        events(service).insert({ ...rows.at(-1), id: newId(service.deps.clock()), seal_position: rows.length + 1 }),
-      { faults: 1, first_fault: { kind: 'inserted', subject: 'event' } },
+        events(service).insert({ ...rows.at(-1), id: newId(service.deps.clock()), seal_position: rows.length + 5_000 }),
+      { faults: 1, first_fault: { kind: 'changed', subject: 'event', position: 6_100 } },
     ],
     [
       'a cut tail',
@@ -149,7 +149,7 @@ test('rows after the end, a cut tail and a made-up beginning are named too, and 
         events(service)
           .where('seal_position', '>', rows.length - 4)
           .delete(),
-      { faults: 4, first_fault: { kind: 'removed', subject: 'event' } },
+      { faults: 4, first_fault: { kind: 'removed', subject: 'event', position: 1_097 } },
     ],
     [
       'a beginning that the service did not sign',
@@ -160,16 +160,20 @@ test('rows after the end, a cut tail and a made-up beginning are named too, and 
     [
       'all rows',
       (service) => events(service).whereNotNull('seal_position').delete(),
-      { faults: 60, first_fault: { kind: 'removed', position: 1 } },
+      { faults: 1_100, first_fault: { kind: 'removed', subject: 'event', position: 1 } },
     ],
   ]
   for (const [name, attack, expected] of cases) {
-    const service = await buildFormer(62)
-    const rows = (await chained(service)).slice()
-    expect(rows).toHaveLength(60)
+    const service = await buildFormer(1_102)
+    const rows = await chained(service)
+    expect(rows).toHaveLength(1_100)
     await attack(service, rows)
-    await sealOnce(service)
-    expect(await formerOf(service), name).toMatchObject(expected)
+    const { former } = await seal(service)
+    expect(former!.faults.first, name).toHaveLength(1)
+    await seal(service)
+    const { fault, former: told } = await verify(service)
+    expect(told, name).toMatchObject({ closed: true, ...expected })
+    expect(fault, name).toMatchObject(expected.first_fault)
   }
 })
 

@@ -360,11 +360,19 @@ export class AuditEvent extends BaseModel {
       .limit(limit)
   }
 
-  /** The rows with a position in the former chain from one onwards. */
-  static async listChained(db: Db, { from, limit }: { from: number; limit: number }): Promise<StoredEvent[]> {
-    return rowsOf(AuditEvent, db)
+  /**
+   * The rows with a position in the former chain from one onwards; with `below`, only those below it. Without, Postgres may gather and
+   * sort all of them while it has no statistics, as after an upgrade.
+   */
+  static async listChained(
+    db: Db,
+    { from, below, limit }: { from: number; below?: number; limit: number },
+  ): Promise<StoredEvent[]> {
+    const rows = rowsOf(AuditEvent, db)
       .where('xid', Position.former)
       .whereRaw(`${placeInChain} >= ?`, [Math.max(1, from)])
+    if (below !== undefined) rows.whereRaw(`${placeInChain} < ?`, [below])
+    return rows
       .orderByRaw(byPlace)
       .limit(limit)
       .select<StoredEvent[]>(...storedColumns)

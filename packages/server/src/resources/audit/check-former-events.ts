@@ -7,7 +7,7 @@ import { type OwnChain, storeChain } from './lock-chain.ts'
 import type { AuditFault } from './present.ts'
 import { readBeginning } from './read-beginning.ts'
 import type { SealedFormer } from './seal-former-events.ts'
-import { faultOfNext, wholePlaces } from './verify-chain.ts'
+import { faultOfNext, listPlaces, strayFrom } from './verify-chain.ts'
 
 const portion = 1_000
 /** Of the faults, the signed end of the seals keeps the first ones and the number of all. */
@@ -21,10 +21,9 @@ const mostKept = 10
 export async function checkFormerEvents(deps: Deps<Tx>, chain: OwnChain): Promise<SealedFormer> {
   const found: FormerFaults = faultsIn(chain.former_faults)
   const before = found.count
-  const add = (fault: AuditFault, count = 1) => {
-    const { kind, subject, position, event } = fault
+  const add: Add = ({ kind, subject, position, event }, count = 1, isKept = true) => {
     found.count += count
-    if (found.first.length < mostKept) found.first.push({ kind, subject, position, event_id: event?.id ?? null })
+    if (isKept && found.first.length < mostKept) found.first.push({ kind, subject, position, event_id: event?.id ?? null })
   }
   const former_checked = await compareNext(deps, chain, add)
   const former_faults = found.count === 0 ? null : JSON.stringify(found)
@@ -32,8 +31,11 @@ export async function checkFormerEvents(deps: Deps<Tx>, chain: OwnChain): Promis
   return { chain: stored, sealed: 0, refused: found.count - before, next: undefined }
 }
 
+/** `count`: of how many events it is. `isKept` is false if the one before stands for it. */
+type Add = (fault: AuditFault, count?: number, isKept?: boolean) => void
+
 /** Returns up to which position it has compared the rows. */
-async function compareNext(deps: Deps<Tx>, chain: OwnChain, add: (fault: AuditFault, count?: number) => void): Promise<number> {
+async function compareNext(deps: Deps<Tx>, chain: OwnChain, add: Add): Promise<number> {
   const { db } = deps
   const beginning = await readBeginning(deps)
   const kind = kindOf(beginning.state)
@@ -46,28 +48,27 @@ async function compareNext(deps: Deps<Tx>, chain: OwnChain, add: (fault: AuditFa
   let place: { position: number; seal: string | undefined } = isBegin
     ? { position: begins.position, seal: begins.seal }
     : { position: chain.former_checked, seal: await sealAt(db, chain.former_checked) }
-  if (place.seal === undefined) add(removedAt(place.position))
-  const found = await AuditEvent.listChained(db, { from: place.position + 1, limit: portion })
-  const isLast = found.length < portion
-  const rows = isLast ? found : wholePlaces(found)
+  const below = Math.min(place.position + portion, chain.position) + 1
+  const { rows, end } = await listPlaces(deps, { from: place.position + 1, below })
   const listed = await listErased(deps, rows)
+  const skipTo = (position: number) => {
+    const missing = position - 1 - place.position
+    if (missing <= 0) return
+    // Those after a missing one belong to the same fault.
+    add(removedAt(place.position + 1), missing, place.seal !== undefined)
+    place = { position: position - 1, seal: undefined }
+  }
   for (const row of rows) {
-    if (row.seal_position === null || row.seal_position > chain.position) break
-    const missing = row.seal_position - place.position - 1
-    if (missing > 0) {
-      add(removedAt(place.position + 1), missing)
-      place = { position: row.seal_position - 1, seal: undefined }
-    }
+    const position = row.seal_position ?? 0
+    skipTo(position)
     const fault = await faultOfNext(deps, row, place, listed)
     if (fault) add(fault)
-    if (row.seal_position > place.position) place = { position: row.seal_position, seal: row.seal ?? '' }
+    if (position > place.position) place = { position, seal: row.seal ?? '' }
   }
-  if (!isLast && place.position < chain.position) return place.position
-  const missing = chain.position - place.position
-  if (missing > 0) add(removedAt(place.position + 1), missing)
-  else if (place.seal !== chain.seal) add(changedHead(chain.position))
-  for (const row of await AuditEvent.listChained(db, { from: chain.position + 1, limit: portion }))
-    add({ kind: 'inserted', subject: 'event', position: row.seal_position, batch: null, event: row })
+  skipTo(end + 1)
+  if (place.position < chain.position) return place.position
+  if (place.seal !== undefined && place.seal !== chain.seal) add(changedHead(chain.position))
+  for (const row of await AuditEvent.listChained(db, { from: chain.position + 1, limit: portion })) add(strayFrom(deps, row))
   return chain.position
 }
 

@@ -1,7 +1,7 @@
 import { listMonths, type Month } from '../../db/audit-months.ts'
 import type { Db, Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
-import { Position, type StoredEvent } from '../../lib/audit-proof.ts'
+import type { StoredEvent } from '../../lib/audit-proof.ts'
 import { firstSnapshot, parseSnapshot } from '../../lib/feed-cursors.ts'
 import { isFormerChecked } from '../../lib/former-audit-check.ts'
 import { firstIdAt } from '../../lib/uuid.ts'
@@ -29,8 +29,7 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
   if (beginning.batch === null) {
     // What a former version has left is compared before anything of it goes.
     if (!isFormerChecked(chain)) return unsealed
-    const chained = await AuditEvent.listChained(db, { from: beginning.position + 1, limit })
-    const rows = chained.filter(({ xid }) => xid === Position.former)
+    const rows = await nextChained(deps, beginning.position + 1, limit)
     const last = lastExpired(deps, rows, beginning.seal, expired.until)
     if (last?.seal_position != null && last.seal !== null) {
       await recordBeginning(deps, { position: last.seal_position, seal: last.seal, batch: null, upto: null })
@@ -39,6 +38,12 @@ export async function expireEvents(deps: Deps<Tx>, expired: Expired): Promise<nu
     if (rows.length > 0 || chain.former_closed === 0) return unsealed
   }
   return unsealed + (await expireBatches(deps, chain, beginning, { ...expired, limit }))
+}
+
+/** The next rows of the former chain. If as many are missing, those after them. */
+async function nextChained({ db }: Deps, from: number, limit: number): Promise<StoredEvent[]> {
+  const rows = await AuditEvent.listChained(db, { from, below: from + limit, limit })
+  return rows.length > 0 || !(await AuditEvent.hasChained(db)) ? rows : AuditEvent.listChained(db, { from, limit })
 }
 
 /** Where the seals begin. Throws if that is not what was written. */

@@ -16,21 +16,22 @@ export async function verifyChain(
   { from, known }: { from: number; known: Place | undefined },
 ): Promise<VerifiedPage> {
   const page: VerifiedPage = { checked: 0, adopted: 0, unsealed: 0, fault: null, chain, next_cursor: null }
-  const found = await AuditEvent.listChained(deps.db, { from, limit: pageSize + 1 })
-  const rows = found.length > pageSize ? wholePlaces(found) : found
+  const end = chain.position === 0 ? undefined : { position: chain.position, seal: chain.seal }
   const begin = Math.max(from, beginning.position)
+  const below = begin + pageSize + 1
+  const { rows, end: read } = await listPlaces(deps, { from: begin, below })
   const beginSeal = begin === beginning.position ? beginning.seal : sealAt(rows, begin)
   if (beginSeal === undefined) return { ...page, fault: removedAt(begin) }
   let position = begin
   let seal = beginSeal
-  const end = chain.position === 0 ? undefined : { position: chain.position, seal: chain.seal }
   const isExpected = () => [end, known].every((end) => end?.position !== position || end.seal === seal)
   if (!isExpected()) return { ...page, fault: changedHead(position) }
   const listed = await listErased(deps, rows)
   for (const row of rows) {
     // A row of a batch that has a position is found with its batch.
     if (row.seal_position === null || row.seal_position <= begin || row.xid !== Position.former) continue
-    page.fault = await faultOfNext(deps, row, { position, seal }, listed)
+    const isAfterEnd = chain.former_closed === 1 && row.seal_position > chain.position
+    page.fault = isAfterEnd ? strayFrom(deps, row) : await faultOfNext(deps, row, { position, seal }, listed)
     if (page.fault) return page
     page.checked += 1
     if (isAdopted(row)) page.adopted += 1
@@ -38,11 +39,13 @@ export async function verifyChain(
     seal = row.seal ?? ''
     if (!isExpected()) return { ...page, fault: { ...changedHead(position), event: row } }
   }
-  if (found.length > pageSize && position > begin) return { ...page, next_cursor: `sealed.${position}` }
+  if (position > begin && position === read) return { ...page, next_cursor: `sealed.${position}` }
   if (position < chain.position) return { ...page, fault: removedAt(position + 1) }
   // Rows that were sealed meanwhile have moved the stored end too.
-  if (position > chain.position && chain.former_closed === 1) return { ...page, fault: changedHead(position) }
-  return { ...page, next_cursor: 'batches.0' }
+  if (chain.former_closed === 0) return { ...page, next_cursor: 'batches.0' }
+  if (position > chain.position) return { ...page, fault: changedHead(position) }
+  const [stray] = await AuditEvent.listChained(deps.db, { from: below, limit: 1 })
+  return stray ? { ...page, fault: strayFrom(deps, stray) } : { ...page, next_cursor: 'batches.0' }
 }
 
 /** Whether the row is what was written, and the next one after this place. Without the seal of the place, only its own proof counts. */
@@ -54,22 +57,31 @@ export async function faultOfNext(
 ): Promise<AuditFault | null> {
   const place = row.seal_position ?? 0
   // Another row has the same place.
-  if (place <= position)
-    return (
-      faultOf(row, deps.auditProofs.check(row, true)) ?? {
-        ...{ kind: 'inserted', subject: 'event', position: place, batch: null, event: row },
-      }
-    )
+  if (place <= position) return strayFrom(deps, row)
   if (place > position + 1) return removedAt(position + 1)
   const verdict = seal === undefined ? deps.auditProofs.check(row, true) : deps.auditProofs.checkFormer(row, seal)
   return faultOf(row, verdict) ?? (await faultOfErasure(deps, row, listed))
 }
 
-/** Without the rows of the last place, of which the next page may have more: two rows in one place are compared together. */
-export function wholePlaces(rows: readonly StoredEvent[]): readonly StoredEvent[] {
-  const last = rows.at(-1)?.seal_position
+/** A row in a place that is not free. */
+export function strayFrom({ auditProofs }: Deps, row: StoredEvent): AuditFault {
+  const { seal_position: position } = row
+  return faultOf(row, auditProofs.check(row, true)) ?? { kind: 'inserted', subject: 'event', position, batch: null, event: row }
+}
+
+/** The rows of these places, and the last place that was read: many rows may claim the same one. */
+export async function listPlaces(
+  { db }: Deps,
+  { from, below }: { from: number; below: number },
+): Promise<{ rows: readonly StoredEvent[]; end: number }> {
+  const limit = 2 * (below - from)
+  const rows = await AuditEvent.listChained(db, { from, below, limit })
+  if (rows.length < limit) return { rows, end: below - 1 }
+  const last = rows.at(-1)?.seal_position ?? from
+  // There may be more in the last one. All rows together are in one only if somebody has put them there.
   const whole = rows.filter(({ seal_position }) => seal_position !== last)
-  return whole.length > 0 ? whole : rows
+  const before = whole.at(-1)?.seal_position
+  return before == null ? { rows, end: last } : { rows: whole, end: before }
 }
 
 function sealAt(rows: readonly StoredEvent[], position: number): string | undefined {
