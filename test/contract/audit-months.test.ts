@@ -1,4 +1,5 @@
 // On Postgres the audit has a partition for each month: docs/operate/sealed-audit.md, "Months". Both databases accept each event, at any time.
+import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { areMonthsKept, listMonths } from '../../packages/server/src/db/audit-months.ts'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -12,6 +13,7 @@ import { keepAuditMonths } from '../../packages/server/src/workers/keep-audit-mo
 import { buildApp, buildService, buildUser, type Json, type TestService, testDatabase } from '../support/service.ts'
 import { undivideAudit } from '../support/undivided-audit.ts'
 
+const sealedAuditPage = readFileSync(new URL('../../docs/operate/sealed-audit.md', import.meta.url), 'utf8')
 const onPostgres = test.runIf(testDatabase() === 'postgres')
 const dayMs = 86_400_000
 
@@ -300,6 +302,18 @@ onPostgres(
     await keepAuditMonths(deps)
     expect(await areMonthsKept(deps.db)).toBe(true)
     expect(await deps.db('audit_events').orderBy('id')).toEqual(before)
+    // What the docs say of its indexes, and how to make them small again.
+    const [, reindex] = /`(reindex table concurrently audit_events_first)`/.exec(sealedAuditPage) ?? []
+    await deps.db.raw(reindex!)
+    const made = await deps.db('pg_indexes').whereLike('tablename', 'audit\\_events%').select('tablename', 'indexname')
+    const tables = Map.groupBy(made, ({ tablename }) => tablename)
+    expect([...tables.values()].map(({ length }) => length)).toEqual([...tables.keys()].map(() => 4))
+    expect(
+      tables
+        .get('audit_events_first')!
+        .map(({ indexname }) => indexname)
+        .sort(),
+    ).toEqual(['about', 'acts', 'by_place', 'pkey'].map((name) => `audit_events_first_${name}`))
     expect(await monthsOf(service)).not.toEqual([])
     const { rows } = await deps.db.raw("select has_table_privilege('audit_reader_of_test', 'audit_events', 'select') as may")
     expect(rows).toEqual([{ may: true }])
