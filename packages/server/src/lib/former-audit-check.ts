@@ -1,5 +1,8 @@
 import { isRecord, recordIn } from './collections.ts'
 
+const kinds: readonly string[] = ['changed', 'removed', 'inserted', 'unknown_key'] satisfies FormerFault['kind'][]
+const subjects: readonly string[] = ['event', 'batch', 'head', 'checkpoint'] satisfies FormerFault['subject'][]
+
 interface FormerFault {
   kind: 'changed' | 'removed' | 'inserted' | 'unknown_key'
   subject: 'event' | 'batch' | 'head' | 'checkpoint'
@@ -44,9 +47,13 @@ export function isFormerChecked({ position, former_checked }: Pick<Former, 'posi
 
 export function faultsIn(json: string | null): FormerFaults {
   const { count, first } = recordIn(json ?? '')
-  return { count: typeof count === 'number' ? count : 0, first: Array.isArray(first) ? first.filter(isFault) : [] }
+  return { count: Number.isSafeInteger(count) ? Number(count) : 0, first: Array.isArray(first) ? first.filter(isFault) : [] }
 }
 
+/** Somebody may have changed the text. The signature of the end tells, and what it says is shown beside that. */
 function isFault(value: unknown): value is FormerFault {
-  return isRecord(value) && typeof value.kind === 'string' && typeof value.subject === 'string'
+  if (!isRecord(value)) return false
+  const { kind, subject, position, event_id } = value
+  const isNamed = kinds.includes(String(kind)) && subjects.includes(String(subject))
+  return isNamed && (position === null || Number.isSafeInteger(position)) && (event_id === null || typeof event_id === 'string')
 }

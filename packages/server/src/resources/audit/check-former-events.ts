@@ -23,7 +23,13 @@ export async function checkFormerEvents(deps: Deps<Tx>, chain: OwnChain): Promis
   const before = found.count
   const add: Add = ({ kind, subject, position, event }, count = 1, isKept = true) => {
     found.count += count
-    if (isKept && found.first.length < mostKept) found.first.push({ kind, subject, position, event_id: event?.id ?? null })
+    if (isKept && found.first.length < mostKept)
+      found.first.push({
+        kind,
+        subject,
+        position: typeof position === 'number' ? position : null,
+        event_id: event ? String(event.id) : null,
+      })
   }
   const former_checked = await compareNext(deps, chain, add)
   const former_faults = found.count === 0 ? null : JSON.stringify(found)
