@@ -20,8 +20,11 @@ interface Block {
   notest: string | undefined
 }
 
-function blocksOf(page: string): Block[] {
-  const text = readFileSync(join(docs, page), 'utf8')
+/** Of a page, or of the section that stands after `#`. */
+function blocksOf(place: string): Block[] {
+  const [page = '', heading] = place.split('#')
+  const whole = readFileSync(join(docs, page), 'utf8')
+  const text = heading === undefined ? whole : whole.split(/^## /m).find((section) => section.startsWith(`${heading}\n`))!
   return [...text.matchAll(/(?:<!-- notest: (.+?) -->\n)?^( *)```(\w*)\n([\s\S]*?)^\2```$/gm)].map(
     ([, notest, indent = '', language = '', block = '']) => ({
       language,
@@ -97,6 +100,7 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
   'administer/apps.md': async () => {},
   'operate/first-production-day.md': async ({ here }) =>
     writeFileSync(join(here.folder, 'password.txt'), 'a long enough password\n'),
+  'sign-users-in/account-mail.md#When it does not arrive': ({ here }) => here.authctl('app create shop --name Shop'),
   'sign-users-in/branding-and-languages.md': async ({ here }) => {
     writeFileSync(join(here.folder, 'shop.png'), buildPng(40, 20))
     await here.authctl('app create shop --name Shop --redirect https://shop.example.com/callback')
