@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { migrations } from '../../packages/server/src/db/migrate.ts'
 import { checksums } from '../../packages/server/src/db/migrations/checksums.ts'
+import { isAtLeast, version } from '../../packages/server/src/lib/version.ts'
 
 const folder = new URL('../../packages/server/src/db/migrations/', import.meta.url)
 const names = readdirSync(folder)
@@ -27,4 +29,14 @@ test('each migration has a checksum', () => {
 test.each(names)('%s is what was released', (name) => {
   const advice = `${name} is released: write the next migration instead. Only a new one gets the checksum of its text`
   expect(checksums[name], advice).toBe(checksumOf(name))
+})
+
+test('each migration after 0032 says which version is the oldest that runs on the schema after it', () => {
+  const silent = names.filter((name) => migrations.steps[name]?.oldestVersion === undefined)
+  expect(silent).toEqual(names.filter((name) => name <= '0032-oldest-versions'))
+  for (const name of names.filter((name) => !silent.includes(name))) {
+    const { oldestVersion } = migrations.steps[name]!
+    expect(oldestVersion).toMatch(/^\d+\.\d+\.\d+$/)
+    expect(isAtLeast(version, oldestVersion!)).toBe(true)
+  }
 })

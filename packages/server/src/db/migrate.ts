@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import { isAtLeast, version } from '../lib/version.ts'
 import { amongRequests } from './among-requests.ts'
 import { areMonthsKept, divideByMonth } from './audit-months.ts'
 import { asTx, isPostgres, isTx, primaryOf, type Tx } from './handle.ts'
@@ -35,6 +36,7 @@ import * as settledRevocations from './migrations/0028-settled-revocations.ts'
 import * as auditCounting from './migrations/0029-audit-counting.ts'
 import * as signInTimes from './migrations/0030-sign-in-times.ts'
 import * as formerAuditCheck from './migrations/0031-former-audit-check.ts'
+import * as oldestVersions from './migrations/0032-oldest-versions.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration, NewIndex } from './migrations/schema-db.ts'
 import { SchemaDiffersError, SchemaTooNewError } from './schema-errors.ts'
@@ -80,6 +82,7 @@ export const migrations: Migrations = {
     '0029-audit-counting': auditCounting,
     '0030-sign-in-times': signInTimes,
     '0031-former-audit-check': formerAuditCheck,
+    '0032-oldest-versions': oldestVersions,
   },
   checksums,
 }
@@ -89,6 +92,8 @@ interface Applied {
   /** Databases from before the first release have no such column. */
   checksum?: string
   applied_at: number
+  /** The oldest version that runs on the schema after it. Null: only those that know the migration. */
+  oldest_version?: string | null
 }
 
 const table = 'schema_migrations'
@@ -102,15 +107,24 @@ async function appliedMigrations(db: Knex): Promise<Applied[]> {
   return (await db.schema.hasTable(table)) ? db<Applied>(table).select().orderBy('name') : []
 }
 
-/** The names of the migrations that the database lacks, oldest first. Throws SchemaTooNewError, or SchemaDiffersError. */
+/**
+ * The names of the migrations that the database lacks, oldest first. Throws SchemaDiffersError, and SchemaTooNewError if a newer
+ * server has applied a migration that says that this version can't run on it.
+ */
 export async function pendingMigrations(db: Knex, { steps, checksums }: Migrations = migrations): Promise<string[]> {
   const rows = await appliedMigrations(db)
   const applied = rows.map(({ name }) => name)
-  const unknown = applied.filter((name) => !(name in steps))
-  if (unknown.length > 0) throw new SchemaTooNewError(unknown)
-  const differing = rows.filter(({ name, checksum }) => checksum !== checksums[name])
+  const known = rows.filter(({ name }) => name in steps)
+  const pending = Object.keys(steps).filter((name) => !applied.includes(name))
+  const newer = rows.filter(({ name }) => !(name in steps))
+  const barring = newer.filter(({ oldest_version: oldest }) => pending.length > 0 || !oldest || !isAtLeast(version, oldest))
+  if (barring.length > 0) {
+    const needs = ({ name, oldest_version: oldest }: Applied) => (oldest ? `${name}, which needs ${oldest} or later` : name)
+    throw new SchemaTooNewError(barring.map(needs))
+  }
+  const differing = known.filter(({ name, checksum }) => checksum !== checksums[name])
   if (differing.length > 0) throw new SchemaDiffersError(differing.map(({ name }) => name))
-  return Object.keys(steps).filter((name) => !applied.includes(name))
+  return pending
 }
 
 /** Whether any migration ever ran on the database. */
@@ -157,7 +171,9 @@ async function applyPending(
     const step = list.steps[name]!
     if (step.indexes && only === undefined) await makeIndexes(db, step.indexes)
     await step.up?.(db)
-    await db<Applied>(table).insert({ name, checksum: list.checksums[name]!, applied_at: now })
+    // Only migrations after the one that makes the column have a value for it.
+    const oldest = step.oldestVersion === undefined ? {} : { oldest_version: step.oldestVersion }
+    await db<Applied>(table).insert({ name, checksum: list.checksums[name]!, applied_at: now, ...oldest })
   }
   // The built-in rows have columns of the last migration.
   if (pending.length > 0 && pending.length === missing.length) await seed(db, now, isNew ? ofAuthctl : {})

@@ -8,10 +8,10 @@ export class SchemaDiffersError extends Error {
   }
 }
 
-/** A newer server migrated the database, and this one would misread it. */
+/** A newer server migrated the database, and this one would misread it. `barring` names the migrations, and what each of them needs. */
 export class SchemaTooNewError extends Error {
-  constructor(unknown: readonly string[]) {
-    super(`the database schema is newer than this server (it has ${unknown.join(', ')}); run the newer version`)
+  constructor(barring: readonly string[]) {
+    super(`the database schema is newer than this server (it has ${barring.join(', ')}); run the newer version`)
     this.name = 'SchemaTooNewError'
   }
 }

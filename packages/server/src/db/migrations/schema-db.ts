@@ -26,4 +26,6 @@ export interface Migration {
   /** Of columns that are already there. */
   indexes?: readonly NewIndex[]
   up?(db: SchemaDb): Promise<void>
+  /** The oldest version of the server that runs on the schema after it, such as `0.1.0`. Those before it refuse to start. */
+  oldestVersion?: string
 }
