@@ -4,11 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { migrations } from '../../packages/server/src/db/migrate.ts'
+import { version } from '../../packages/server/src/lib/version.ts'
 import { type Balancer, startBalancer } from '../support/balancer.ts'
 import { ADMIN_EMAIL, callHttp, claimsOf, PASSWORD } from '../support/client.ts'
 import { assertionOf, openEventStream } from '../support/consumer.ts'
 import { createDatabase } from '../support/database.ts'
 import { measured, quantile, sized } from '../support/fault.ts'
+import { packNextServer } from '../support/next-server.ts'
 import { releasedServer } from '../support/released-server.ts'
 import { startDocumentedProxy } from '../support/reverse-proxies.ts'
 import { type ServerProcess, startServer } from '../support/server-process.ts'
@@ -67,6 +69,8 @@ interface Way {
   rounds?: number
   /** Starts the first servers, which are later replaced by current ones. By default these are current servers too. */
   startFirst?: (settings: Record<string, string>) => Promise<ServerProcess>
+  /** Starts what replaces a server in a round, which is counted from 0. By default a current server. */
+  startNext?: (settings: Record<string, string>, round: number) => Promise<ServerProcess>
   /** Prepares the database before the first servers start. */
   prepare?: (databaseUrl: string) => Promise<void>
 }
@@ -74,7 +78,14 @@ interface Way {
 /** Restarts two servers in turn behind a balancer while users send requests. */
 async function restartInTurn(
   settings: Record<string, string>,
-  { asksReady, proxy, rounds = usualRounds, startFirst = startServer, prepare = async () => {} }: Way,
+  {
+    asksReady,
+    proxy,
+    rounds = usualRounds,
+    startFirst = startServer,
+    startNext = (settings) => startServer(settings),
+    prepare = async () => {},
+  }: Way,
 ) {
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
@@ -94,7 +105,7 @@ async function restartInTurn(
       await expect.poll(() => users.failed.length > 0 || users.times.length > before + 50).toBe(true)
       const server = servers[index]!
       expect(await server.stop()).toEqual({ code: 0, signal: null })
-      const next = await startServer({ ...common, PORT: new URL(server.url).port })
+      const next = await startNext({ ...common, PORT: new URL(server.url).port }, round)
       servers[index] = next
       all.push(next)
       if (asksReady) await expect.poll(() => balancer.isOut(next.url)).toBe(false)
@@ -174,6 +185,29 @@ test('two servers of the first release are replaced by those of now, which migra
   })
   expect(applied).toEqual(Object.keys(migrations.steps))
   measured(context, `${figure}, from 0001 to ${applied.at(-1)}`)
+})
+
+test('two servers are replaced by those of the next version, those by servers of this version again, and forward once more: no request fails', {
+  timeout: 900_000,
+}, async (context) => {
+  const { program, remove } = packNextServer()
+  onTestFinished(remove)
+  let url = ''
+  const prepare = async (databaseUrl: string) => {
+    url = databaseUrl
+  }
+  const columns: boolean[] = []
+  const startNext = async (settings: Record<string, string>, round: number) => {
+    const server = await startServer(settings, onTestFinished, [], round % 2 === 0 ? program : undefined)
+    expect((await server.call('GET', '/health')).body.version).toBe(round % 2 === 0 ? '99.0.0' : version)
+    await withDatabase(url, async (db) => void columns.push(await db.schema.hasColumn('users', 'nickname')))
+    return server
+  }
+  const settings = { AUTH_SHUTDOWN_DELAY_SECONDS: String(delaySeconds) }
+  const { repeated, figure } = await restartInTurn(settings, { asksReady: true, rounds: 3, startNext, prepare })
+  expect(repeated).toEqual([])
+  expect(columns).toEqual(Array(6).fill(true))
+  measured(context, figure)
 })
 
 test('a server of the first release and two of now hear every revocation of each other, whichever commits first', {
