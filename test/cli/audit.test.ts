@@ -118,6 +118,27 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   expect([gone.exit, JSON.parse(gone.stderr).error.message]).toEqual([8, 'the batch 100000 is missing'])
 })
 
+test('verify that is interrupted says from where to go on', async () => {
+  const head = {
+    position: 9_000,
+    seal: '1f0c9b7e.Yw3c',
+    batch: 90,
+    sealed_at: new Date(0).toISOString(),
+    began_at: new Date(0).toISOString(),
+  }
+  const { url, requests } = await standIn(({ turn }, response) => {
+    const page = { checked: 100, adopted: 0, unsealed: 0, fault: null, head, former: null }
+    if (turn < 4) reply(response, 200, { ...page, next_cursor: turn === 1 ? 'batches.0' : `batches.${turn}` })
+  })
+  const terminal = machine().terminal('audit verify', { env: { AUTHCTL_TOKEN: 't', AUTHCTL_BASE_URL: url }, columns: 200 })
+  await expect.poll(() => requests.length, { timeout: 60_000 }).toBe(4)
+  terminal.type('\u0003')
+  const { screen, exit } = await terminal.ended()
+  expect(exit).toBe(130)
+  expect(screen).toContain('interrupted: the 300 events compared so far are what the service wrote')
+  expect(screen).toContain('go on: authctl audit verify --since-batch 3 --head 9000:1f0c9b7e.Yw3c')
+})
+
 test('verify and doctor tell what an earlier version has left, and name what was wrong with it', async () => {
   const proofs = new AuditProofs([Buffer.from(testEnvironment.AUTH_ENCRYPTION_KEY, 'base64')])
   for (const isDamaged of [false, true]) {

@@ -290,39 +290,59 @@ export const verifyAudit = command({
       throw usageFailure('--since-batch needs --head', 'without it, the events before could have been replaced')
     const counts = { checked: 0, adopted: 0, unsealed: 0 }
     let cursor = sinceBatch === undefined ? undefined : `batch.${sinceBatch}`
-    for (;;) {
-      const query = { ...(cursor !== undefined && { cursor }), ...(head !== undefined && { head }) }
-      const page = await bodyOf(api.GET('/api/v1/admin/audit/verify', { params: { query } }))
-      counts.checked += page.checked
-      counts.adopted += page.adopted
-      counts.unsealed += page.unsealed
-      cursor = page.next_cursor ?? undefined
-      if (cursor !== undefined) continue
-      const { fault } = page
-      const shown = {
-        ...counts,
-        batch: page.head?.batch ?? null,
-        head: page.head === null ? null : `${page.head.position}:${page.head.seal}`,
-        ...(page.former && { former: sayFormer(page.former) }),
-        whole: fault === null,
+    let rest: string | undefined
+    const forget = tools.onInterrupt(() => interrupted(counts.checked, rest))
+    try {
+      for (;;) {
+        const query = { ...(cursor !== undefined && { cursor }), ...(head !== undefined && { head }) }
+        const page = await bodyOf(api.GET('/api/v1/admin/audit/verify', { params: { query } }))
+        counts.checked += page.checked
+        counts.adopted += page.adopted
+        counts.unsealed += page.unsealed
+        cursor = page.next_cursor ?? undefined
+        rest = restAfter(cursor, page.head) ?? rest
+        if (cursor !== undefined) continue
+        const { fault } = page
+        const shown = {
+          ...counts,
+          batch: page.head?.batch ?? null,
+          head: page.head === null ? null : `${page.head.position}:${page.head.seal}`,
+          ...(page.former && { former: sayFormer(page.former) }),
+          whole: fault === null,
+        }
+        const before = page.former ? faultOfFormer(page.former) : undefined
+        const said = fault === null ? undefined : sentenceOf(fault)
+        return {
+          kind: 'report',
+          value: { ...shown, head: page.head, former: page.former, fault },
+          parts: [{ record: shown }, ...[said, before].flatMap((text) => (text === undefined ? [] : ['', text]))],
+          failure:
+            said === undefined
+              ? undefined
+              : new Failure('failures', said, {
+                  code: 'audit_not_whole',
+                  hint: 'docs/operate/sealed-audit.md, "When verify names an event"',
+                }),
+        }
       }
-      const before = page.former ? faultOfFormer(page.former) : undefined
-      const said = fault === null ? undefined : sentenceOf(fault)
-      return {
-        kind: 'report',
-        value: { ...shown, head: page.head, former: page.former, fault },
-        parts: [{ record: shown }, ...[said, before].flatMap((text) => (text === undefined ? [] : ['', text]))],
-        failure:
-          said === undefined
-            ? undefined
-            : new Failure('failures', said, {
-                code: 'audit_not_whole',
-                hint: 'docs/operate/sealed-audit.md, "When verify names an event"',
-              }),
-      }
+    } finally {
+      forget()
     }
   },
 })
+
+/** The options that go on after the batch which was compared last. */
+function restAfter(cursor: string | undefined, head: { position: number; seal: string } | null): string | undefined {
+  const [, batch] = /^batches\.([1-9]\d*)$/.exec(cursor ?? '') ?? []
+  return batch === undefined || head === null ? undefined : `--since-batch ${batch} --head ${head.position}:${head.seal}`
+}
+
+function interrupted(checked: number, rest: string | undefined): Failure {
+  return new Failure('interrupted', `interrupted: the ${checked} events compared so far are what the service wrote`, {
+    code: 'interrupted',
+    hint: rest === undefined ? 'no batch was compared yet: run the same command again' : `go on: authctl audit verify ${rest}`,
+  })
+}
 
 export const archiveAudit = command({
   path: 'audit archive',
