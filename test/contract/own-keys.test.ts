@@ -207,7 +207,12 @@ describe('a change of the key', () => {
     })
     const behind = await step(app, 'finish')
     expectError(behind, 'consumers_behind')
-    expect(behind.body.detail).toContain(kidOf(secret))
+    expect(behind.body.detail).toMatch(new RegExp(`without the key ${kidOf(secret)}$`))
+    await poll(app, { secret, claims: { kids: [kidOf(secret)] } })
+    const { detail } = (await step(app, 'finish')).body
+    const [seenAt, clearAt] = [...detail.matchAll(/\d{4}-\S+Z/g)].map(([at]) => Date.parse(at))
+    expect(detail).toContain('Unless it is seen so again, it no longer counts from')
+    expect(clearAt! - seenAt!).toBe(300_000)
     service.advance(400)
     await poll(app, { secret, claims: { kids: [kidOf(secret), kidOf(ACCESS_SECRET)].sort() } })
     const tooEarly = await step(app, 'finish')

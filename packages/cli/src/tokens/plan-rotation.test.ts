@@ -104,6 +104,22 @@ describe('the verdict', () => {
   })
 })
 
+test('while an instance counts that was seen without the next secret, it says when it was, and from when on it does not count', () => {
+  const lines: Lines = [
+    ['shop', next, -20, -90],
+    ['shop', old, -10],
+    ['blog', old, 0],
+  ]
+  const state = planRotation([server(old, next, lines)], next, now)
+  expect(state.why).toBe(
+    'not every consumer accepts the next secret: shop (last seen without it 23:58:30; clear at 00:03:30 UTC, unless it is seen without it again), blog',
+  )
+  expect(state.apps).toMatchObject([
+    { app_code: 'shop', last_seen_without: at(-90), clear_at: at(210) },
+    { app_code: 'blog', last_seen_without: null, clear_at: null },
+  ])
+})
+
 test('of a leaked secret it is done when the new one is alone, and everybody has it', () => {
   const plan = (...answers: ReturnType<typeof server>[]) => planReplacement(answers, next).verdict
   expect(plan(server(old, null))).toBe('wait')

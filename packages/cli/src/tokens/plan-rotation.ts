@@ -18,6 +18,10 @@ interface AppState {
   app_code: string
   /** Which of its consumers accept the next secret. */
   accepts_next: 'all' | 'some' | 'none'
+  /** When a consumer was last seen that does not accept it. Null if none was, or none accepts it. */
+  last_seen_without: string | null
+  /** Until when such a consumer counts, if it is not seen again. Null as above. */
+  clear_at: string | null
   /** Whether one of them recently accepted another secret as well. */
   accepts_others: boolean
 }
@@ -53,16 +57,17 @@ export function planRotation(answers: readonly Secrets[], next: string, now: num
   })
   const accepting = answers.filter((answer) => kidsOf(answer).includes(next))
   const signing = answers.filter(({ current }) => current.kid === next)
-  const behind = apps.filter(({ accepts_next }) => accepts_next !== 'all').map(({ app_code }) => app_code)
+  const behind = apps.filter(({ accepts_next }) => accepts_next !== 'all')
 
   if (accepting.length < answers.length) return at(1, 'wait', 'not every server accepts the next secret', toDo[1])
   if (signing.length === 0) {
-    if (behind.length > 0) return at(2, 'wait', `not every consumer accepts the next secret: ${behind.join(', ')}`, toDo[2])
+    if (behind.length > 0)
+      return at(2, 'wait', `not every consumer accepts the next secret: ${behind.map(untilWhen).join(', ')}`, toDo[2])
     return at(2, 'go on', 'every consumer that was seen accepts the next secret', toDo[3])
   }
   if (signing.length < answers.length) return at(3, 'wait', 'some servers sign with the next secret, others not yet', toDo[3])
   if (behind.length > 0) {
-    const why = `the next secret signs, and ${behind.join(', ')} ${behind.length === 1 ? 'does' : 'do'} not accept it everywhere`
+    const why = `the next secret signs, and ${behind.length === 1 ? 'an app does' : 'apps do'} not accept it everywhere: ${behind.map(untilWhen).join(', ')}`
     return at(3, 'wait', why, consumers('new', 'old'))
   }
   const end = Math.max(...answers.map(({ signing_since, access_token_seconds: life }) => Date.parse(signing_since) + life * 1000))
@@ -114,14 +119,28 @@ function kidsOf({ current, previous }: Secrets): string[] {
   return previous ? [current.kid, previous.kid] : [current.kid]
 }
 
+/** The app, and how long at least it holds the rotation up. */
+function untilWhen({ app_code, last_seen_without: seen, clear_at: clear }: AppState): string {
+  if (seen === null || clear === null) return app_code
+  const time = (at: string) => at.slice(11, 19)
+  return `${app_code} (last seen without it ${time(seen)}; clear at ${time(clear)} UTC, unless it is seen without it again)`
+}
+
 /** Leaves out apps with their own key, which a change of the shared secret does not affect. */
 function appStates({ consumers }: Secrets, next: string): AppState[] {
   const seen = consumers.filter(({ signing }) => signing === 'shared')
-  return [...new Set(seen.map(({ app_code }) => app_code))].map((app_code) => ({
-    app_code,
-    accepts_next: whoAccepts(app_code, next, seen),
-    accepts_others: seen.some((line) => line.app_code === app_code && line.kid !== next && isRecent(line, seen)),
-  }))
+  return [...new Set(seen.map(({ app_code }) => app_code))].map((app_code) => {
+    const accepts_next = whoAccepts(app_code, next, seen)
+    const line = seen.find((each) => each.app_code === app_code && each.kid === next)
+    const without = accepts_next === 'some' ? line!.last_missing_at : null
+    return {
+      app_code,
+      accepts_next,
+      last_seen_without: without,
+      clear_at: without && new Date(Date.parse(without) + latelyMs).toISOString(),
+      accepts_others: seen.some((line) => line.app_code === app_code && line.kid !== next && isRecent(line, seen)),
+    }
+  })
 }
 
 /** Whether a consumer that accepts this secret was seen at about the time when any consumer of the app was last seen. */

@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { signingKeyOf } from '../../lib/keyrings.ts'
 import { randomText } from '../../lib/random.ts'
+import { iso } from '../../lib/timestamps.ts'
 import { App } from '../../models/app.ts'
 import { AppKey, type AppKeyRow } from '../../models/app-key.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -92,7 +93,10 @@ async function assertAllFollow(deps: Deps, { app, keys, switchedAt }: Signing): 
   const [current] = keys
   const behind = current && (await findBehind(deps, app.code, current.kid))
   if (behind) {
-    const detail = `A consumer of ${app.code} was seen at ${new Date(behind.behindSeenAt).toISOString()} without the key ${current.kid}`
+    const seen = `A consumer of ${app.code} was seen at ${iso(behind.behindSeenAt)} without the key ${current.kid}`
+    const clear =
+      behind.clearAt === null ? '' : `. Unless it is seen so again, it no longer counts from ${iso(behind.clearAt)} on`
+    const detail = `${seen}${clear}`
     throw new ApiError('consumers_behind', { detail })
   }
   const deadAt = (switchedAt ?? 0) + deps.config.accessTtlSeconds * 1_000

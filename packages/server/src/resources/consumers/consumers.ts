@@ -120,6 +120,8 @@ export interface ConsumersBehind {
   currentSeenAt: number | null
   /** When a consumer that does not accept it was last seen. */
   behindSeenAt: number
+  /** From when on that one counts as gone, if it is not seen again; null if no consumer accepts the key. */
+  clearAt: number | null
 }
 
 /** Returns the app if one of its consumers was recently seen without the key of this id. */
@@ -136,10 +138,13 @@ export async function findBehind(deps: Deps, appCode: string, kid: string): Prom
 export function behindIn(appCode: string, sets: readonly SeenSecret[], kid: string): ConsumersBehind | undefined {
   if (sets.length === 0) return undefined
   const accepting = sets.find((each) => each.kid === kid)
-  if (!accepting) return { appCode, currentSeenAt: null, behindSeenAt: Math.max(...sets.map(({ lastSeenAt }) => lastSeenAt)) }
+  if (!accepting) {
+    const behindSeenAt = Math.max(...sets.map(({ lastSeenAt }) => lastSeenAt))
+    return { appCode, currentSeenAt: null, behindSeenAt, clearAt: null }
+  }
   const { lastSeenAt, lastMissingAt } = accepting
   if (lastMissingAt === null || lastSeenAt - lastMissingAt >= latelyMs) return undefined
-  return { appCode, currentSeenAt: lastSeenAt, behindSeenAt: lastMissingAt }
+  return { appCode, currentSeenAt: lastSeenAt, behindSeenAt: lastMissingAt, clearAt: lastMissingAt + latelyMs }
 }
 
 interface SeenSecret {
