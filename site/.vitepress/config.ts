@@ -36,6 +36,16 @@ function sidebarOf({ title, pages, groups: inner }: Group): DefaultTheme.Sidebar
   return { text: title, collapsed: true, items: [...items, ...inner.map(sidebarOf)] }
 }
 
+/** It runs in the browser too, so it uses nothing of this file. */
+function withoutQuestion(term: string): string | null {
+  const word = term.toLowerCase()
+  return /^(a|an|and|are|can|do|does|for|from|get|has|have|her|his|how|i|if|in|is|it|me|my|of|on|or|our|the|their|they|to|we|what|when|where|which|who|why|with|you|your)$/.test(
+    word,
+  )
+    ? null
+    : word
+}
+
 /** Gives each cell the head of its column, because a phone does not show the heads of wide tables. */
 function nameColumns(tokens: Token[]): void {
   let heads: string[] = []
@@ -85,7 +95,16 @@ export default defineConfig({
   themeConfig: {
     sidebar: groups.map(sidebarOf),
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          // Readers type questions. Without the words of a question, all that is left must be there.
+          options: { processTerm: withoutQuestion },
+          searchOptions: { combineWith: 'AND', fuzzy: 0.1 },
+        },
+      },
+    },
     docFooter: { prev: false, next: false },
     externalLinkIcon: true,
   },
