@@ -9,6 +9,7 @@ import type { Pool } from '../../packages/server/src/db/handle.ts'
 import { closeDeps, createDeps, type Deps } from '../../packages/server/src/deps.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { AuditEvent } from '../../packages/server/src/models/audit-event.ts'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { verifyAudit } from '../../packages/server/src/resources/audit/verify-audit.ts'
@@ -60,6 +61,7 @@ async function measure(kind: DatabaseKind): Promise<void> {
 async function audited(kind: DatabaseKind, folder: string): Promise<{ deps: Deps<Pool>; drop: () => Promise<void> }> {
   const database = await createDatabase(kind, templates)
   const deps = createDeps(loadConfig({ ...testEnvironment, DATABASE_URL: database.url, AUTH_MAIL_DIR: folder }, ownSecrets))
+  await hasKeyOfAudit(deps)
   for (let written = 0; written < events; written += eventsABatch) {
     for (let each = 0; each < eventsABatch; each += 50) await AuditEvent.insert(deps.db, loginsOf(deps, 50))
     await sealEvents(deps)

@@ -9,6 +9,7 @@ import type { Pool } from '../../packages/server/src/db/handle.ts'
 import { closeDeps, createDeps, type Deps } from '../../packages/server/src/deps.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
 import { AuditEvent } from '../../packages/server/src/models/audit-event.ts'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { ownSecrets, testEnvironment } from '../support/client.ts'
 import { createDatabase, type DatabaseKind, prepareTemplates } from '../support/database.ts'
@@ -47,6 +48,7 @@ async function measure(kind: DatabaseKind): Promise<void> {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'gatehouse-seal-'))
   const settings = { ...testEnvironment, DATABASE_URL: database.url, AUTH_MAIL_DIR: folder }
   const deps = createDeps(loadConfig(settings, ownSecrets))
+  await hasKeyOfAudit(deps)
   const added: number[] = []
   for (let round = 0; round <= rounds; round += 1) {
     const plain = await timeEvents(deps, false)

@@ -1,5 +1,6 @@
 // What somebody who can write to the database has tried to hide from `audit verify`: docs/operate/sealed-audit.md.
 import { expect, test } from 'vitest'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { buildApp, buildService, buildUser, type Json, type TestService, testDatabase } from '../support/service.ts'
 
@@ -31,6 +32,11 @@ async function verify(service: TestService, noted: { batch?: number; head?: stri
     if (body.next_cursor === null) return body
     cursor = body.next_cursor
   }
+}
+
+async function removeSeals({ deps: { db } }: TestService): Promise<void> {
+  await db('audit_chain').delete()
+  await db('audit_batches').delete()
 }
 
 /** Changes the database, returns the fault that verify finds, and restores the rows. */
@@ -90,12 +96,25 @@ test('seals that were started over do not pass for those that go on from a noted
   const noted = { batch, head: `${position}:${seal}` }
   expect((await verify(service, noted)).fault).toBeNull()
   // All events but one are sealed again at once, so that the same number of batches has more events.
-  await db('audit_chain').delete()
-  await db('audit_batches').delete()
   const [first] = await db('audit_events').orderBy('id').limit(1)
   await db('audit_events').where({ id: first.id }).delete()
+  await removeSeals(service)
+  const unproven = { salt: null, personal_digest: null, mac: null }
+  await db('audit_events').update({ ...unproven, ...(testDatabase() === 'sqlite' && { xid: 1 }) })
+  // A restart begins the seals.
+  expect(await hasKeyOfAudit(service.deps)).toBe(true)
   while ((await verify(service)).head?.batch !== batch + 1) await login()
   expect((await verify(service, noted)).fault).toMatchObject({ kind: 'changed', subject: 'head', position })
+})
+
+test('seals whose end and batches were removed are not begun anew, as if there had been none', async () => {
+  const { service } = await buildAudited()
+  await removeSeals(service)
+  expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
+  await expect(sealEvents(service.deps)).rejects.toThrow('the end of the audit chain is gone')
+  // Nobody can log in to find out if the service does not start.
+  expect(await hasKeyOfAudit(service.deps)).toBe(true)
+  expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
 })
 
 test('an end that is earlier than the noted batch is not one to begin from', async () => {

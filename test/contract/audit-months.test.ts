@@ -6,6 +6,7 @@ import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { firstIdAt, msOfId, newId } from '../../packages/server/src/lib/uuid.ts'
 import { AuditEvent } from '../../packages/server/src/models/audit-event.ts'
 import { checkAudit } from '../../packages/server/src/resources/audit/check-audit.ts'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { recordEvent, systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
@@ -41,6 +42,7 @@ const nameAt = (ms: number) => `audit_events_${new Date(ms).toISOString().slice(
 /** A service, and the first month of its audit that has a partition. */
 async function buildDivided(settings: Record<string, string> = {}) {
   const service = await buildService(settings)
+  await hasKeyOfAudit(service.deps)
   const [first, second] = await monthsOf(service)
   const [begin, end] = [msOfId(first!.from), msOfId(first!.to)]
   return {
@@ -55,6 +57,7 @@ async function buildDivided(settings: Record<string, string> = {}) {
 
 test('an event of any time is accepted, listed, sealed, verified and archived', async () => {
   const service = await buildService()
+  await hasKeyOfAudit(service.deps)
   const now = service.deps.clock()
   const ids: string[] = []
   for (const at of [1, now - 4_000 * dayMs, now + 40 * dayMs, now + 4_000 * dayMs]) ids.push(...(await write(service, at)))
@@ -278,6 +281,7 @@ onPostgres(
   'the audit of a former version is divided once its servers are gone: every event stays, and so do rights and rules',
   async () => {
     const service = await buildService()
+    await hasKeyOfAudit(service.deps)
     const { deps } = service
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -334,6 +338,7 @@ onPostgres(
 
 onPostgres('a division that is interrupted refuses no event, and the next run does it', async () => {
   const service = await buildService()
+  await hasKeyOfAudit(service.deps)
   const { deps } = service
   await undivideAudit(deps.db)
   // An id of a far future, which the service did not write, keeps the table as it is.

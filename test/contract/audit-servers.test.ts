@@ -110,6 +110,7 @@ onPostgres(
 onPostgres('a transaction of more events than fit in memory is one batch', async () => {
   const service = await buildService()
   const { deps } = service
+  await hasKeyOfAudit(deps)
   await deps.db.transaction(async (knex) => {
     for (let portion = 0; portion < 6; portion += 1) await AuditEvent.insert(asTx(knex), rowsOf(service, 500))
   })

@@ -8,6 +8,7 @@ import { atOnce, chance } from '../support/chance.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { addMember, buildInvitation, buildOrganization, buildRole } from '../support/factories.ts'
 import { mailingFixture, serviceFixture } from '../support/fixtures.ts'
+import { becomeFirst } from '../support/former-audit.ts'
 import { until } from '../support/mail-server.ts'
 import { auditEvents, countRows, whereStored } from '../support/rows.ts'
 import {
@@ -398,6 +399,7 @@ test('twenty sealers of the audit make one chain', async () => {
   const { db, clock } = service.deps
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
+  await becomeFirst(service)
   // More events than one sealer takes at a time, written as by a server without seals.
   for (let portion = 0; portion < 4; portion += 1) {
     const event = () => ({ id: newId(clock()), event: 'logout', actor_type: 'system', count: 1, at: clock() })
@@ -429,6 +431,7 @@ test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
     const service = await buildService()
     const { deps } = service
     await buildUser(service, await buildApp(service))
+    await becomeFirst(service)
     service.advance(120)
     const { position, overtaken } = await deps.db.transaction(async (first) => {
       await first.raw('lock table audit_events in access exclusive mode')

@@ -136,6 +136,7 @@ const foreign: Record<string, string[]> = {
   ],
   ...(onPostgres && {
     'a rule': ['create rule keep_out as on insert to audit_events do instead nothing'],
+    'a policy': ['create policy keep_out on audit_events using (false)'],
     'a rule of another table': ['create rule keep_out as on update to users do instead nothing'],
   }),
 }

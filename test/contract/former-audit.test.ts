@@ -80,6 +80,7 @@ test('a chain that is whole is compared in portions, goes on after a stop, and i
 
 test('a service without such a chain has nothing to compare', async () => {
   const service = await buildService()
+  await hasKeyOfAudit(service.deps)
   await addEvents(service, 3)
   await seal(service)
   expect(await verify(service)).toEqual({ fault: null, former: null })

@@ -19,7 +19,7 @@ import { eraseUser } from '../../packages/server/src/resources/user-deletions/us
 import { startAuditSealer } from '../../packages/server/src/workers/audit-sealer.ts'
 import { removeExpired } from '../../packages/server/src/workers/cleanup.ts'
 import { dropAuditEvents } from '../support/drop-audit-events.ts'
-import { becomeFormer } from '../support/former-audit.ts'
+import { becomeFirst, becomeFormer } from '../support/former-audit.ts'
 import { samples } from '../support/lane.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
 
@@ -129,13 +129,6 @@ async function insertNext(service: TestService, { xid: _, ...row }: Json): Promi
 /** In the order of the chain of former versions. */
 const chainedRows = (service: TestService): Promise<Json[]> =>
   events(service).whereNotNull('seal_position').orderBy('seal_position')
-
-/** Makes the database one of the first version, which proved nothing. */
-async function becomeFirst({ deps: { db } }: TestService): Promise<void> {
-  await db('audit_batches').delete()
-  await db('audit_chain').delete()
-  await db('audit_events').update({ salt: null, personal_digest: null, mac: null, xid: 0 })
-}
 
 const different: Record<string, (value: Json[string]) => unknown> = {
   id: () => newId(Date.now()),
@@ -972,6 +965,7 @@ test('a long log is sealed in portions, with turns for others in between', async
 
 test('a log of several pages is compared page by page', async () => {
   const service = await buildService()
+  await hasKeyOfAudit(service.deps)
   await addEvents(service, 2_300)
   expect(await verify(service)).toMatchObject({ fault: null })
   await seal(service)

@@ -56,3 +56,10 @@ export async function addFormerChain(db: Db, auditProofs: AuditProofs, count: nu
   await db('audit_chain').insert({ id: 1, ...chain, signature: auditProofs.sign(headFacts(chain)) })
   return ids
 }
+
+/** Makes the database one of the first version, which proved nothing. */
+export async function becomeFirst({ deps: { db } }: { deps: { db: Db } }): Promise<void> {
+  await db('audit_batches').delete()
+  await db('audit_chain').delete()
+  await db('audit_events').update({ salt: null, personal_digest: null, mac: null, xid: 0 })
+}

@@ -18,6 +18,7 @@ import type { ObservedReply, ReplyObserver } from '../../packages/server/src/htt
 import { inTurn } from '../../packages/server/src/http/connections.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import type { Route } from '../../packages/server/src/http/route.ts'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { serverOptions } from '../../packages/server/src/serve.ts'
 import {
@@ -117,7 +118,14 @@ export async function buildService(
     if (faults.length > 0) throw new Error(faults.join('\n'))
   })
 
+  // As every server and command does before it writes. Not earlier: a test may look at the first connection.
+  let begun: Promise<unknown> | undefined
+  const begin = () => {
+    begun ??= hasKeyOfAudit(deps)
+    return begun
+  }
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Reply> => {
+    await begin()
     const reply = await callHttp(url + (path.startsWith('/') ? BASE_PATH + path : path), method, options)
     if (faults.length > 0) throw new Error([...faults.splice(0), ...logged.splice(0)].join('\n'))
     return reply
@@ -126,6 +134,7 @@ export async function buildService(
   const login = (email: string, app: string, extra: Record<string, unknown> = {}) =>
     call('POST', '/auth/login', { body: { email, password: PASSWORD, app_code: app, ...extra } })
   const loginAdmin = async (): Promise<string> => {
+    await begin()
     await createSystemAdmin(deps, { email: ADMIN_EMAIL, password: PASSWORD, promote: false, unlessOneExists: true }, systemActor)
     return (await login(ADMIN_EMAIL, 'authctl')).body.access_token
   }

@@ -420,6 +420,10 @@ export class AuditEvent extends BaseModel {
     return (await chained.first('id')) !== undefined
   }
 
+  static async hasProven(db: Db): Promise<boolean> {
+    return (await rowsOf(AuditEvent, db).whereNotNull('mac').first('id')) !== undefined
+  }
+
   /** Whether there are rows without a proof, of the first version: from before batches, or from a server that is still running. */
   static async hasUnproven(db: Db): Promise<boolean> {
     const unproven = () => rowsOf(AuditEvent, db).whereNull('mac')

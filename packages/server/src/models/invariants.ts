@@ -251,7 +251,7 @@ const storageFaults = [
   },
   {
     name: 'trigger-foreign',
-    fault: 'the service makes no triggers, rules or views, and this one can change or drop what it writes',
+    fault: 'the service makes no triggers, rules, views or policies, and this one can change, drop or hide what it writes',
     cure: 'find out who made it, drop it, and restart the servers, since statements that they have prepared may still follow a rule',
   },
   {
@@ -275,7 +275,9 @@ const postgresTriggers = `
   where not t.tgisinternal and c.relnamespace = current_schema()::regnamespace
   union all
   select 'rule ' || r.rulename || ' on ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class
-  where c.relnamespace = current_schema()::regnamespace and (r.rulename <> '_RETURN' or c.relname in ${replaceable})`
+  where c.relnamespace = current_schema()::regnamespace and (r.rulename <> '_RETURN' or c.relname in ${replaceable})
+  union all
+  select 'policy ' || policyname || ' on ' || tablename from pg_policies where schemaname = current_schema()`
 
 async function sqliteFaults(db: Db): Promise<Found[]> {
   const orphans = await rowsIn<{ table: string; rowid: number | null; parent: string }>(db.raw('pragma foreign_key_check'))

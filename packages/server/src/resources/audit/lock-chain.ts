@@ -52,9 +52,12 @@ export async function beginChain(deps: Deps<Tx>): Promise<Chain | undefined> {
   return takeOver(deps, chain)
 }
 
-/** Whether the seals had begun. */
+/**
+ * Whether the seals had begun. Every server and command begins them before it writes an event, so an event with a proof shows that
+ * their end was removed.
+ */
 export async function hasEarlierSeals({ db }: Deps): Promise<boolean> {
-  return (await AuditEvent.hasChained(db)) || (await AuditBatch.hasAfter(db, 0))
+  return (await AuditEvent.hasProven(db)) || (await AuditEvent.hasChained(db)) || (await AuditBatch.hasAfter(db, 0))
 }
 
 /**
