@@ -107,7 +107,7 @@ test('seals that were started over do not pass for those that go on from a noted
   expect((await verify(service, noted)).fault).toMatchObject({ kind: 'changed', subject: 'head', position })
 })
 
-test('seals whose end and batches were removed are not begun anew, as if there had been none', async () => {
+test('seals whose end and batches were removed do not begin again, as if there had been none', async () => {
   const { service } = await buildAudited()
   await removeSeals(service)
   expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
