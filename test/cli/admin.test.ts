@@ -217,6 +217,13 @@ describe('grant and user', () => {
     expect(codes(parsed(await authctl('grant list --app door --user bob@example.com --json')))).toEqual(['door'])
     expect(codes(parsed(await authctl('grant list --json')))).toEqual(expect.arrayContaining(['door', 'sign-up']))
     expect(parsed(await authctl('grant list --limit 1 --json'))).toHaveLength(1)
+    const ofBob = 'grant list --user bob@example.com --json'
+    expect(codes(parsed(await authctl(`${ofBob} --state active`)))).toEqual(['door', 'sign-up'])
+    expect(codes(parsed(await authctl(`${ofBob} --state expired`)))).toEqual([])
+    expect(codes(parsed(await authctl(`${ofBob} --expires-before 2099-02-01`)))).toEqual(['door'])
+    expect(parsed(await authctl('grant list --app door --expires-before 30d --json'))).toEqual([])
+    expect(parsed(await authctl(ofBob))[0].user.email).toBe('bob@example.com')
+    expect((await authctl('grant list --expires-before never')).exit).toBe(2)
 
     const refused = await authctl('grant revoke --app door --user bob@example.com')
     expect(refused).toMatchObject({ stdout: '', exit: 2 })

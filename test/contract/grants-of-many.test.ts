@@ -40,7 +40,7 @@ test('who is found is granted, by id, e-mail or email@@pool, and who is not does
   expect(answer.body.items[3].message).toContain(`${email}@@${there}`)
   for (const [index, user] of [byId, byEmail, shared].entries()) {
     const { items } = (await service.admin('GET', `/admin/users/${user!.id}/apps`)).body
-    expect(items).toEqual([answer.body.items[index].grant])
+    expect(items).toEqual([{ ...answer.body.items[index].grant, user: expect.objectContaining({ id: user!.id }) }])
     expect(items[0]).toMatchObject({ app_code: app.code, effective: 'active', granted_via: 'admin', reason: 'the new team' })
   }
   expect(await countRows(service, 'user_apps', { app_id: app.id })).toBe(3)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { expectError } from '../support/expect-reply.ts'
+import { expectError, faultsOf } from '../support/expect-reply.ts'
 import { buildInvitation, buildOrganization, closeAccount } from '../support/factories.ts'
 import { serviceFixture } from '../support/fixtures.ts'
 import { auditEvents, countRows, markVerified } from '../support/rows.ts'
@@ -329,11 +329,43 @@ test('grants are listed of the user and of the app, newest first, revoked ones t
     [apps[0].code, 'active'],
   ])
   const of = await service.admin('GET', `/admin/apps/${apps[1].code}/users`)
-  expect(of.body.items).toEqual([{ ...body.items[1], user }])
+  expect(body.items[1].user).toEqual(user)
+  expect(of.body.items).toEqual([body.items[1]])
   const first = (await service.admin('GET', `/admin/users/${user.id}/apps?limit=2`)).body
   const second = (await service.admin('GET', `/admin/users/${user.id}/apps?limit=2&cursor=${first.next_cursor}`)).body
   expect([...first.items, ...second.items]).toEqual(body.items)
   expect(second.next_cursor).toBeNull()
+})
+
+test('lists of grants are narrowed by their state now and by their end, page by page', async () => {
+  const [app, home] = [await buildApp(service), await buildApp(service, { auto_grant_on_signup: true })]
+  const users: Json[] = []
+  for (const grant of [{}, { expires_at: inSeconds(60) }, { expires_at: inSeconds(3_600) }, {}, {}]) {
+    const { user } = await buildUser(service, home)
+    await service.admin('POST', grantPath(user, app), { body: grant })
+    users.push(user)
+  }
+  await service.admin('DELETE', grantPath(users[3]!, app))
+  service.advance(120)
+  const find = async (query: string, path = `/admin/apps/${app.code}/users`) => {
+    const { status, body } = await service.admin('GET', `${path}?${query}`)
+    expect(status).toBe(200)
+    return body.items.map(({ user_id, user }: Json) => users.findIndex(({ id }) => id === user_id && id === user.id))
+  }
+  expect(await find('effective=active')).toEqual([4, 2, 0])
+  expect(await find('effective=expired')).toEqual([1])
+  expect(await find('effective=revoked')).toEqual([3])
+  expect(await find(`expires_before=${inSeconds(7_200)}`)).toEqual([2, 1])
+  expect(await find(`expires_before=${inSeconds(7_200)}&effective=active`)).toEqual([2])
+  expect(await find(`expires_before=${inSeconds(60)}`)).toEqual([1])
+  expect(await find(`expires_before=${inSeconds(-90)}&effective=expired`)).toEqual([])
+  expect(await find('effective=expired', `/admin/users/${users[1]!.id}/apps`)).toEqual([1])
+  expect(await find('effective=active', `/admin/users/${users[1]!.id}/apps`)).toEqual([])
+  const { items, next_cursor } = (await service.admin('GET', `/admin/apps/${app.code}/users?effective=active&limit=2`)).body
+  expect(items).toHaveLength(2)
+  expect(await find(`effective=active&limit=2&cursor=${next_cursor}`)).toEqual([0])
+  const wrong = await service.admin('GET', `/admin/apps/${app.code}/users?effective=open&expires_before=soon`)
+  expect(faultsOf(wrong)).toEqual(['effective: invalid_value', 'expires_before: invalid_value'])
 })
 
 test('each change is audited once with who did it and what changed; one that changes nothing is not', async () => {

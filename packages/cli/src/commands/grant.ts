@@ -1,7 +1,7 @@
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, type Pages, pages, regrouped } from '../api/api-client.ts'
 import { parseExpiry } from '../command-line/duration.ts'
-import { Failure } from '../command-line/exit-codes.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { choice, count, positional, requiredText, text } from '../command-line/options.ts'
 import { parseAppRef } from '../nouns/app-ref.ts'
 import { confirmUnproven } from '../nouns/confirm-unproven.ts'
@@ -118,32 +118,41 @@ async function inactiveGrant(
   return { user_id: userId, app_id: app.id, app_code: app.code }
 }
 
-type Grant = components['schemas']['Grant'] & { user?: components['schemas']['User'] }
+type Grant = components['schemas']['Grant'] & { user: components['schemas']['User'] }
 
 export const listGrants = command({
   path: 'grant list',
   options: {
     app: text('CODE', 'Only grants of this app', { completes: 'apps' }),
     user: text('USER', `Only grants of this user: ${userRefSyntax}`),
+    state: choice(['active', 'expired', 'revoked'], 'Only grants in this state'),
+    expiresBefore: text(
+      'TIME',
+      'Only grants that end before then, or have ended: 2027-01-31, 2027-01-31T18:00:00Z, 30d from now',
+    ),
     limit: count('N', 'Maximum number of grants. Default: all'),
   },
   summary: 'List current and past grants of access to apps',
-  examples: ['grant list --app shop', 'grant list --user bob@example.com', 'grant list -o ndjson'],
+  examples: ['grant list --app shop', 'grant list --user bob@example.com', 'grant list --state active --expires-before 30d'],
   lists: 'whole',
-  async run({ api }, { app, user, limit }) {
+  async run({ api, now }, { app, user, limit, state, expiresBefore }) {
     const names = new Map<string, string>()
     const appRef = app === undefined ? undefined : parseAppRef(app)
+    const filter: GrantFilter = {
+      ...(state === undefined ? {} : { effective: state }),
+      ...(expiresBefore === undefined ? {} : { expires_before: parseEnd(expiresBefore, now()) }),
+    }
     const grants =
       user !== undefined
-        ? grantsOfUser(api, await findUserId(api, user), appRef)
+        ? grantsOfUser(api, await findUserId(api, user), appRef, filter)
         : appRef !== undefined
-          ? grantsOfApp(api, appRef)
-          : regrouped(grantsOfAllApps(api))
+          ? grantsOfApp(api, appRef, filter)
+          : regrouped(grantsOfAllApps(api, filter))
     return list(
       withGranters(api, atMost(grants, limit), names),
       [
         ['app', (grant) => grant.app_code],
-        ['user', (grant) => (grant.user ? shownUser(userRefOf(grant.user)) : grant.user_id)],
+        ['user', (grant) => shownUser(userRefOf(grant.user))],
         ['state', (grant) => grant.effective],
         ['via', (grant) => grant.granted_via],
         ['granted by', ({ granted_by }) => granted_by && (names.get(granted_by) ?? granted_by)],
@@ -160,22 +169,37 @@ export const listGrants = command({
   },
 })
 
-function grantsOfApp(api: Api, appId: string): Pages<Grant> {
-  return pages<Grant>((query) => bodyOf(api.GET('/api/v1/admin/apps/{appId}/users', { params: { path: { appId }, query } })))
+interface GrantFilter {
+  effective?: Grant['effective']
+  expires_before?: string
 }
 
-async function* grantsOfUser(api: Api, userId: string, appRef: string | undefined): Pages<Grant> {
+function parseEnd(text: string, now: number): string {
+  const end = parseExpiry(text, now)
+  if (end === null) throw usageFailure('--expires-before takes a time, and "never" is none')
+  return end
+}
+
+function grantsOfApp(api: Api, appId: string, filter: GrantFilter): Pages<Grant> {
+  return pages<Grant>((page) =>
+    bodyOf(api.GET('/api/v1/admin/apps/{appId}/users', { params: { path: { appId }, query: { ...filter, ...page } } })),
+  )
+}
+
+async function* grantsOfUser(api: Api, userId: string, appRef: string | undefined, filter: GrantFilter): Pages<Grant> {
   const app =
     appRef === undefined
       ? undefined
       : await bodyOf(api.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: appRef } } }))
-  const all = pages((query) => bodyOf(api.GET('/api/v1/admin/users/{userId}/apps', { params: { path: { userId }, query } })))
+  const all = pages((page) =>
+    bodyOf(api.GET('/api/v1/admin/users/{userId}/apps', { params: { path: { userId }, query: { ...filter, ...page } } })),
+  )
   for await (const page of all) yield app ? page.filter((grant) => grant.app_id === app.id) : page
 }
 
-async function* grantsOfAllApps(api: Api): Pages<Grant> {
+async function* grantsOfAllApps(api: Api, filter: GrantFilter): Pages<Grant> {
   const apps = pages((query) => bodyOf(api.GET('/api/v1/admin/apps', { params: { query } })))
-  for await (const page of apps) for (const { id } of page) yield* grantsOfApp(api, id)
+  for await (const page of apps) for (const { id } of page) yield* grantsOfApp(api, id, filter)
 }
 
 /** Looks up the name of each user who granted access, once. An account that is not a user's keeps its id. */

@@ -37,6 +37,7 @@ import * as auditCounting from './migrations/0029-audit-counting.ts'
 import * as signInTimes from './migrations/0030-sign-in-times.ts'
 import * as formerAuditCheck from './migrations/0031-former-audit-check.ts'
 import * as oldestVersions from './migrations/0032-oldest-versions.ts'
+import * as grantsThatEnd from './migrations/0033-grants-that-end.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration, NewIndex } from './migrations/schema-db.ts'
 import { SchemaDiffersError, SchemaTooNewError } from './schema-errors.ts'
@@ -83,6 +84,7 @@ export const migrations: Migrations = {
     '0030-sign-in-times': signInTimes,
     '0031-former-audit-check': formerAuditCheck,
     '0032-oldest-versions': oldestVersions,
+    '0033-grants-that-end': grantsThatEnd,
   },
   checksums,
 }

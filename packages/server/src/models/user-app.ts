@@ -1,4 +1,4 @@
-import type { QueryBuilder } from 'objection'
+import type { QueryBuilder, QueryBuilderType } from 'objection'
 import { insertRows } from '../db/bulk.ts'
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
@@ -161,13 +161,13 @@ export class UserApp extends BaseModel {
   }
 
   /** A page of the grants of a user with their apps, newest first, revoked ones too. */
-  static async listOfUser(db: Db, userId: string, request: PageRequest): Promise<Page<UserApp>> {
-    return withPage(UserApp.query(db).where('user_apps.user_id', userId).withGraphFetched('app'), request, 'user_apps.id')
+  static async listOfUser(db: Db, userId: string, request: GrantListRequest): Promise<Page<UserApp>> {
+    return listGrants(UserApp.query(db).where('user_apps.user_id', userId).withGraphFetched('app'), request)
   }
 
   /** A page of the grants of an app with their users, newest first, revoked ones too. */
-  static async listOfApp(db: Db, appId: string, request: PageRequest): Promise<Page<UserApp>> {
-    return withPage(UserApp.query(db).where('user_apps.app_id', appId).withGraphFetched('user.tags'), request, 'user_apps.id')
+  static async listOfApp(db: Db, appId: string, request: GrantListRequest): Promise<Page<UserApp>> {
+    return listGrants(UserApp.query(db).where('user_apps.app_id', appId).withGraphFetched('user.tags'), request)
   }
 
   static async listOfUsers(db: Db, userIds: readonly string[]): Promise<(GrantKey & GrantStateRow)[]> {
@@ -205,4 +205,26 @@ export class UserApp extends BaseModel {
   static async isAppEntered(db: Db, appId: string, now: number): Promise<boolean> {
     return (await UserApp.query(db).modify(whereActive, now).findOne({ app_id: appId })) !== undefined
   }
+}
+
+/** Which grants a list has. `now` tells those that have expired from active ones. */
+interface GrantListRequest extends PageRequest {
+  effective?: 'active' | 'expired' | 'revoked' | undefined
+  /** In milliseconds. */
+  expires_before?: number | undefined
+  now: number
+}
+
+async function listGrants(query: QueryBuilderType<UserApp>, request: GrantListRequest): Promise<Page<UserApp>> {
+  const { effective, expires_before: end, now } = request
+  // Literals, since SQLite does not use a partial index for a bound value.
+  if (effective !== undefined) query.whereRaw(`user_apps.status = '${effective === 'revoked' ? 'revoked' : 'active'}'`)
+  if (effective === 'active')
+    query.where((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
+  const ended = effective === 'expired' ? now + 1 : Number.POSITIVE_INFINITY
+  const before = Math.min(end ?? Number.POSITIVE_INFINITY, ended)
+  if (before !== Number.POSITIVE_INFINITY) {
+    query.whereRaw('user_apps.expires_at is not null').where('user_apps.expires_at', '<', before)
+  }
+  return withPage(query, request, 'user_apps.id')
 }

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
 import { type Actor, actorIdOf } from '../../lib/caller.ts'
-import type { Page, PageRequest } from '../../lib/keyset.ts'
+import type { Page } from '../../lib/keyset.ts'
 import { grantStateAt, type ownAccessRequest } from '../../lib/records.ts'
 import { iso, isoOrNull, isTooSoon } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -23,14 +23,15 @@ import { getUser, lockUser } from '../users/users.ts'
 import { closeRequests } from './close-requests.ts'
 import type {
   accessRequestRecord,
-  appUserPage,
   bulkGrantBody,
   bulkGrantItem,
   bulkRevokeAnswer,
   bulkRevokeBody,
   GrantInput,
   givenGrant,
+  grantPage,
   grantRecord,
+  listGrantsQuery,
 } from './schema.ts'
 
 /** What the gate needs to know about a `user_apps` row. `expiresAt` is in milliseconds. */
@@ -301,27 +302,22 @@ export async function recordRevocations(
   )
 }
 
+type ListRequest = z.output<typeof listGrantsQuery>
+type ListedGrant = z.output<typeof grantPage>['items'][number]
+
 /** The grants of a user, newest first, revoked ones too. Throws `not_found`. */
-export async function listGrantsOfUser(
-  deps: Deps,
-  userId: string,
-  request: PageRequest,
-): Promise<Page<z.output<typeof grantRecord>>> {
-  await getUser(deps, userId)
-  const { items, nextCursor } = await UserApp.listOfUser(deps.db, userId, request)
+export async function listGrantsOfUser(deps: Deps, userId: string, request: ListRequest): Promise<Page<ListedGrant>> {
+  const user = presentUser(await getUser(deps, userId))
   const now = deps.clock()
-  return { items: items.map((grant) => presentGrant(grant, grant.app.code, now)), nextCursor }
+  const { items, nextCursor } = await UserApp.listOfUser(deps.db, userId, { ...request, now })
+  return { items: items.map((grant) => ({ ...presentGrant(grant, grant.app.code, now), user })), nextCursor }
 }
 
 /** The grants of an app with their users, newest first, revoked ones too. Throws `not_found`. */
-export async function listGrantsOfApp(
-  deps: Deps,
-  appRef: string,
-  request: PageRequest,
-): Promise<Page<z.output<typeof appUserPage>['items'][number]>> {
+export async function listGrantsOfApp(deps: Deps, appRef: string, request: ListRequest): Promise<Page<ListedGrant>> {
   const app = await getApp(deps, appRef)
-  const { items, nextCursor } = await UserApp.listOfApp(deps.db, app.id, request)
   const now = deps.clock()
+  const { items, nextCursor } = await UserApp.listOfApp(deps.db, app.id, { ...request, now })
   return {
     items: items.map((grant) => ({ ...presentGrant(grant, app.code, now), user: presentUser(pooled(grant.user)) })),
     nextCursor,

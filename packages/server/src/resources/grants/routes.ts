@@ -7,7 +7,6 @@ import {
   accessRequestParams,
   accessRequestRecord,
   approveRequestBody,
-  appUserPage,
   bulkGrantAnswer,
   bulkGrantBody,
   bulkRevokeAnswer,
@@ -103,7 +102,7 @@ export const grantRoutes = section('App access', [
     auth: 'system_admin',
     params: appParams,
     query: listGrantsQuery,
-    responses: { 200: appUserPage },
+    responses: { 200: grantPage },
     errors: [],
     handle: async (deps, { params, query }) => {
       const { items, nextCursor } = await listGrantsOfApp(deps, params.appId, query)

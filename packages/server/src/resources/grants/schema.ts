@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { appRef, clearable, id, MAX_LIST, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
+import { appRef, clearable, id, MAX_LIST, moment, page, pageQuery, text, timestamp } from '../../lib/fields.ts'
 import { accountWarnings, grantState, ownAccessRequest, requestStatus, userRecord } from '../../lib/records.ts'
 
 export const grantParams = z.object({ userId: id, appId: appRef.meta({ description: 'UUID or code of the app' }) })
@@ -71,9 +71,14 @@ export const bulkRevokeAnswer = z
   })
   .meta({ id: 'GrantsRevoked' })
 
-export const grantPage = page(grantRecord)
-export const appUserPage = page(grantRecord.extend({ user: userRecord }))
-export const listGrantsQuery = z.strictObject(pageQuery)
+export const grantPage = page(grantRecord.extend({ user: userRecord }))
+export const listGrantsQuery = z.strictObject({
+  ...pageQuery,
+  effective: grantState.optional().meta({ description: 'Only grants in this state' }),
+  expires_before: moment.optional().meta({
+    description: 'Only grants with an end, which is before this time; ISO 8601. With `effective`, also those that have not ended',
+  }),
+})
 
 export const accessRequestRecord = ownAccessRequest
   .extend({
