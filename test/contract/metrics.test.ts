@@ -210,7 +210,9 @@ describe('what waits', () => {
     mailbox.refuse.recipient = '451 try later'
     startSending(service)
     const countRetried = async () => sum(await scrape(service), 'outbox_attempts_total', { kind: 'mail', outcome: 'retried' })
-    await expect.poll(countRetried).toBe(2)
+    const mails = () =>
+      service.deps.db('outbox').where({ kind: 'mail' }).select('name', 'attempts', 'next_attempt_at', 'last_error')
+    await expect.poll(async () => ({ retried: await countRetried(), mails: await mails() })).toMatchObject({ retried: 2 })
     mailbox.refuse = {}
     service.advance(3)
     service.deps.outboxBell.ring()
