@@ -12,7 +12,10 @@ export type PermissionScope = (typeof permissionScopes)[number]
 /** The settings that `app create` and `app update` share. An empty value clears a setting. */
 export const appSettings = {
   description: text('TEXT', 'Description of the app'),
-  redirect: texts('URL', 'Allowed redirect URLs; a final * allows a prefix'),
+  redirect: texts(
+    'URL',
+    'Allowed redirect URLs; a final * allows a prefix in mails and logins by a provider, but not for the sign-in page',
+  ),
   pool: text('POOL', 'Home pool of users who register here', { completes: 'pools' }),
   readPool: texts('POOL', 'Additional pools whose users may sign in', { completes: 'pools' }),
   autoGrant: toggle('Give access to every user who registers'),
