@@ -1,6 +1,6 @@
 // Runs the commands of each page of docs/runbooks as written: at most two to find the cause, and one to fix it. One page is a table
 // of signs instead.
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
+import { runGatehouse } from '../support/server-process.ts'
 import { totpAt } from '../support/totp.ts'
 import { addUser, admin, type Ended, type Machine, machine, nobody, parsed, register, startGatehouse } from './sandbox.ts'
 
@@ -257,6 +258,45 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect(done.stdout).toMatch(/VERDICT +done/)
     expect((await here.authctl('token trace -', { input: forged(own) })).exit).toBe(3)
   })
+})
+
+test.each<DatabaseKind>(['sqlite', 'postgres'])('encryption-key-leaked, on %s', async (kind) => {
+  const database = await createDatabase(kind)
+  onTestFinished(() => database.drop())
+  const [port, old, fresh] = [String(await freePort()), ...[1, 2].map(() => randomBytes(32).toString('base64'))]
+  let server: ServerInstance | undefined
+  const restart = async (key: string, previous?: string) => {
+    await server?.stop()
+    server = await startInstance({
+      ...{ DATABASE_URL: database.url, PORT: port, JWT_ACCESS_SECRET: secret, AUTH_ENCRYPTION_KEY: key },
+      ...(previous && { AUTH_ENCRYPTION_KEY_PREVIOUS: previous }),
+      ...{ AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email, AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password },
+    })
+  }
+  /** What `gatehouse check` says without the previous key. */
+  const check = async () => (await runGatehouse(['check'], { DATABASE_URL: database.url, AUTH_ENCRYPTION_KEY: fresh! })).stderr
+  await restart(old!)
+  const here = machine()
+  await here.login(server!.url)
+  const setWebhook = async () => {
+    const { secret } = parsed(await here.authctl('secret new --webhook --json'))
+    const webhooks = [{ name: 'crm', url: 'https://crm.example.com/hooks', secret }]
+    return here.authctl('api PATCH /admin/apps/shop -f -', { input: JSON.stringify({ webhooks }) })
+  }
+  await here.authctl('app create shop --name Shop')
+  expect((await setWebhook()).exit).toBe(0)
+  expect((await here.authctl('signing-key rotate --yes')).exit).toBe(0)
+
+  await restart(old!, fresh)
+  await restart(fresh!, old)
+  expect((await here.authctl(commandsIn('encryption-key-leaked.md', 'Find out')[0]!)).exit).toBe(0)
+  await expect.poll(check).toMatch(/gatehouse: 1 webhook secrets, 2 keys of ID tokens were sealed with another/)
+  expect((await here.authctl(commandsIn('encryption-key-leaked.md', 'Put it right')[0]!)).exit).toBe(0)
+  expect(await check()).toMatch(/gatehouse: 1 webhook secrets were sealed with another/)
+  await setWebhook()
+  expect(await check()).not.toContain('sealed with another')
+  await restart(fresh!)
+  expect((await here.authctl('whoami')).exit).toBe(0)
 })
 
 /** A token as a thief of the secret would forge it, with the id of a session that never existed. */
