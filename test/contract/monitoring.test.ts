@@ -66,4 +66,12 @@ describe('an alarm', () => {
     expect(['page', 'ticket']).toContain(labels.severity)
     expect(isInDocs(annotations.runbook), annotations.runbook).toBe(true)
   })
+
+  test('is in the table for the person on call, with its urgency', () => {
+    const rows = readText('docs/runbooks/at-three-in-the-morning.md').matchAll(
+      /^\| `(Gatehouse\w+)` \| (\w+) \| \S.* \| \S.* \|$/gm,
+    )
+    const listed = [...rows].map(([, alert, severity]) => `${alert} ${severity}`)
+    expect(listed.toSorted()).toEqual(rules.map(({ alert, labels }) => `${alert} ${labels.severity}`).toSorted())
+  })
 })
