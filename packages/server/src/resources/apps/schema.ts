@@ -109,7 +109,9 @@ const settings = {
   description: clearable(text),
   // Cannot be cleared: an app always has a status, and clearing it must not bring back an app that was deactivated.
   status: appStatus.optional(),
-  allowed_redirect_urls: clearableList(redirectRule).meta({ description: 'Compared as raw strings; a final * allows a prefix' }),
+  allowed_redirect_urls: clearableList(redirectRule).meta({
+    description: 'Compared as raw strings; a final * allows a prefix, but not at the sign-in page',
+  }),
   service_codes: clearableList(stableCode).meta({
     description: 'Services whose permissions the tokens carry. Default: the app code',
   }),
