@@ -19,7 +19,9 @@ export const appSettings = {
   pool: text('POOL', 'Home pool of users who register here', { completes: 'pools' }),
   readPool: texts('POOL', 'Additional pools whose users may sign in', { completes: 'pools' }),
   autoGrant: toggle('Give access to every user who registers'),
-  autoGrantFollowsPolicy: toggle('Grant only users who could register here by --sign-up and --email-domain, also those who come from other apps'),
+  autoGrantFollowsPolicy: toggle(
+    'Grant only users who could register here by --sign-up and --email-domain, also those who come from other apps',
+  ),
   org: text('ID', 'Organization that new users join', { completes: 'organizationIds' }),
   role: text('ROLE', 'Role of new users in that organization', { completes: 'roles' }),
   link: texts('CODE', 'Other apps that a new user also gets access to', { completes: 'apps' }),
