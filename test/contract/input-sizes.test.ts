@@ -134,9 +134,10 @@ describe('a list of permissions', () => {
 
 test('blank lines of an import cost no more than blanks in one line', async () => {
   const headers = { 'content-type': 'application/x-ndjson' }
+  // The least of several: other work of the process, such as garbage collection, only adds to one.
   const costOf = async (blanks: string) => {
     const costs: number[] = []
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const before = process.cpuUsage()
       const { body } = await service.admin('POST', '/admin/users/import', {
         body: blanks.repeat(4_000_000 / blanks.length),
@@ -146,7 +147,7 @@ test('blank lines of an import cost no more than blanks in one line', async () =
       expect(body).toMatchObject({ imported: 0, failed: 0 })
       costs.push(user + system)
     }
-    return costs.sort((a, b) => a - b)[1]!
+    return Math.min(...costs)
   }
   const inOneLine = await costOf(' ')
   for (const lines of ['\n', ' \n']) expect((await costOf(lines)) / inOneLine).toBeLessThan(5)
