@@ -630,11 +630,12 @@ const rareColumns: readonly string[] = [
 ] satisfies (typeof storedColumns)[number][]
 const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')
 /**
- * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. Both end a text at its first NUL, so a row with
- * one is compared with its proof. The service stores none.
+ * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. Both end a text at its first NUL, so the size of
+ * all columns stands beside them: whoever hides something behind a NUL makes it larger. The service stores none.
  */
-const contentOnSqlite = `case when instr(concat(${storedColumns.join(', ')}), char(0)) > 0 then null when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text'
-  then json_array(${usualColumns}) else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}) end`
+const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text'
+  then json_array(${usualColumns}, octet_length(concat(${usualColumns})))
+  else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}, octet_length(concat(${storedColumns.join(', ')}))) end`
 
 /** The condition that a column contains a text. */
 function holds(column: string, text: string): [sql: string, bindings: string[]] {
