@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
-import { buildApp, buildService, buildUser, type Json, type TestService, testDatabase } from '../support/service.ts'
+import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
 
 const tables = ['audit_events', 'audit_batches', 'audit_chain'] as const
 
 /** Three batches, each with a login. */
-async function buildAudited(): Promise<{ service: TestService; login: () => Promise<void> }> {
+async function buildAudited(): Promise<{ service: TestService; login: () => Promise<void>; credentials: Json }> {
   const service = await buildService()
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -18,7 +18,7 @@ async function buildAudited(): Promise<{ service: TestService; login: () => Prom
   await sealEvents(service.deps)
   await login()
   await login()
-  return { service, login }
+  return { service, login, credentials: { email: user.email, password: PASSWORD, app_code: app.code } }
 }
 
 /** The last page of a comparison of everything, or of what is after a noted batch. */
@@ -54,15 +54,22 @@ async function attack(service: TestService, change: () => Promise<unknown>): Pro
 
 test('a text that goes on after a NUL is not the text that was written', async () => {
   if (testDatabase() !== 'sqlite') return
-  const { service } = await buildAudited()
+  const { service, credentials } = await buildAudited()
   const { db } = service.deps
-  const row: Json = await db('audit_events').where({ event: 'login.success' }).orderBy('id').first()
-  for (const name of ['id', 'event', 'user_id', 'app_id', 'ip', 'user_agent', 'request_id', 'salt', 'personal_digest', 'mac']) {
-    const tail = () =>
-      db('audit_events')
-        .where({ id: row.id })
-        .update({ [name]: `${row[name]}\0 and more` })
-    expect(await attack(service, tail), name).toMatchObject({ subject: 'event', batch: expect.any(Number) })
+  // What a browser does has a user agent. The batch has another digest of an event with all of the usual columns.
+  const headers = { 'user-agent': 'Mozilla/5.0' }
+  expect((await service.call('POST', '/auth/login', { body: credentials, headers })).status).toBe(200)
+  await sealEvents(service.deps)
+  const rows: Json[] = await db('audit_events').where({ event: 'login.success' })
+  expect(rows.filter(({ user_agent }) => user_agent !== null)).toHaveLength(1)
+  for (const row of rows) {
+    for (const name of ['id', 'event', 'user_id', 'app_id', 'ip', 'user_agent', 'request_id', 'salt', 'personal_digest', 'mac']) {
+      const tail = () =>
+        db('audit_events')
+          .where({ id: row.id })
+          .update({ [name]: `${row[name]}\0 and more` })
+      expect(await attack(service, tail), name).toMatchObject({ subject: 'event', batch: expect.any(Number) })
+    }
   }
   expect((await verify(service)).fault).toBeNull()
 })

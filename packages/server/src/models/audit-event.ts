@@ -630,11 +630,10 @@ const rareColumns: readonly string[] = [
 ] satisfies (typeof storedColumns)[number][]
 const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')
 /**
- * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. Both end a text at its first NUL, so the size of
- * all columns stands beside them: whoever hides something behind a NUL makes it larger. The service stores none.
+ * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. `quote` ends a text at its first NUL, so the size
+ * of all columns stands beside it: whoever hides something behind a NUL makes it larger. The service stores none.
  */
-const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text'
-  then json_array(${usualColumns}, octet_length(concat(${usualColumns})))
+const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text' then json_array(${usualColumns})
   else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}, octet_length(concat(${storedColumns.join(', ')}))) end`
 
 /** The condition that a column contains a text. */
