@@ -588,7 +588,10 @@ describe.runIf(onSqlite)('restore', () => {
       await db.destroy()
       return file
     }
-    const newer = await changed('newer.db', "insert into schema_migrations (name, checksum, applied_at) values ('9999-tomorrow', '', 1)")
+    const newer = await changed(
+      'newer.db',
+      "insert into schema_migrations (name, checksum, applied_at) values ('9999-tomorrow', '', 1)",
+    )
     const foreign = await changed('foreign.db', 'drop table schema_migrations')
     const damaged = join(folder, 'damaged.db')
     writeFileSync(damaged, readFileSync(backup))

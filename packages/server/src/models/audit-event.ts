@@ -631,7 +631,7 @@ const rareColumns: readonly string[] = [
 const usualColumns = storedColumns.filter((name) => !rareColumns.includes(name)).join(', ')
 /**
  * JSON is faster than `quote`, but has no bytes, which are above all texts and numbers. `quote` ends a text at its first NUL, so the size
- * of all columns stands beside it: whoever hides something behind a NUL makes it larger. The service stores none.
+ * of all columns stands beside it: a text that goes on behind a NUL makes it larger. The service stores none.
  */
 const contentOnSqlite = `case when coalesce(${rareColumns.join(', ')}) is null and typeof(max(${usualColumns})) = 'text' then json_array(${usualColumns})
   else concat_ws(',', ${storedColumns.map((name) => `quote(${name})`).join(', ')}, octet_length(concat(${storedColumns.join(', ')}))) end`
