@@ -18,6 +18,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+test('the notes in .changeset name packages that exist', () => {
+  const notes = globSync('.changeset/*.md', { cwd: root })
+  const named = notes.flatMap((file) => [...read(join(root, file)).matchAll(/^'@gatehouse\/([^']*)':/gm)].map(([, name]) => name))
+  expect(named.filter((name) => !packages.some((known) => known === name))).toEqual([])
+})
+
 describe.each(packages)('the packed %s', (name) => {
   const unpacked = join(folder, name)
   let tarball: string

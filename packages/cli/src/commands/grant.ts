@@ -176,7 +176,7 @@ interface GrantFilter {
 
 function parseEnd(text: string, now: number): string {
   const end = parseExpiry(text, now)
-  if (end === null) throw usageFailure('--expires-before takes a time, and "never" is none')
+  if (end === null) throw usageFailure('--expires-before takes a time, not "never"')
   return end
 }
 

@@ -132,7 +132,7 @@ function appStates({ consumers }: Secrets, next: string): AppState[] {
   return [...new Set(seen.map(({ app_code }) => app_code))].map((app_code) => {
     const accepts_next = whoAccepts(app_code, next, seen)
     const line = seen.find((each) => each.app_code === app_code && each.kid === next)
-    const without = accepts_next === 'some' ? line!.last_missing_at : null
+    const without = accepts_next === 'some' ? (line?.last_missing_at ?? null) : null
     return {
       app_code,
       accepts_next,

@@ -121,7 +121,8 @@ export async function pendingMigrations(db: Knex, { steps, checksums }: Migratio
   const newer = rows.filter(({ name }) => !(name in steps))
   const barring = newer.filter(({ oldest_version: oldest }) => pending.length > 0 || !oldest || !isAtLeast(version, oldest))
   if (barring.length > 0) {
-    const needs = ({ name, oldest_version: oldest }: Applied) => (oldest ? `${name}, which needs ${oldest} or later` : name)
+    const needs = ({ name, oldest_version: oldest }: Applied) =>
+      oldest && !isAtLeast(version, oldest) ? `${name}, which needs ${oldest} or later` : name
     throw new SchemaTooNewError(barring.map(needs))
   }
   const differing = known.filter(({ name, checksum }) => checksum !== checksums[name])

@@ -3,6 +3,7 @@ import { insertRows } from '../db/bulk.ts'
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
+import type { grantStateAt } from '../lib/records.ts'
 import { App } from './app.ts'
 import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
@@ -209,7 +210,7 @@ export class UserApp extends BaseModel {
 
 /** Which grants a list has. `now` tells those that have expired from active ones. */
 interface GrantListRequest extends PageRequest {
-  effective?: 'active' | 'expired' | 'revoked' | undefined
+  effective?: ReturnType<typeof grantStateAt> | undefined
   /** In milliseconds. */
   expires_before?: number | undefined
   now: number
@@ -221,10 +222,8 @@ async function listGrants(query: QueryBuilderType<UserApp>, request: GrantListRe
   if (effective !== undefined) query.whereRaw(`user_apps.status = '${effective === 'revoked' ? 'revoked' : 'active'}'`)
   if (effective === 'active')
     query.where((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
-  const ended = effective === 'expired' ? now + 1 : Number.POSITIVE_INFINITY
-  const before = Math.min(end ?? Number.POSITIVE_INFINITY, ended)
-  if (before !== Number.POSITIVE_INFINITY) {
-    query.whereRaw('user_apps.expires_at is not null').where('user_apps.expires_at', '<', before)
-  }
+  if (effective === 'expired') query.where('user_apps.expires_at', '<=', now)
+  if (end !== undefined) query.where('user_apps.expires_at', '<', end)
+  if (effective === 'expired' || end !== undefined) query.whereRaw('user_apps.expires_at is not null')
   return withPage(query, request, 'user_apps.id')
 }

@@ -79,6 +79,6 @@ async function compareNext(deps: Deps<Tx>, chain: OwnChain, add: Add): Promise<n
 }
 
 async function sealAt(db: Tx, position: number): Promise<string | undefined> {
-  const [row] = await AuditEvent.listChained(db, { from: position, limit: 1 })
+  const [row] = await AuditEvent.listChained(db, { from: position, below: position + 1, limit: 1 })
   return row?.seal_position === position ? (row.seal ?? '') : undefined
 }
