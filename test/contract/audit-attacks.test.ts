@@ -1,6 +1,6 @@
 // What somebody who can write to the database has tried to hide from `audit verify`: docs/operate/sealed-audit.md.
 import { expect, test } from 'vitest'
-import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/chain.ts'
 import { sealEvents } from '../../packages/server/src/resources/audit/seal-events.ts'
 import { buildApp, buildService, buildUser, type Json, PASSWORD, type TestService, testDatabase } from '../support/service.ts'
 

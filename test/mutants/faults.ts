@@ -446,7 +446,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'a new key does not sign the ends of the chain again',
-    file: server('resources/audit/lock-chain.ts'),
+    file: server('resources/audit/chain.ts'),
     search: '  await AuditChain.set(deps.db, { keys, signature: auditProofs.sign(headFacts(chain)) })',
     replace: '  await AuditChain.set(deps.db, { keys })',
     tests: contract('sealed-audit'),
@@ -482,7 +482,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'retention believes the time of an event that was changed',
-    file: server('resources/audit/expire-events.ts'),
+    file: server('resources/audit/remove-events.ts'),
     search: "      if (isWhole && row.at > until(row)) return 'kept'",
     replace: "      if (row.at > until(row)) return 'kept'",
     tests: contract('sealed-audit'),
@@ -524,7 +524,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'the chain of former versions grows beyond the events that were there',
-    file: server('resources/audit/seal-former-events.ts'),
+    file: server('resources/audit/former-chain.ts'),
     search: ' || position >= chain.former_end)',
     replace: ')',
     tests: contract('sealed-audit'),
@@ -539,7 +539,7 @@ const audit: PlantedFault[] = [
   },
   {
     title: 'a restored dump writes events at places that were used',
-    file: server('resources/audit/lock-chain.ts'),
+    file: server('resources/audit/chain.ts'),
     search: '  if (missing <= 0) return\n',
     replace: '  if (missing !== 0) return\n',
     tests: contract('audit-servers'),

@@ -2,7 +2,7 @@
 import type { createKnex } from '../../packages/server/src/db/knex.ts'
 import type { AuditProofs } from '../../packages/server/src/lib/audit-proof.ts'
 import { newId } from '../../packages/server/src/lib/uuid.ts'
-import { headFacts } from '../../packages/server/src/resources/audit/keys-of-chain.ts'
+import { headFacts } from '../../packages/server/src/resources/audit/chain.ts'
 import type { Json } from './client.ts'
 
 type Db = ReturnType<typeof createKnex>

@@ -18,7 +18,7 @@ import type { ObservedReply, ReplyObserver } from '../../packages/server/src/htt
 import { inTurn } from '../../packages/server/src/http/connections.ts'
 import { errorsOf } from '../../packages/server/src/http/openapi.ts'
 import type { Route } from '../../packages/server/src/http/route.ts'
-import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/has-key-of-audit.ts'
+import { hasKeyOfAudit } from '../../packages/server/src/resources/audit/chain.ts'
 import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { serverOptions } from '../../packages/server/src/serve.ts'
 import {

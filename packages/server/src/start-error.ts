@@ -1,6 +1,6 @@
 import { isPostgres, type Pool } from './db/handle.ts'
 import type { Deps } from './deps.ts'
-import { hasKeyOfAudit } from './resources/audit/has-key-of-audit.ts'
+import { hasKeyOfAudit } from './resources/audit/chain.ts'
 
 /** The service cannot start. The message is for the operator. */
 export class StartError extends Error {}

@@ -1,7 +1,7 @@
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { FormerCheck } from '../lib/former-audit-check.ts'
-import { type End, isInChain } from '../resources/audit/is-in-chain.ts'
+import { type End, isInChain } from '../resources/audit/chain.ts'
 import { sealEvents } from '../resources/audit/seal-events.ts'
 import { onDemand } from './on-demand.ts'
 

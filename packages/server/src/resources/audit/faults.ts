@@ -5,7 +5,7 @@ import { recordIn } from '../../lib/collections.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import type { Chain } from '../../models/audit-chain.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
-import { checkHead } from './keys-of-chain.ts'
+import { checkHead } from './chain.ts'
 import type { AuditFault } from './present.ts'
 
 export function kindOf(verdict: ProofState): AuditFault['kind'] | null {

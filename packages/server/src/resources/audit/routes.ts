@@ -1,8 +1,5 @@
 import { ok, route, section } from '../../http/route.ts'
-import { archiveAudit } from './archive-audit.ts'
-import { findNames } from './find-names.ts'
-import { getAuditEvent } from './get-audit-event.ts'
-import { listAuditEvents } from './list-audit-events.ts'
+import { archiveAudit, findNames, getAuditEvent, listAuditEvents } from './audit.ts'
 import { presentAuditEvent, presentFault, presentVerification } from './present.ts'
 import {
   archiveAuditQuery,

@@ -7,11 +7,8 @@ import { parseSnapshot, sees, snapshotText, upTo } from '../../lib/feed-cursors.
 import { type FormerCheck, formerCheckOf, isFormerChecked } from '../../lib/former-audit-check.ts'
 import { AuditBatch } from '../../models/audit-batch.ts'
 import { AuditEvent, type SealableEvent } from '../../models/audit-event.ts'
-import { checkFormerEvents } from './check-former-events.ts'
-import { lockChain, type OwnChain, storeChain } from './lock-chain.ts'
-import { signBeginning } from './read-beginning.ts'
-import { rowsBetween } from './rows-between.ts'
-import { type FormerPass, sealFormerEvents } from './seal-former-events.ts'
+import { lockChain, type OwnChain, rowsBetween, signBeginning, storeChain } from './chain.ts'
+import { checkFormerEvents, type FormerPass, sealFormerEvents } from './former-chain.ts'
 
 const batchSize = 500
 /** Comparing the chain of a former version may take minutes. The end of the seals is logged meanwhile. */

@@ -4,10 +4,9 @@ import { type BatchSeal, contentOf, endOf, isAdopted, type StoredEvent, tagLengt
 import { firstSnapshot, parseSnapshot, type Snapshot, sees } from '../../lib/feed-cursors.ts'
 import { AuditBatch, type Batch } from '../../models/audit-batch.ts'
 import { AuditChain, type Chain } from '../../models/audit-chain.ts'
+import { type Beginning, contentsBetween, rowsBetween, type SealPlace } from './chain.ts'
 import { changedHead, faultOf, faultOfErasure, faultOfHead, listErased, removedAt } from './faults.ts'
 import type { AuditFault, VerifiedPage } from './present.ts'
-import type { Beginning, Place } from './read-beginning.ts'
-import { contentsBetween, rowsBetween } from './rows-between.ts'
 
 /** Events per page, more or less: a tenth of a second, and some megabytes on SQLite. Batches are not divided. */
 const pageSize = 12_000
@@ -17,7 +16,7 @@ const mostForeign = 10_000
 interface Range {
   /** The number of the batch that was compared last. */
   after: number
-  known: Place | undefined
+  known: SealPlace | undefined
   /** Whether somebody noted that number, and `known` with it or later. Otherwise an earlier page has compared what is before it. */
   isNoted: boolean
 }
@@ -60,7 +59,12 @@ export async function previousOf({ db }: Deps, chain: Chain, beginning: Beginnin
 }
 
 /** An end that somebody has noted is that of a batch. */
-function faultOfKnown(chain: Chain, previous: Previous, batches: readonly Batch[], known: Place | undefined): AuditFault | null {
+function faultOfKnown(
+  chain: Chain,
+  previous: Previous,
+  batches: readonly Batch[],
+  known: SealPlace | undefined,
+): AuditFault | null {
   if (!known) return null
   const floor = previous.number === 0 ? chain.position : previous.position
   const isHere = known.position > floor && known.position <= (batches.at(-1) ?? previous).position
@@ -97,7 +101,7 @@ function faultOfEnd(
   { before, now }: { before: Chain; now: Chain },
   last: Previous,
   isLast: boolean,
-  known: Place | undefined,
+  known: SealPlace | undefined,
 ): AuditFault | null {
   const isEnd = ({ batch, batch_seal, batch_position }: Chain) =>
     last.number !== batch || batch === 0 || (last.seal === batch_seal && last.position === batch_position)

@@ -16,7 +16,7 @@ import { findsPieces } from '../../models/list-query.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { SigningKey } from '../../models/signing-key.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
-import { boxesOf, sealedBy } from '../audit/keys-of-chain.ts'
+import { boxesOf, sealedBy } from '../audit/chain.ts'
 import { type Backlog, measureBacklog } from '../outbox/outbox.ts'
 import { countPasskeysElsewhere } from '../passkeys/passkeys.ts'
 
