@@ -29,6 +29,14 @@ test('list filters by event, user, app and time', async () => {
   expect(eventsOf(await authctl('audit list --email Eve@Example.com --ip 127.0.0.1'))).toContain('user.registered')
   expect(eventsOf(await authctl('audit list --email nobody@example.com'))).toEqual([])
   expect((await authctl('audit list --event login.fail')).stderr).toContain('the nearest is login.failed')
+  const [created] = JSON.parse((await authctl('audit list --event app.created --limit 1')).stdout)
+  expect(eventsOf(await authctl(`audit list --request-id ${created.request_id} --since 1h`))).toEqual(['app.created'])
+  for (const several of ['app.created --event user.registered', 'app.created user.registered', 'app.* user.*'])
+    expect(new Set(eventsOf(await authctl(`audit list --event ${several} --since 1h`)))).toEqual(
+      new Set(['app.created', 'user.registered']),
+    )
+  expect(await authctl(['audit', 'list', '--event', ''])).toMatchObject({ exit: 2 })
+  expect((await authctl('audit list --request-id ?')).stderr).toContain('request_id')
   expect(eventsOf(await authctl('audit list --since 1h'))).not.toEqual([])
   expect(eventsOf(await authctl('audit list --since 2099-01-31'))).toEqual([])
   expect(eventsOf(await authctl('audit list --limit 2'))).toHaveLength(2)

@@ -176,6 +176,57 @@ test('an unknown kind of event is refused with the nearest', async () => {
   expect(body.errors).toEqual([{ path: 'event', code: 'invalid_value', message: 'unknown event; the nearest is login.failed' }])
 })
 
+test('several kinds, and all of a family, are found together, newest first; an unknown one among them is named', async () => {
+  const user_id = randomUUID()
+  const written = ['login.failed', 'user.locked', 'logout', 'logout.all', 'user.unlocked', 'login.success']
+  await insertEvents(written.length, Date.parse('2020-08-01'), (index) => ({ user_id, event: written[index] }))
+  // By its user, and among those of everybody.
+  for (const narrow of [`user_id=${user_id}`, 'since=2020-08-01&until=2020-08-02']) {
+    const found = async (query: string) => {
+      const { status, body } = await service.admin('GET', `/admin/audit?${narrow}&${query}`)
+      expect(status).toBe(200)
+      return body.items.map((item: Json) => item.event)
+    }
+    expect(await found('event=login.failed&event=login.success')).toEqual(['login.success', 'login.failed'])
+    expect(await found('event=user.*')).toEqual(['user.unlocked', 'user.locked'])
+    expect(await found('event=user.*&event=logout&event=logout')).toEqual(['user.unlocked', 'logout', 'user.locked'])
+    expect(await found('event=logout.*')).toEqual(['logout.all'])
+    expect(await found('event=app.*&event=service_account.*')).toEqual([])
+  }
+  for (const [query, nearest] of [
+    ['event=login.failed&event=user.lockt', 'user.locked'],
+    ['event=usr.*', 'user.*'],
+    ['event=*', 'app.*'],
+  ]) {
+    const { body } = await service.admin('GET', `/admin/audit?${query}`)
+    const message = `unknown event; the nearest is ${nearest}`
+    expect({ query, errors: body.errors }).toEqual({ query, errors: [{ path: 'event', code: 'invalid_value', message }] })
+  }
+})
+
+test('families that are about nobody are found by their index, also deep below other events', async () => {
+  const app = await buildApp(service)
+  const { items } = await audit({ event: 'app.*', app_id: app.id })
+  expect(items.map((item: Json) => item.event)).toEqual(['app.created'])
+  const both = await service.admin('GET', '/admin/audit?event=app.*&event=role.created&limit=200')
+  expect(both.body.items.map((item: Json) => item.event)).toContain('app.created')
+})
+
+test('the events of a request are found by its id, together with other filters; an id that no request can have is refused', async () => {
+  const app = await buildApp(service)
+  const id = `request.of_${randomUUID()}`
+  const email = `${randomUUID()}@example.com`
+  const body = { email, password: PASSWORD, app_code: app.code }
+  await service.call('POST', '/auth/register', { body, headers: { 'x-request-id': id } })
+  const kinds = async (query: Record<string, string>) => (await audit(query)).items.map((item: Json) => item.event)
+  const all = await kinds({ request_id: id })
+  expect(all).toContain('user.registered')
+  expect(await kinds({ request_id: id, email })).toEqual(all)
+  expect(await kinds({ request_id: id, event: 'user.*' })).toEqual(['user.registered'])
+  expect(await kinds({ request_id: id, until: '2020-01-01' })).toEqual([])
+  expect(await kinds({ request_id: id.slice(0, -1) })).toEqual([])
+})
+
 test('since and until bound the moment: from the one on, up to the other without it', async () => {
   const from = Date.parse('2020-05-01T10:00:00Z')
   const user_id = randomUUID()
@@ -225,6 +276,9 @@ test.each([
   ['event', 'login.suc'],
   ['email', 'no address'],
   ['ip', ''],
+  ['request_id', ''],
+  ['request_id', 'two words'],
+  ['request_id', 'x'.repeat(129)],
   ['user_id', 'no-uuid'],
   ['actor_id', ''],
   ['app_id', 'No App'],

@@ -217,6 +217,8 @@ describe('lists of the admin', () => {
     'audit?since=2020-01-01',
     'audit?until=2020-01-01',
     'audit?event=login.failed&until=2100-01-01',
+    'audit?user_id=USER&event=login.failed&event=user.*',
+    'audit?actor_id=USER&request_id=none',
     'apps/APP/users',
     'apps/APP/users?effective=active',
     'apps/APP/users?effective=expired',
@@ -253,6 +255,11 @@ describe('lists of the admin', () => {
     'app_id=RARE_APP',
     'ip=127.0.0.1',
     'ip=192.0.2.7&since=2020-01-01',
+    'request_id=none',
+    'request_id=none&since=2020-01-01',
+    'event=login.*',
+    'event=login.failed&event=user.*',
+    'event=app.*&event=role.created',
   ])('audit events that no index knows, %s: a page looks through 10,000', async (query) => {
     const named = query.replace('RARE_APP', rareApp.code).replace('APP', app.code)
     await expectPage(`/admin/audit?${named}`, 10_100, true)

@@ -324,9 +324,11 @@ function filledPath(path: string, values: Record<string, string> = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name]!))
 }
 
+/** A list becomes one parameter for each of its values. */
 function queryText(query: Record<string, unknown> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return given.map(([name, value], index) => `${index === 0 ? '?' : '&'}${name}=${encodeURIComponent(String(value))}`).join('')
+  const given = Object.entries(query).flatMap(([name, value]) => [value].flat().map((each) => [name, each]))
+  const sent = given.filter(([, value]) => value !== undefined)
+  return sent.map(([name, value], index) => `${index === 0 ? '?' : '&'}${name}=${encodeURIComponent(String(value))}`).join('')
 }
 
 /** The body of an answer. Throws if there is none. */

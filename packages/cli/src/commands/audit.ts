@@ -35,10 +35,10 @@ export const listAudit = command({
   summary: 'List what happened, newest first',
   description:
     'JSON has more than the table: the request, the user agent, and what was changed, before and after. ' +
-    '--ip, --app and --event alone look through the whole audit, 10,000 events a request: add --since, --user or --actor.',
+    '--ip, --app, --request-id and --event alone look through the whole audit, 10,000 events a request: add --since, --user or --actor.',
   examples: [
-    'audit list --since 1h',
-    'audit list --event login.failed --user bob@example.com --limit 20',
+    "audit list --event login.failed 'two_factor.*' --user bob@example.com --limit 20",
+    'audit list --request-id 6f1f5a52-8f0b-4f0e-9a53-1d0a4c1f7c11 --since 1h',
     'audit list --actor ada@example.com --since 7d --until 1d -o ndjson',
   ],
   lists: 'long',
@@ -215,14 +215,8 @@ interface Change {
 
 /** Newest first. */
 async function changesOf(api: Api, userId: string): Promise<AuditEvent[]> {
-  const lists = await Promise.all(
-    changesOfRoles.map((event) =>
-      readAll(
-        pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { user_id: userId, event, ...page } } }))),
-      ),
-    ),
-  )
-  return lists.flat().sort((one, other) => (one.id < other.id ? 1 : -1))
+  const query = { user_id: userId, event: [...changesOfRoles] }
+  return readAll(pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } }))))
 }
 
 /** What the event did to the role. Undefined if it did not change it. */

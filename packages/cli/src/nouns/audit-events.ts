@@ -1,7 +1,8 @@
 import type { components } from '@gatehouse/sdk/admin'
 import type { Api } from '../api/api-client.ts'
 import { parsePast } from '../command-line/duration.ts'
-import { type Input, type Options, text } from '../command-line/options.ts'
+import { usageFailure } from '../command-line/exit-codes.ts'
+import { type Input, type Options, text, texts } from '../command-line/options.ts'
 import type { Column } from '../output/cells.ts'
 import { parseAppRef } from './app-ref.ts'
 import { auditEventNames } from './audit-event-names.ts'
@@ -11,12 +12,15 @@ export type AuditEvent = components['schemas']['AuditEvent']
 
 /** The options that `audit list` and `audit tail` share. */
 export const auditFilters = {
-  event: text('EVENT', 'Only this event, such as login.failed or grant.revoked', { completes: auditEventNames }),
+  event: texts('EVENT', "Only these events, such as login.failed, or 'grant.*' for all that begin with grant.", {
+    completes: auditEventNames,
+  }),
   user: text('USER', `Only events about this user: ${userRefSyntax}`),
   actor: text('USER', `Only actions of this user, or of the service account with this id: ${userRefSyntax}`),
   app: text('CODE', 'Only events of this app, by code or id', { completes: 'apps' }),
   email: text('E-MAIL', 'Only events about users with this e-mail, and refused logins with it'),
   ip: text('ADDRESS', 'Only events from this IP address'),
+  requestId: text('ID', 'Only events of the request with this X-Request-Id; add --since, which its log line tells'),
   since: text('TIME', 'Only events since then: 1h, 7d, 2026-12-31 or 2026-12-31T18:00:00Z'),
 } satisfies Options
 
@@ -24,11 +28,12 @@ export const auditFilters = {
 export const untilOption = text('TIME', 'Only events before then, in the same form')
 
 export interface AuditQuery {
-  event?: string
+  event?: string | string[]
   user_id?: string
   app_id?: string
   email?: string
   ip?: string
+  request_id?: string
   actor_id?: string
   since?: string
   until?: string
@@ -40,6 +45,7 @@ export async function auditQuery(
   input: Input<typeof auditFilters> & { until?: string | undefined },
   now: number,
 ): Promise<AuditQuery> {
+  if (input.event?.length === 0) throw usageFailure('--event must not be empty')
   const since = parsePast('--since', input.since, now)
   const until = parsePast('--until', input.until, now)
   return {
@@ -48,6 +54,7 @@ export async function auditQuery(
     ...(input.app === undefined ? {} : { app_id: parseAppRef(input.app) }),
     ...(input.email === undefined ? {} : { email: input.email }),
     ...(input.ip === undefined ? {} : { ip: input.ip }),
+    ...(input.requestId === undefined ? {} : { request_id: input.requestId }),
     ...(input.actor === undefined ? {} : { actor_id: await findUserId(api, input.actor) }),
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),

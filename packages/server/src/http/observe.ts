@@ -5,6 +5,7 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { RequestOrigin } from '../lib/caller.ts'
 import { clientAddress } from '../lib/client-address.ts'
+import { requestIdForm } from '../lib/fields.ts'
 import { readTraceparent } from '../lib/logger.ts'
 import type { Route } from './route.ts'
 
@@ -28,7 +29,6 @@ interface LineFields {
   span_id?: string
 }
 
-const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 const maxUserAgentLength = 500
 const maxPathLength = 500
 

@@ -111,11 +111,15 @@ export const auditEvents = {
 
 export type AuditEventName = keyof typeof auditEvents
 
-export function isAuditEvent(name: string): name is AuditEventName {
-  return Object.hasOwn(auditEvents, name)
+const kinds = keysOf(auditEvents)
+const families = [...new Set(kinds.flatMap((name) => (name.includes('.') ? [`${name.split('.')[0]}.*`] : [])))]
+
+/** The kind of this name, or all kinds of a family such as `user.*`. Empty if there is none. */
+export function auditEventsNamed(name: string): AuditEventName[] {
+  return kinds.filter((each) => each === name || (name.endsWith('.*') && each.startsWith(name.slice(0, -1))))
 }
 
-/** The kind whose name is closest to the given one. */
+/** The name of a kind, or of a family, that is closest to the given one. */
 export function nearestAuditEvent(name: string): string {
-  return closest(name, keysOf(auditEvents))
+  return closest(name, name.endsWith('*') ? families : kinds)
 }

@@ -180,6 +180,10 @@ export function list<T extends z.ZodType>(entry: T, most: number = MAX_LIST, lea
   )
 }
 
+/** The `X-Request-Id` of a request. Any client can choose one. */
+export const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
+export const requestId = z.string().regex(requestIdForm, 'must be 1 to 128 letters, digits, dots, hyphens and underscores')
+
 /** `null` and the empty string both clear an optional field of an admin body. */
 export function clearable<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === '' ? null : value), schema.nullable()).optional()

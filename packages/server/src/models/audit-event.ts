@@ -94,8 +94,10 @@ const aboutNobody = /^(app|service_account|sso_provider|role_permissions)\.|^rol
 /** How many events a page looks through for those that no index finds. */
 const mostSearched = 10_000
 
-const filterColumns = ['user_id', 'actor_id', 'ip', 'app_id', 'event'] as const
-type ColumnFilters = Partial<Record<(typeof filterColumns)[number], string | undefined>>
+const filterColumns = ['user_id', 'actor_id', 'ip', 'app_id', 'request_id'] as const
+type ColumnFilters = Partial<Record<(typeof filterColumns)[number], string | undefined>> & {
+  kinds?: readonly string[] | undefined
+}
 
 /** Selects the events of the users who have an address, and the refused logins with it that are about no user. */
 interface About {
@@ -487,10 +489,11 @@ export class AuditEvent extends BaseModel {
         request,
         'audit_events.id',
       )
-    const { event, ip, app_id } = filters
-    const isSearch = ip !== undefined || app_id !== undefined || (event !== undefined && outcomeOf(event) === undefined)
-    const end = isSearch ? await AuditEvent.#endOfSearch(db, event, request) : undefined
-    AuditEvent.#inOrder(query, event)
+    const { kinds, ip, app_id, request_id } = filters
+    const isSearch =
+      [ip, app_id, request_id].some((each) => each !== undefined) || (kinds !== undefined && outcomeOf(kinds) === undefined)
+    const end = isSearch ? await AuditEvent.#endOfSearch(db, kinds, request) : undefined
+    AuditEvent.#inOrder(query, kinds)
     AuditEvent.#narrow(query, filters, request)
     if (end !== undefined) query.where('audit_events.id', '>=', end)
     const page = await withPage(query, request, 'audit_events.id')
@@ -498,9 +501,9 @@ export class AuditEvent extends BaseModel {
   }
 
   /** The id of the last event that a page looks through. Undefined if they are fewer than it may look through. */
-  static async #endOfSearch(db: Db, event: string | undefined, request: AuditPageRequest): Promise<string | undefined> {
+  static async #endOfSearch(db: Db, kinds: ColumnFilters['kinds'], request: AuditPageRequest): Promise<string | undefined> {
     const searched = AuditEvent.query(db)
-    AuditEvent.#inOrder(searched, event)
+    AuditEvent.#inOrder(searched, kinds)
     AuditEvent.#narrow(searched, {}, request)
     const last = await pageOrder(searched, request, 'audit_events.id')
       .limit(1)
@@ -559,12 +562,12 @@ export class AuditEvent extends BaseModel {
     return ofUser(actor_id ?? '', filters).unionAll(acts)
   }
 
-  /** Prepares a query for the order of the index that has the events of a kind together, if there is one. */
-  static #inOrder(query: QueryBuilder<AuditEvent>, event: string | undefined): void {
-    const outcome = event === undefined ? undefined : outcomeOf(event)
+  /** Prepares a query for the order of the index that has the events of these kinds together, if there is one. */
+  static #inOrder(query: QueryBuilder<AuditEvent>, kinds: ColumnFilters['kinds'] = []): void {
+    const outcome = outcomeOf(kinds)
     if (outcome !== undefined) query.whereRaw(`${doer} = ?`, [outcome])
     // Postgres sees that the ids are in order only if all columns before them are in the order of the query.
-    else if (event !== undefined && aboutNobody.test(event))
+    else if (kinds.length > 0 && kinds.every((kind) => aboutNobody.test(kind)))
       query.whereNull('user_id').whereRaw(`${emailOfNobody} = ''`).orderBy('user_id', 'desc')
   }
 
@@ -573,6 +576,7 @@ export class AuditEvent extends BaseModel {
       const value = filters[column]
       if (value !== undefined) query.where(column, value)
     }
+    if (filters.kinds !== undefined) query.whereIn('event', [...filters.kinds])
     // The ids limit what is read, but `at` decides. An id is never behind its `at`, so the lower bound loses nothing.
     if (since !== undefined) query.where('audit_events.id', '>=', firstIdAt(since)).where('at', '>=', since)
     if (until !== undefined) query.where('audit_events.id', '<', firstIdAt(until + clockSlackMs)).where('at', '<', until)
@@ -603,10 +607,11 @@ function doersOf(actorId: string): [string, string] {
   return [actorId, `${reasoned}${actorId}`]
 }
 
-/** Under what the index has the logins of this outcome. */
-function outcomeOf(event: string): string | undefined {
-  if (event === 'login.success') return 'success'
-  return event === 'login.failed' ? 'failed' : undefined
+/** Under what the index has these events, if they are the logins of one outcome. */
+function outcomeOf([kind, ...others]: readonly string[]): string | undefined {
+  if (others.length > 0) return undefined
+  if (kind === 'login.success') return 'success'
+  return kind === 'login.failed' ? 'failed' : undefined
 }
 
 /** A trigger or a rule that someone made can drop rows without an error. */

@@ -23,11 +23,12 @@ import { compareBatch, faultOfOrder, previousOf } from './verify-batches.ts'
 
 /** Audit events, newest first, by any of the filters together. Throws `not_found` for an app that the log does not know. */
 export async function listAuditEvents(deps: Deps, request: ListAuditRequest): Promise<Page<AuditEvent>> {
-  const { app_id, user_id, actor_id, event, ip, email } = request
+  const { app_id, user_id, actor_id, event: kinds, ip, request_id, email } = request
   const app = app_id === undefined ? undefined : await App.findByRef(deps.db, app_id)
   if (app_id !== undefined && !app && !isUuid(app_id)) throw await unknownApp(deps, app_id)
   const about = email === undefined ? undefined : { email, userIds: await User.listIdsByEmail(deps.db, [email]) }
-  const page = await AuditEvent.listPage(deps.db, { user_id, actor_id, ip, app_id: app?.id ?? app_id, event, about }, request)
+  const filters = { user_id, actor_id, ip, request_id, app_id: app?.id ?? app_id, kinds, about }
+  const page = await AuditEvent.listPage(deps.db, filters, request)
   // A deleted app is found by the id that its events keep. No index knows it, so it is unknown once everything was looked through.
   const isUnknown = app_id !== undefined && !app && page.items.length === 0 && page.nextCursor === null
   if (isUnknown && request.cursor === undefined && (await DeletedApp.listIds(deps.db, [app_id], 0)).length === 0)

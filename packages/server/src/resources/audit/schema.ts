@@ -1,19 +1,30 @@
 import { z } from 'zod'
-import { isAuditEvent, nearestAuditEvent } from '../../lib/audit-events.ts'
-import { appRef, email, id, MAX_NAME, moment, page, pageQuery, timestamp } from '../../lib/fields.ts'
+import { type AuditEventName, auditEventsNamed, nearestAuditEvent } from '../../lib/audit-events.ts'
+import { appRef, email, id, MAX_NAME, moment, page, pageQuery, requestId, timestamp } from '../../lib/fields.ts'
 
-const auditEvent = z.string().superRefine((name, context) => {
-  if (isAuditEvent(name)) return
-  context.addIssue({ code: 'custom', message: `unknown event; the nearest is ${nearestAuditEvent(name)}` })
+/** The kinds that one name, or several, or `user.*` and the like stand for. */
+const eventKinds = z.union([z.string(), z.array(z.string())]).transform((given, context) => {
+  const kinds = new Set<AuditEventName>()
+  for (const name of [given].flat()) {
+    const named = auditEventsNamed(name)
+    if (named.length === 0) {
+      context.addIssue({ code: 'custom', message: `unknown event; the nearest is ${nearestAuditEvent(name)}` })
+      return z.NEVER
+    }
+    for (const kind of named) kinds.add(kind)
+  }
+  return [...kinds]
 })
 
 export const auditParams = z.object({ id })
 
 export const listAuditQuery = z.strictObject({
   ...pageQuery,
-  event: auditEvent
-    .optional()
-    .meta({ description: 'The full name of the event, such as `login.failed`. All but logins are looked for like an `ip`' }),
+  event: eventKinds.optional().meta({
+    description:
+      'The full name of an event, such as `login.failed`, or `user.*` for all events whose names begin with `user.`. Repeat the ' +
+      'parameter for several. All but `login.success` or `login.failed` alone are looked for like an `ip`',
+  }),
   user_id: id.optional().meta({ description: 'The user that the event is about' }),
   app_id: appRef.optional().meta({ description: 'UUID or code of an app. A deleted app is only found by its UUID. See `ip`' }),
   email: email.optional().meta({ description: 'Events about the users with this e-mail, and refused logins with it' }),
@@ -27,6 +38,11 @@ export const listAuditQuery = z.strictObject({
         'The IP address that a request came from, in the form that events show. No index knows it: without `user_id`, `actor_id` or ' +
         '`email`, a page looks through 10,000 events and may have fewer items than `limit`, or none, while `next_cursor` leads on',
     }),
+  request_id: requestId.optional().meta({
+    description:
+      '`X-Request-Id` of the request. It is looked for like an `ip`, so add `since` and `until`: the log line of a request has its time. A ' +
+      'refusal that was counted in an earlier event is found by the id of the first request only',
+  }),
   actor_id: id.optional().meta({ description: 'The user or service account that did it' }),
   since: moment.optional().meta({ description: 'Events at or after this time; ISO 8601' }),
   until: moment.optional().meta({ description: 'Events before this time; ISO 8601' }),
