@@ -144,7 +144,7 @@ function auditEventNames(): string {
 function auditEventsPage(): string {
   const rows = Object.entries(auditEvents).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`)
   return page('Audit events', 'packages/server/src/lib/audit-events.ts', [
-    'What `GET /api/v1/admin/audit` and `authctl audit list` show. A filter by any other name fails with 400, which names the nearest of these.',
+    'What `GET /api/v1/admin/audit` and `authctl audit list` show. A filter takes one, several, or a family such as `user.*`. Any other name fails with 400, which names the nearest of these.',
     '',
     '| Event | Meaning |',
     '| --- | --- |',

@@ -31,7 +31,7 @@ test('list filters by event, user, app and time', async () => {
   expect((await authctl('audit list --event login.fail')).stderr).toContain('the nearest is login.failed')
   const [created] = JSON.parse((await authctl('audit list --event app.created --limit 1')).stdout)
   expect(eventsOf(await authctl(`audit list --request-id ${created.request_id} --since 1h`))).toEqual(['app.created'])
-  for (const several of ['app.created --event user.registered', 'app.created user.registered', 'app.* user.*'])
+  for (const several of ['app.created --event user.registered', 'app.created user.registered', 'app.* user.registered'])
     expect(new Set(eventsOf(await authctl(`audit list --event ${several} --since 1h`)))).toEqual(
       new Set(['app.created', 'user.registered']),
     )

@@ -149,7 +149,7 @@ export const pages: Readonly<Record<PageName, Page>> = {
     ],
     async read({ api, now }, { event, user, email, app, ip, since, until }, query) {
       const filters = {
-        ...(event && { event }),
+        ...(event && { event: [event] }),
         ...(user && { user_id: await findUserId(api, user) }),
         ...(email && { email }),
         ...(app && { app_id: parseAppRef(app) }),

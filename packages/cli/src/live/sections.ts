@@ -59,8 +59,8 @@ export const sections: readonly Section[] = [
     none: 'no logins',
     leadsTo: ({ outcome }) =>
       outcome === 'success'
-        ? { title: 'Logins that succeeded', query: { event: 'login.success' } }
-        : { title: `Logins refused as ${outcome}`, query: { event: 'login.failed' }, reason: outcome },
+        ? { title: 'Logins that succeeded', query: { event: ['login.success'] } }
+        : { title: `Logins refused as ${outcome}`, query: { event: ['login.failed'] }, reason: outcome },
   }),
   section<Stats['failing_addresses'][number]>({
     name: 'Addresses',
@@ -72,7 +72,7 @@ export const sections: readonly Section[] = [
     rows: ({ failing_addresses }) => failing_addresses,
     columns: [['address', ({ ip }) => ip], ['failures', ({ failures }) => number(failures)], 'last_failed_at'],
     none: 'no login failed',
-    leadsTo: ({ ip }) => ({ title: `Refused logins from ${ip}`, query: { event: 'login.failed', ip } }),
+    leadsTo: ({ ip }) => ({ title: `Refused logins from ${ip}`, query: { event: ['login.failed'], ip } }),
   }),
   section({
     name: 'E-mails',
@@ -91,7 +91,7 @@ export const sections: readonly Section[] = [
     none: 'no login failed',
     leadsTo: (row) => ({
       title: `Refused logins of ${nameOf(row)}`,
-      query: { event: 'login.failed', ...(row.user_id === null ? { email: row.email ?? '' } : { user_id: row.user_id }) },
+      query: { event: ['login.failed'], ...(row.user_id === null ? { email: row.email ?? '' } : { user_id: row.user_id }) },
     }),
   }),
   section({
@@ -110,7 +110,7 @@ export const sections: readonly Section[] = [
     ],
     none: 'nothing is locked',
     leadsTo: ({ email }) =>
-      email === null ? undefined : { title: `Refused logins of ${email}`, query: { event: 'login.failed', email } },
+      email === null ? undefined : { title: `Refused logins of ${email}`, query: { event: ['login.failed'], email } },
   }),
   section({
     name: 'Outbox',

@@ -28,7 +28,7 @@ export const auditFilters = {
 export const untilOption = text('TIME', 'Only events before then, in the same form')
 
 export interface AuditQuery {
-  event?: string | string[]
+  event?: string[]
   user_id?: string
   app_id?: string
   email?: string

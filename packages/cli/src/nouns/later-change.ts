@@ -39,7 +39,7 @@ async function findLaterChange(api: Api, event: AuditEvent): Promise<AuditEvent 
 }
 
 async function findLaterOfKind(api: Api, event: AuditEvent, kind: string): Promise<AuditEvent | undefined> {
-  const query = { event: kind, since: event.at, ...aboutTheSame(event, kind) }
+  const query = { event: [kind], since: event.at, ...aboutTheSame(event, kind) }
   const list = pages((page) => bodyOf(api.GET('/api/v1/admin/audit', { params: { query: { ...query, ...page } } })))
   for await (const page of list) {
     const later = page.find((other) => other.id > event.id && changesTheSame(event, other))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type AuditEventName, auditEventsNamed, nearestAuditEvent } from '../../lib/audit-events.ts'
-import { appRef, email, id, MAX_NAME, moment, page, pageQuery, requestId, timestamp } from '../../lib/fields.ts'
+import { appRef, email, id, MAX_NAME, moment, page, pageQuery, readAs, requestId, timestamp } from '../../lib/fields.ts'
 
 /** The kinds that one name, or several, or `user.*` and the like stand for. */
 const eventKinds = z.union([z.string(), z.array(z.string())]).transform((given, context) => {
@@ -24,6 +24,7 @@ export const listAuditQuery = z.strictObject({
     description:
       'The full name of an event, such as `login.failed`, or `user.*` for all events whose names begin with `user.`. Repeat the ' +
       'parameter for several. All but `login.success` or `login.failed` alone are looked for like an `ip`',
+    override: readAs({ type: 'array', items: { type: 'string' } }),
   }),
   user_id: id.optional().meta({ description: 'The user that the event is about' }),
   app_id: appRef.optional().meta({ description: 'UUID or code of an app. A deleted app is only found by its UUID. See `ip`' }),
