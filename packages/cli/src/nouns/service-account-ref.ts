@@ -11,6 +11,7 @@ export const scopes = [
   'tokens:issue',
   'limits:exempt',
   'users:changes',
+  'admin:read',
 ] as const
 export type Scope = (typeof scopes)[number]
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
+import { isAdminDoor } from '../lib/authority.ts'
 import { isRecord } from '../lib/collections.ts'
 import type { CookieName, Cookies, SetCookies } from '../lib/cookies.ts'
 import { shownOnceMark } from '../lib/fields.ts'
@@ -110,7 +111,7 @@ async function whatTheySent(
 ): Promise<AnyRequest> {
   const { caller, bearer, client, limitByBody } = known
   const params = parseParams(route, ctx.params)
-  const querySchema = route.query ?? (route.auth === 'system_admin' ? noQuery : undefined)
+  const querySchema = route.query ?? (isAdminDoor(route.auth) ? noQuery : undefined)
   const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
   if (isDryRun(query)) ctx.set('X-Dry-Run', 'true')
   const auditReason = route.dryRun && auditReasonOf(ctx)

@@ -7,6 +7,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { type ErrorCode, errorCodes, fieldErrorCodes, ownBodyOf, wordOf } from '../errors.ts'
+import { isAdminDoor } from '../lib/authority.ts'
 import { keysOf } from '../lib/collections.ts'
 import { version } from '../lib/version.ts'
 import { limitOf } from './limits.ts'
@@ -250,7 +251,7 @@ export function impliedErrors(declared: Omit<Route, 'handle'>): ErrorCode[] {
   if (declared.auth !== 'public') codes.push('token_missing', 'token_invalid', 'token_expired')
   // A replaced token of a service account is unknown, not revoked, and an assertion cannot be revoked.
   if (declared.auth !== 'public' && !/consumer|service_account/.test(declared.auth)) codes.push('token_revoked')
-  if (declared.auth === 'system_admin') codes.push('system_admin_required', 'admin_app_not_allowed')
+  if (isAdminDoor(declared.auth)) codes.push('system_admin_required', 'admin_app_not_allowed')
   if (limitOf(declared)) codes.push('rate_limited')
   if (declared.scope) codes.push('scope_required')
   if (declared.auth === 'service') codes.push('service_caller_required', 'admin_app_not_allowed')

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { ServiceScope } from '../lib/authority.ts'
+import { type AdminDoor, type adminReaders, type adminWriters, isAdminDoor, type ServiceScope } from '../lib/authority.ts'
 import type {
   AssertedConsumer,
   Caller,
@@ -24,7 +24,7 @@ import type { OAuthErrorForm } from './speak/oauth.ts'
  * Who may call.
  * - `public`: anyone. The handler receives the bearer token unparsed.
  * - `user`: a user with a live access token.
- * - `system_admin`: a user who holds that role now, with a token of an app that may administer.
+ * - a door of the admin API (`lib/authority.ts`): those for whom it is, users only with a token of an app that may administer.
  * - `service`: a service account or a system_admin.
  * - `consumer`: a backend with the assertion of its app, which opens nothing else.
  * - `any_consumer`: like `consumer`, also if no app has the code that the assertion names.
@@ -34,7 +34,7 @@ import type { OAuthErrorForm } from './speak/oauth.ts'
 export type RouteAuth =
   | 'public'
   | 'user'
-  | 'system_admin'
+  | AdminDoor
   | 'service'
   | 'consumer'
   | 'any_consumer'
@@ -45,6 +45,11 @@ interface Callers {
   public: undefined
   user: UserCaller
   system_admin: UserCaller
+  system_admin_reader: UserCaller
+  help_desk: UserCaller
+  admin_reader: Caller
+  help_desk_reader: Caller
+  configurer: Caller
   service: Caller
   consumer: ConsumerCaller
   any_consumer: AssertedConsumer
@@ -52,6 +57,12 @@ interface Callers {
   consumer_or_service_account: ConsumerCaller | ServiceCaller
 }
 type CallerOf<A extends RouteAuth> = Callers[A]
+
+/** A GET under `/admin` is for readers, and only for them: what it shows, and that it changes nothing, is decided together. */
+type AuthOf<M extends Route['method']> = Exclude<
+  RouteAuth,
+  M extends 'GET' ? (typeof adminWriters)[number] : (typeof adminReaders)[number]
+>
 
 export interface RouteRequest<A extends RouteAuth, P, Q, B, H = unknown, L = unknown> {
   caller: CallerOf<A>
@@ -174,7 +185,8 @@ export interface Route {
 type Output<S> = S extends z.ZodType ? z.output<S> : Record<string, never>
 
 interface RouteDeclaration<
-  A extends RouteAuth,
+  M extends Route['method'],
+  A extends AuthOf<M>,
   P extends z.ZodObject | undefined,
   Q extends z.ZodObject | undefined,
   B extends z.ZodType | undefined,
@@ -182,10 +194,11 @@ interface RouteDeclaration<
   L extends z.ZodType | undefined,
 > extends Omit<
     Route,
-    'tag' | 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'assertMaySend' | 'handle' | 'plan' | 'dryRun'
+    'method' | 'tag' | 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'assertMaySend' | 'handle' | 'plan' | 'dryRun'
   > {
   /** In which section of the reference it stands, if not in that of its list. */
   tag?: string
+  method: M
   auth: A
   dryRun?: 'refused'
   params?: P
@@ -203,19 +216,20 @@ interface RouteDeclaration<
 
 /** Declares a route. Its schemas type the request that `handle` gets. Admin writes also get the options that all of them take. */
 export function route<
-  A extends RouteAuth,
+  M extends Route['method'],
+  A extends AuthOf<M>,
   P extends z.ZodObject | undefined = undefined,
   Q extends z.ZodObject | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
->({ tag = '', ...declared }: RouteDeclaration<A, P, Q, B, H, L>): Route {
+>({ tag = '', ...declared }: RouteDeclaration<M, A, P, Q, B, H, L>): Route {
   const declaration = { tag, ...declared }
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
 }
 
 function isAdminWrite({ method, auth }: Pick<Route, 'method' | 'auth'>): boolean {
-  return method !== 'GET' && (auth === 'system_admin' || auth === 'service')
+  return method !== 'GET' && (isAdminDoor(auth) || auth === 'service')
 }
 
 const nothing = z.strictObject({})

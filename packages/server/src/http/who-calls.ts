@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
+import { isAdminDoor } from '../lib/authority.ts'
 import type { AssertedConsumer, Caller, ClientCaller, ConsumerCaller } from '../lib/caller.ts'
 import { looksLikeServiceToken } from '../lib/service-token.ts'
 import { type LimitByBody, type LimitOptions, limitCall, limitOf } from './limits.ts'
@@ -140,10 +141,10 @@ async function authorize(
     if (refusal) throw new ApiError(refusal.code, refusal)
     return caller
   }
-  const refusal = caller.authority.refuseAdministration()
+  const refusal = caller.authority.refuseAdministration(isAdminDoor(auth) ? auth : undefined)
   if (!refusal) return caller
-  const asksForService = auth === 'service' && refusal.code === 'system_admin_required'
-  throw new ApiError(asksForService ? 'service_caller_required' : refusal.code)
+  if (auth === 'service' && refusal.code === 'system_admin_required') throw new ApiError('service_caller_required')
+  throw new ApiError(refusal.code, refusal)
 }
 
 function ofKnownApp({ app, ...consumer }: AssertedConsumer): ConsumerCaller {

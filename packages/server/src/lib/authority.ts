@@ -10,11 +10,40 @@ export const appScopes = [
   'limits:exempt',
   'users:changes',
 ] as const
-export const serviceScopes = ['permissions:register', ...appScopes] as const
+/** The scopes of a service account for administration. They hold for the whole service. */
+export const adminScopes = ['admin:read'] as const
+export const serviceScopes = ['permissions:register', ...appScopes, ...adminScopes] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
 /** The role whose holders administer this service. Code that asks about it uses this constant or a function of this file. */
 export const SYSTEM_ADMIN = 'system_admin'
+
+/** The global roles that let a user administer. */
+export const adminRoles = [SYSTEM_ADMIN] as const
+export type AdminRole = (typeof adminRoles)[number]
+
+/**
+ * The doors of the admin API. Each route under `/admin` is behind one of them, and a `system_admin` enters them all.
+ * - `system_admin`: for nobody else.
+ * - `admin_reader`: for reads. Also for an `auditor` and for `admin:read`.
+ * - `help_desk_reader`: for the reads of the help desk. Also for those of `admin_reader` and for `help_desk`.
+ * - `help_desk`: for what the help desk does to the account of a user. Also for `help_desk`, with a reason.
+ * - `system_admin_reader`: for the reads that the contract keeps for them, which are those about pools.
+ * - `configurer`: for what `authctl apply` writes. Also for `admin:configure`, within `lib/configurable.ts`.
+ */
+const readers = ['admin_reader', 'help_desk_reader'] as const
+export const adminReaders = [...readers, 'system_admin_reader'] as const
+export const adminWriters = [SYSTEM_ADMIN, 'help_desk', 'configurer'] as const
+export type AdminDoor = (typeof adminReaders)[number] | (typeof adminWriters)[number]
+
+const opens: Record<AdminRole | (typeof adminScopes)[number], readonly AdminDoor[]> = {
+  [SYSTEM_ADMIN]: [...adminReaders, ...adminWriters],
+  'admin:read': readers,
+}
+
+export function isAdminDoor(auth: string): auth is AdminDoor {
+  return opens[SYSTEM_ADMIN].some((door) => door === auth)
+}
 
 /** Who governs an organization, and who gives and takes an org-scoped role in it. */
 export type Giver = typeof SYSTEM_ADMIN | 'org_admin'
@@ -44,7 +73,8 @@ interface GivenRole {
 
 /** A `refuse…` member returns undefined if the caller may do it. */
 interface Authority {
-  refuseAdministration(): Refusal | undefined
+  /** For entering a door of the admin API. Without one: for all that a system_admin may do. */
+  refuseAdministration(door?: AdminDoor): Refusal | undefined
   /** For registering users in the mode `register_or_return`. Undefined means no app, which the registration itself refuses. */
   refuseRegisterOrReturn(appCode: string | undefined): Refusal | undefined
   refusePermissionsOf(service: string): Refusal | undefined
@@ -79,7 +109,8 @@ export interface ServiceAuthority extends Authority {
 
 /** What the rights of a user's token depend on. Read with each call. */
 interface UserSession {
-  isSystemAdmin: boolean
+  /** Those that the user holds now. */
+  adminRoles: readonly AdminRole[]
   /** The app of the session; null for a login without one. */
   app: { code: string; isActive: boolean } | null
   /** When the user of the session last proved who they are, with the second factor where one was active. */
@@ -97,11 +128,12 @@ interface AdminSettings {
 }
 
 export function authorityOfUser(session: UserSession, settings: AdminSettings): UserAuthority {
-  const refusal = refuseAdministration(session, settings)
+  const refuse = (door: AdminDoor = SYSTEM_ADMIN) => refuseAdministration(session, settings, door)
+  const refusal = refuse()
   const isAdmin = refusal === undefined
   const asService: Refusal | undefined = refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
   return {
-    refuseAdministration: () => refusal,
+    refuseAdministration: refuse,
     refuseRegisterOrReturn: () => asService,
     refusePermissionsOf: () => asService,
     mayOverride: () => isAdmin,
@@ -119,16 +151,29 @@ function isFresh(
 }
 
 /**
- * A system_admin administers only with the token of an active app of AUTH_ADMIN_APP_CODES, so tokens that another app leaks give
+ * Holders of these roles administer only with the token of an active app of AUTH_ADMIN_APP_CODES, so tokens that another app leaks give
  * no admin rights. A token without an app administers only if the setting has `*` and AUTH_ALLOW_BASE_USER_LOGIN is off.
  */
-function refuseAdministration({ isSystemAdmin, app }: UserSession, settings: AdminSettings): Refusal | undefined {
-  if (!isSystemAdmin) return { code: 'system_admin_required' }
+function refuseAdministration(
+  { adminRoles: held, app }: UserSession,
+  settings: AdminSettings,
+  door: AdminDoor,
+): Refusal | undefined {
+  if (!held.some((role) => opens[role].includes(door))) return closedTo(held, door)
   const takesAll = settings.adminAppCodes.includes('*')
   const isAllowed = app
     ? app.isActive && (takesAll || settings.adminAppCodes.includes(app.code))
     : takesAll && !settings.allowBaseUserLogin
   return isAllowed ? undefined : { code: 'admin_app_not_allowed' }
+}
+
+/** Names what opens the door, to callers who hold something for other doors or who lack what is meant to be given widely. */
+function closedTo(held: readonly (keyof typeof opens)[], door: AdminDoor): Refusal {
+  const code = 'system_admin_required'
+  const openers = Object.entries(opens).flatMap(([holder, doors]) => (doors.includes(door) ? [holder] : []))
+  if (held.length === 0 && openers.length === 1) return { code }
+  const lacking = held.length === 0 ? '' : `${held.join(' and ')} may not do this. `
+  return { code, detail: `${lacking}Needed: ${openers.join(', or ')}` }
 }
 
 export function authorityOfServiceAccount(account: {
@@ -142,7 +187,10 @@ export function authorityOfServiceAccount(account: {
     account.scopes.includes(scope) && appCode != null && account.appCodes.includes(appCode)
   return {
     refuseWithout,
-    refuseAdministration: () => ({ code: 'system_admin_required' }),
+    refuseAdministration(door = SYSTEM_ADMIN) {
+      const held = adminScopes.filter((scope) => account.scopes.includes(scope))
+      return held.some((scope) => opens[scope].includes(door)) ? undefined : closedTo(held, door)
+    },
     refuseRegisterOrReturn(appCode) {
       const withoutScope = refuseWithout('users:register_or_return')
       if (withoutScope || appCode === undefined || holds('users:register_or_return', appCode)) return withoutScope

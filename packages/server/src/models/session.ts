@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
-import { SYSTEM_ADMIN } from '../lib/authority.ts'
+import { adminRoles } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
 import type { ShownFactors, SignInFacts } from '../lib/proof.ts'
 import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
@@ -35,7 +35,8 @@ export interface LiveSession {
   /** In seconds. */
   app_min_iat: number | null
   service_min_iat: number
-  is_system_admin: number
+  /** The codes of the roles that let the user administer, as one text. */
+  admin_roles: string | null
   catalog_generation: string
 }
 
@@ -78,12 +79,13 @@ const liveSessionColumns = `s.user_id, s.app_id, a.code as app_code, a.status as
   u.min_token_version as user_floor, g.min_token_version as app_floor,
   u.min_access_version as user_access_floor, g.min_access_version as app_access_floor,
   a.min_iat as app_min_iat, (select min_iat from service) as service_min_iat,
-  case when r.user_id is null then 0 else 1 end as is_system_admin, ${catalogGeneration}`
+  (select string_agg(role_code, ' ') from user_roles
+    where user_id = s.user_id and role_code in (${adminRoles.map((code) => `'${code}'`).join(', ')})) as admin_roles,
+  ${catalogGeneration}`
 const liveSessionTables = `sessions s
   join users u on u.id = s.user_id
   left join apps a on a.id = s.app_id
-  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id
-  left join user_roles r on r.user_id = s.user_id and r.role_code = '${SYSTEM_ADMIN}'`
+  left join user_apps g on g.user_id = s.user_id and g.app_id = s.app_id`
 
 const sessionById = new Statement<LiveSession>(`select ${liveSessionColumns} from ${liveSessionTables} where s.id = :id`)
 

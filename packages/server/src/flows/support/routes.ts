@@ -14,7 +14,7 @@ export const explainRoutes: Route[] = [
     description:
       'Runs the login of a user through an app as if the password and any second factor were right, and rolls back everything ' +
       'that it wrote. The answer is 200 whatever the outcome, and 404 only for an unknown `user_id`.',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     query: explainQuery,
     responses: { 200: explanation },
     errors: ['not_found'],

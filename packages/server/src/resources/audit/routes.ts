@@ -21,7 +21,7 @@ export const auditRoutes = section('Audit', [
     description:
       'Events must match all filters that are given. If nothing matches, the page is empty. An unknown app is 404, with the ' +
       'nearest code.',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     query: listAuditQuery,
     responses: { 200: auditPage },
     errors: ['not_found'],
@@ -38,7 +38,7 @@ export const auditRoutes = section('Audit', [
     description:
       'Verifies one page at a time, until `next_cursor` is null. Reports the first event that was changed, removed, or not ' +
       'written by the service.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     query: verifyAuditQuery,
     responses: { 200: auditVerification },
     errors: [],
@@ -51,7 +51,7 @@ export const auditRoutes = section('Audit', [
     description:
       'Compares each event with its proof, and answers with lines that are signed. Goes on until `next_cursor` is null. If an event is ' +
       'not what the service wrote, the answer has no lines, and says which.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     query: archiveAuditQuery,
     responses: { 200: auditArchivePart },
     errors: [],
@@ -64,7 +64,7 @@ export const auditRoutes = section('Audit', [
     method: 'GET',
     path: '/admin/audit/{id}',
     summary: 'Show an audit event',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     params: auditParams,
     responses: { 200: auditRecord },
     errors: [],

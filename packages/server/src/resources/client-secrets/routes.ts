@@ -29,7 +29,7 @@ export const clientSecretRoutes = section('Apps', [
     method: 'GET',
     path: '/admin/apps/{appId}/client-secrets',
     summary: 'List the client secrets of an app, newest first',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     params: appParams,
     query: listClientSecretsQuery,
     responses: { 200: clientSecretPage },

@@ -23,7 +23,7 @@ export const consumerRoutes = section('Consumers', [
       'Secrets are named by their key id. While you rotate the secret, the new one may sign as soon as every app has an entry ' +
       'with its key id and no consumer was recently seen without it (docs/operate/rotating-the-secret.md). This does not concern apps ' +
       'that sign with their own key.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     responses: { 200: secretsRecord },
     errors: [],
     handle: async (deps) => {

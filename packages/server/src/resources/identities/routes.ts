@@ -29,7 +29,7 @@ export const identityRoutes: Route[] = [
     path: '/admin/users/{userId}/identities',
     tag: 'Users',
     summary: 'List the providers linked to a user, newest first',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     params: userParams,
     query: listIdentitiesQuery,
     responses: { 200: identityPage },

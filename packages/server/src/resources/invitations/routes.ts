@@ -59,7 +59,7 @@ function invitationRoutesFor(by: 'system_admin' | 'org_admin'): Route[] {
       method: 'GET',
       path,
       summary: `List the invitations of an organization, newest first${whose}`,
-      auth,
+      auth: forAdmins ? 'admin_reader' : 'user',
       params: inviterParams,
       query: listInvitationsQuery,
       responses: { 200: invitationPage },

@@ -16,7 +16,7 @@ export const lockoutRoutes = section('Users', [
     path: '/admin/lockouts',
     summary: 'List lockouts, and the failures that count towards one',
     description: 'Ordered by key. Failures for an address that no user has are counted too; its e-mail is not stored.',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     query: listLockoutsQuery,
     responses: { 200: lockoutPage },
     errors: [],

@@ -13,7 +13,7 @@ export const mailRoutes = section('Account mail', [
     path: '/admin/apps/{appId}/mails/{mail}',
     summary: 'Show a mail of an app as its readers would get it',
     description: 'It is about a made-up user, and its links lead nowhere.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     params: previewParams,
     query: previewQuery,
     responses: { 200: mailPreview },

@@ -7,7 +7,7 @@ export const passkeyRoutes = section('Users', [
     method: 'GET',
     path: '/admin/users/{userId}/passkeys',
     summary: 'List the passkeys of a user, newest first',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     params: userParams,
     query: listPasskeysQuery,
     responses: { 200: passkeyPage },

@@ -17,7 +17,7 @@ export const permissionRoutes = section('Permissions', [
     path: '/admin/permissions',
     summary: 'List permissions, newest first',
     description: 'Does not include pruned permissions.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     query: listPermissionsQuery,
     responses: { 200: permissionPage },
     errors: [],

@@ -25,7 +25,7 @@ export const poolRoutes = section('Pools', [
     summary: 'List pools by name',
     description:
       'Lists the pools that a user or an app uses. There is no other way to create one. Pools that only apps use have no users.',
-    auth: 'system_admin',
+    auth: 'system_admin_reader',
     query: listPoolsQuery,
     responses: { 200: poolPage },
     errors: [],
@@ -40,7 +40,7 @@ export const poolRoutes = section('Pools', [
     summary: 'List the e-mails that would collide if one app read both pools',
     description:
       'Ordered by e-mail. An app that reads both pools finds only one of the two users. 404 if no user or app uses `namespace`.',
-    auth: 'system_admin',
+    auth: 'system_admin_reader',
     params: poolParams,
     query: listCollisionsQuery,
     responses: { 200: collisionPage },

@@ -9,7 +9,7 @@ export const secondFactorRoutes: Route[] = [
     tag: 'App access',
     summary: 'List the users of an app who own neither a second factor nor a passkey, newest first',
     description: 'Of the users who can enter it. They are the ones who must set one up where `require_two_factor` is `everyone`.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     params: appParams,
     query: reportQuery,
     responses: { 200: reportPage },

@@ -32,8 +32,8 @@ export const serviceAccountRoutes = section('Service accounts', [
     path: '/admin/service-accounts',
     summary: 'Create a service account',
     description:
-      'The token is shown only once. The scope `permissions:register` registers the permissions of its own service. The other ' +
-      'scopes only apply to the apps in `app_codes`: `users:register_or_return` registers users in the mode ' +
+      'The token is shown only once. The scope `permissions:register` registers the permissions of its own service. `admin:read` ' +
+      'reads what a `system_admin` reads, except pools. The other scopes only apply to the apps in `app_codes`: `users:register_or_return` registers users in the mode ' +
       '`register_or_return`, `users:override` lets a login or registration link apps that the app does not declare, ' +
       '`tokens:introspect` introspects tokens, `tokens:issue` gets access tokens of the account for these apps ' +
       '(`POST /auth/token`), `limits:exempt` lifts the rate limit per address, and `users:changes` reads changes of their users ' +
@@ -49,7 +49,7 @@ export const serviceAccountRoutes = section('Service accounts', [
     method: 'GET',
     path: '/admin/service-accounts',
     summary: 'List service accounts, newest first',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     query: listServiceAccountsQuery,
     responses: { 200: serviceAccountPage },
     errors: [],

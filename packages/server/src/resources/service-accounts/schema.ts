@@ -23,7 +23,7 @@ const scope = z.enum(serviceScopes)
 const settings = {
   app_codes: clearable(list(newAppCode)).meta({
     description:
-      'The apps that its scopes apply to. Every scope except `permissions:register` needs at least one; each must exist',
+      'The apps that its scopes apply to. Every scope except `permissions:register` and those of `admin:` needs at least one; each must exist',
   }),
   expires_at: clearable(moment).meta({ description: 'When its token expires. Default: never' }),
 }
@@ -70,7 +70,7 @@ export const serviceAccountRecord = z
     scopes: z.array(scope),
     app_codes: z.array(z.string()).meta({
       description:
-        'Sorted. Every scope except `permissions:register` only applies to these apps. A deleted app leaves the list for good',
+        'Sorted. Every scope except `permissions:register` and those of `admin:` only applies to these apps. A deleted app leaves the list for good',
     }),
     permissions: z.array(z.string()).meta({
       description: 'Sorted. Its machine tokens carry those that the services of the app declare. Its own token carries none',

@@ -1,11 +1,12 @@
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../lib/access-token.ts'
-import { authorityOfUser, type UserAuthority } from '../../lib/authority.ts'
+import { adminRoles, authorityOfUser, type UserAuthority } from '../../lib/authority.ts'
 import type { Caller, UserCaller } from '../../lib/caller.ts'
 import { deepFreeze } from '../../lib/collections.ts'
 import { looksLikeServiceToken } from '../../lib/service-token.ts'
 import { isUuid } from '../../lib/uuid.ts'
+import { wordsIn } from '../../lib/words.ts'
 import { Generation } from '../../models/generation.ts'
 import { type LiveSession, Session } from '../../models/session.ts'
 import { readCatalog } from '../catalog/catalog.ts'
@@ -152,8 +153,9 @@ function sessionFloorOf(session: LiveSession): number {
 /** What the user of a session may do with a token of it. */
 export function authorityOfSession(
   { config }: Deps,
-  { is_system_admin, app_code, app_status, proven_at }: LiveSession,
+  { admin_roles, app_code, app_status, proven_at }: LiveSession,
 ): UserAuthority {
   const app = app_code === null ? null : { code: app_code, isActive: app_status === 'active' }
-  return authorityOfUser({ isSystemAdmin: Boolean(is_system_admin), app, provenAt: proven_at }, config)
+  const held = wordsIn(admin_roles)
+  return authorityOfUser({ adminRoles: adminRoles.filter((code) => held.includes(code)), app, provenAt: proven_at }, config)
 }

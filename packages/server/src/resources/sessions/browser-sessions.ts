@@ -41,7 +41,7 @@ export function callerOfBrowser(deps: Deps, live: LiveBrowserSession): PersonCal
   const isWhole = !ownsFactor || (live.second_proven_at !== null && isOfPresent)
   const provenAt = isWhole ? Math.min(live.first_proven_at, live.second_proven_at ?? live.first_proven_at) : null
   const provenFactor = isWhole ? live.factor_activated_at : null
-  const authority = authorityOfUser({ isSystemAdmin: false, app: null, provenAt, provenFactor }, deps.config)
+  const authority = authorityOfUser({ adminRoles: [], app: null, provenAt, provenFactor }, deps.config)
   return {
     kind: 'user',
     userId: live.user_id,

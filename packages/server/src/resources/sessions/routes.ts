@@ -47,13 +47,14 @@ export const sessionRoutes = section('Account', [
     path: '/admin/users/{userId}/sessions',
     tag: 'Users',
     summary: 'List the live sessions of a user, newest first',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     params: userParams,
     query: listSessionsQuery,
     responses: { 200: sessionPage },
     errors: [],
     handle: async (deps, { params, caller, query }) => {
-      const { items, nextCursor } = await listUserSessions(deps, { ...params, currentId: caller.sessionId }, query)
+      const currentId = caller.kind === 'user' ? caller.sessionId : undefined
+      const { items, nextCursor } = await listUserSessions(deps, { ...params, currentId }, query)
       return ok({ items, next_cursor: nextCursor })
     },
   }),

@@ -21,7 +21,7 @@ import type { sessionRecord } from './schema.ts'
 /** The sessions of a user that are alive, newest first. `currentId` is the session of the caller. */
 export async function listSessions(
   deps: Deps,
-  { userId, currentId }: { userId: string; currentId: string },
+  { userId, currentId }: { userId: string; currentId: string | undefined },
   request: PageRequest,
 ): Promise<Page<z.output<typeof sessionRecord>>> {
   const now = deps.clock()
@@ -39,7 +39,7 @@ export async function listSessions(
 
 function presentSession(
   { app_id, app_code, ...row }: SessionRow & { kind: 'app' | 'browser' },
-  currentId: string,
+  currentId: string | undefined,
 ): z.output<typeof sessionRecord> {
   return {
     ...row,
@@ -54,7 +54,7 @@ function presentSession(
 /** Like `listSessions`, for an admin, who may name any user. Throws `not_found` if there is no such user. */
 export async function listUserSessions(
   deps: Deps,
-  of: { userId: string; currentId: string },
+  of: { userId: string; currentId: string | undefined },
   request: PageRequest,
 ): Promise<Page<z.output<typeof sessionRecord>>> {
   await getUser(deps, of.userId)

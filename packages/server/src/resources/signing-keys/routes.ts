@@ -6,7 +6,7 @@ export const signingKeyRoutes = section('OpenID Connect', [
     method: 'GET',
     path: '/admin/signing-keys',
     summary: 'List the keys of ID tokens',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     responses: { 200: signingKeyList },
     errors: [],
     handle: async (deps) => ok(presentSigningKeys((await getSigningKeys(deps)).rows)),

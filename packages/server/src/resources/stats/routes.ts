@@ -9,7 +9,7 @@ export const statsRoutes: Route[] = [
     summary:
       'Show how the service is doing: logins, lockouts, pending and failed deliveries, and consumers without the current secret',
     description: 'For a person who is looking at it; use `/metrics` for alerts. It can be polled every two seconds.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     query: statsQuery,
     responses: { 200: statsRecord },
     errors: [],

@@ -44,7 +44,7 @@ export const trustedBrowserRoutes: Route[] = [
     path: '/admin/users/{userId}/trusted-browsers',
     tag: 'Users',
     summary: 'List the browsers that do not ask a user for the second factor, newest first',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     params: userParams,
     query: listTrustedBrowsersQuery,
     responses: { 200: trustedBrowserPage },

@@ -21,7 +21,7 @@ export const userExportRoutes: Route[] = [
     tag: 'Users',
     summary: 'Show everything that the service keeps about a user',
     description: 'The same document as the user gets. Audited.',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     params: userParams,
     noStore: true,
     responses: { 200: userExport },

@@ -22,7 +22,7 @@ export const webhookRoutes = section('Webhooks', [
     method: 'GET',
     path: '/admin/apps/{appId}/webhook-deliveries',
     summary: 'List the deliveries of an app’s webhooks, newest first',
-    auth: 'system_admin',
+    auth: 'admin_reader',
     params: appParams,
     query: listDeliveriesQuery,
     responses: { 200: deliveryPage },
