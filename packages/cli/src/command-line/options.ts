@@ -175,7 +175,10 @@ export const globalOptions = {
   json: flag('Short for -o json'),
   context: text('NAME', 'Service and account to use (AUTHCTL_CONTEXT)', { completes: 'contexts' }),
   baseUrl: text('URL', 'Address of the service (AUTHCTL_BASE_URL)'),
-  tokenFile: text('FILE', 'File with an access token or the token of a service account, used instead of the context (AUTHCTL_TOKEN holds the token itself)'),
+  tokenFile: text(
+    'FILE',
+    'File with an access token or the token of a service account, used instead of the context (AUTHCTL_TOKEN holds the token itself)',
+  ),
   yes: flag('Answer yes to confirmations, such as those of revoke, deactivate and move'),
   confirm: text('NAME', 'Confirm by name an action that cannot be undone: delete, prune'),
   dryRun: flag('Ask the service what would happen, print what would be sent, and change nothing'),
