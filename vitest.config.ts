@@ -53,7 +53,7 @@ const fullLaneOnly = isFastLane
       'test/contract/{*-servers,secret-rotation-guide,hash-fairness,input-costs,production-secrets,programs,released-schema,restore}',
       'test/e2e/{api-reference,authctl-login,behind-proxies,browser-spa,dashboard,hosted-express,hosted-spa,npm-start,oidc-client-ts,passkeys,quickstart-page,react,sign-in-page,site,sso-spa,step-up}',
       'test/faults/*',
-      'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk}',
+      'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk,single-file}',
       'test/workspace/check',
       'test/workspace/deployment',
     ].map((name) => `${name}.test.ts`)

@@ -29,6 +29,8 @@ const PNPM_VERSION = '12.21.0'
 const SDK_NODE_VERSIONS = ['20.16.0', '22.23.3', NODE_VERSION, '26.10.0']
 /** The newest Vitest that runs on the oldest of these. */
 const OLD_VITEST = ['vitest@3.2.4', 'vite@6.4.6']
+/** Puts a program into a copy of Node. Its last version, of 2022, is the one that Node's documentation names. */
+const POSTJECT = 'postject@1.0.0-alpha.6'
 const STRYKER = ['@stryker-mutator/core@10.1.1', '@stryker-mutator/vitest-runner@10.1.1']
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -52,6 +54,7 @@ const tasks = {
   check: { run: ['node', 'scripts/check.ts'] },
   dev: { run: ['node', '--watch', 'packages/server/src/gatehouse.ts', 'serve'] },
   authctl: { run: ['node', 'packages/cli/dist/authctl.js'], build: ['cli'], callerDir: true },
+  'authctl:single-file': { run: ['node', 'scripts/single-file.ts'], callerDir: true, postject: true },
   gatehouse: { run: ['node', 'packages/server/dist/gatehouse.js'], build: ['server'], callerDir: true },
   bench: { run: ['node', 'scripts/bench.ts'], build: ['sdk', 'server', 'cli'] },
   clients: { run: ['node', 'scripts/clients.ts'], build: ['sdk', 'server', 'cli'] },
@@ -392,6 +395,7 @@ if (!task.alone && !(taskName === 'exec' && taskArguments[0] === 'pnpm')) {
 }
 if (task.build) build(env, nodeDir, task.build, task.always)
 if (task.manyNodes) Object.assign(env, fetchManyNodes())
+if (task.postject) env.POSTJECT = fetchPackage(POSTJECT.replace('@', '-'), [POSTJECT], 'authctl becomes one file')
 if (task.stryker) Object.assign(env, fetchStryker())
 
 // npm changes to the root and keeps the original folder in INIT_CWD, which may also be left over from an outer npm.

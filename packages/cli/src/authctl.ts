@@ -12,6 +12,6 @@ if (process.argv.slice(2).join(' ') === '--version') {
   const folders = envPaths('authctl', { suffix: '' })
   // Caches compiled code for the next start, in a folder that other users cannot write to.
   enableCompileCache(folders.cache)
-  const { run } = await import('./run.ts')
-  await run(folders.config)
+  // The single file is CommonJS, which cannot wait here.
+  void import('./run.ts').then(({ run }) => run(folders.config))
 }

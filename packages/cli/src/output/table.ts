@@ -138,13 +138,12 @@ export function cut(text: string, width: number): string {
 
 type StringWidth = typeof import('string-width').default
 
-const load = createRequire(import.meta.url)
 let stringWidth: StringWidth | undefined
 
 /** How many columns of a terminal the text takes. */
 function widthOf(text: string): number {
   if (/^[ -~…]*$/.test(text)) return text.length
   // Loaded late: its table of characters takes as long to load as Node itself, and most cells need no table.
-  stringWidth ??= (load('string-width') as { default: StringWidth }).default
+  stringWidth ??= (createRequire(import.meta.url)('string-width') as { default: StringWidth }).default
   return stringWidth(text)
 }
