@@ -1,8 +1,8 @@
-/** Tells a worker of this process that there is work. A ring without a listener is lost, but workers also poll. */
-export class Bell {
-  onRing: () => void = () => {}
+/** Tells a worker of this process that there is work, of any kind or of one. A ring without a listener is lost, but workers also poll. */
+export class Bell<Kind> {
+  onRing: (kind?: Kind) => void = () => {}
 
-  ring(): void {
-    this.onRing()
+  ring(kind?: Kind): void {
+    this.onRing(kind)
   }
 }

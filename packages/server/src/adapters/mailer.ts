@@ -110,10 +110,14 @@ function fileMailer(folder: string, from: string): Mailer {
     async send(mail) {
       composer ??= nodemailer().createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(messageOf(mail, from, '8bit'))
-      await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `${new Date(mail.at).toISOString().replaceAll(':', '-')}-${mail.id}.eml`
       const unfinished = join(folder, `.${name}.part`)
-      await writeFile(unfinished, message, { mode: 0o600 })
+      const write = () => writeFile(unfinished, message, { mode: 0o600 })
+      await write().catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        await write()
+      })
       await rename(unfinished, join(folder, name))
     },
     close: () => {},

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isPostgres, type Tx } from './handle.ts'
+import { Statement } from './statement.ts'
+
+const locking = new Statement('select count(pg_advisory_xact_lock(key)) from unnest(cast(:keys as bigint[])) as key')
 
 type LockKind = 'email' | 'identity' | 'organization' | 'bootstrap' | 'system_admins' | 'permission_codes'
 
@@ -15,7 +18,7 @@ export async function lockUntilCommit(db: Tx, kind: LockKind, name = ''): Promis
 export async function lockAllUntilCommit(db: Tx, kind: LockKind, names: readonly string[]): Promise<void> {
   if (!isPostgres(db) || names.length === 0) return
   const keys = names.map((name) => createHash('sha256').update(`${kind}:${name}`).digest().readBigInt64BE())
-  await db.raw('select count(pg_advisory_xact_lock(key)) from unnest(?::bigint[]) as key', [`{${keys.join()}}`])
+  await locking.first(db, { keys: `{${keys.join()}}` })
 }
 
 /** Adds `for key share`: the row cannot be deleted until this transaction ends. Everything else goes on. */

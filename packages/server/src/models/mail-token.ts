@@ -11,6 +11,12 @@ const spendableColumns = [
   ...(['redirect_url', 'created_at', 'expires_at', 'browser_hash', 'request_field', 'code_key_hash'] as const),
 ] as const
 
+const inserted = `insert into mail_tokens (${spendableColumns.join(', ')})
+  values (${spendableColumns.map((column) => `:${column}`).join(', ')})`
+const replaced = 'delete from mail_tokens where user_id = :user_id and purpose = :purpose and spent_at is null'
+// The parts of one statement of Postgres do not see what the others write.
+const replacing = new Statement(`with made as (${inserted}) ${replaced}`, [inserted, `${replaced} and token_hash <> :token_hash`])
+
 /** The token of a mailed link, stored by its hash. */
 export class MailToken extends BaseModel {
   static override tableName = 'mail_tokens'
@@ -47,6 +53,11 @@ export class MailToken extends BaseModel {
   declare request_field: string | null
   /** Of the secret that the code in the mail is made from. */
   declare code_key_hash: string | null
+
+  /** Inserts a token, and deletes the other unspent ones of the user for the same purpose. */
+  static async replace(db: Tx, row: Omit<MailTokenRow, 'spent_at'>): Promise<void> {
+    await replacing.run(db, row)
+  }
 
   static async insert(db: Tx, row: Omit<MailTokenRow, 'spent_at'>): Promise<void> {
     await rowsOf(MailToken, db).insert(row)
@@ -113,11 +124,6 @@ export class MailToken extends BaseModel {
       .whereIn('purpose', ['allow_email_change', 'change_email', 'delete_account'])
       .whereNull('spent_at')
       .delete()
-  }
-
-  /** Deletes the unspent tokens of a user for one purpose. */
-  static async deleteUnspentOf(db: Tx, userId: string, purpose: MailToken['purpose']): Promise<void> {
-    await rowsOf(MailToken, db).where({ user_id: userId, purpose }).whereNull('spent_at').delete()
   }
 
   /** Deletes the unspent tokens of a user that were created at this time or later. */

@@ -1,4 +1,5 @@
-import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
+import type { Db, Pool, Tx } from '../db/handle.ts'
+import { Statement } from '../db/statement.ts'
 import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
@@ -61,11 +62,56 @@ export interface GivenUp {
   last_at: number
 }
 
-/** A message that is due, with its turn among those of its destination. */
-type Ranked = Pick<OutboxMessage, 'id' | 'destination' | 'priority' | 'next_attempt_at'> & { turn: number }
-
 /** In the order in which they are sent. */
 const priorities = [0, 1] as const
+
+/**
+ * The more urgent first, then in turn for each destination, and the longest waiting first. Each priority reads its own range of
+ * the index, so retries that are not due yet are skipped. Materialized: another plan could run the look-up, and so its locks, more
+ * than once.
+ */
+const leaseOf = (busy: string, lock: string) => `
+  with ${priorities
+    .map(
+      (priority) => `due_${priority} as materialized (
+        select id, destination, priority, next_attempt_at from outbox
+        where kind = :kind and priority = ${priority} and status = 'pending' and next_attempt_at <= :now and destination ${busy}
+        order by next_attempt_at limit ${lookAhead} ${lock})`,
+    )
+    .join(', ')},
+  due as (${priorities.map((priority) => `select * from due_${priority}`).join(' union all ')}),
+  ranked as (
+    select id, priority, next_attempt_at,
+      row_number() over (partition by destination order by priority, next_attempt_at, id) as turn
+    from due)
+  update outbox set next_attempt_at = :leasedUntil
+  where id in (
+    select id from ranked where turn <= :perDestination order by priority, turn, next_attempt_at limit :limit)
+  returning *`
+const leasing = new Statement<OutboxRow>(
+  leaseOf('<> all (array(select json_array_elements_text(cast(:busy as json))))', 'for update skip locked'),
+  [leaseOf('not in (select value from json_each(:busy))', '')],
+)
+
+const insertedColumns = [
+  ...(['id', 'kind', 'app_id', 'user_id', 'name', 'destination', 'payload', 'priority'] as const),
+  ...(['created_at', 'next_attempt_at'] as const),
+]
+type NewOutboxRow = Pick<OutboxMessage, (typeof insertedColumns)[number]>
+const insertion = `insert into outbox (${insertedColumns.join(', ')})`
+const inserting = new Statement(
+  `${insertion} select ${insertedColumns.join(', ')} from json_populate_recordset(cast(null as outbox), cast(:rows as json))`,
+  [`${insertion} select ${insertedColumns.map((column) => `value ->> '${column}'`).join(', ')} from json_each(:rows)`],
+)
+
+/** What an attempt changes. */
+type AttemptEnd = Pick<OutboxRow, 'attempts' | 'last_status' | 'last_error' | 'status' | 'finished_at'> &
+  Partial<Pick<OutboxRow, 'next_attempt_at' | 'payload' | 'destination'>>
+const completing = new Statement(`
+  update outbox set attempts = :attempts, last_status = :last_status, last_error = :last_error, status = :status,
+    finished_at = :finished_at, next_attempt_at = :next_attempt_at,
+    payload = coalesce(:payload, payload), destination = coalesce(:destination, destination)
+  where id = :id and status = 'pending' and next_attempt_at = :leasedUntil`)
 
 /** A webhook or mail that is to be sent, or was. */
 export class OutboxMessage extends BaseModel {
@@ -92,13 +138,12 @@ export class OutboxMessage extends BaseModel {
   declare created_at: number
   declare finished_at: number | null
 
-  static async insert(db: Tx, rows: readonly Partial<OutboxRow & Pick<OutboxMessage, 'priority'>>[]): Promise<void> {
-    await rowsOf(OutboxMessage, db).insert(rows)
+  static async insert(db: Tx, rows: readonly NewOutboxRow[]): Promise<void> {
+    await inserting.run(db, { rows: JSON.stringify(rows) })
   }
 
   /**
-   * Leases due messages until `leasedUntil`: the more urgent first, then in turn for each destination, and the longest waiting
-   * first. It is one statement, so no lock is held while a message is sent.
+   * Leases due messages until `leasedUntil`, in one statement, so that no lock is held while a message is sent.
    */
   static async lease(
     db: Db,
@@ -118,50 +163,17 @@ export class OutboxMessage extends BaseModel {
       leasedUntil: number
     },
   ): Promise<OutboxRow[]> {
-    // Each priority reads its own range of the index, so retries that are not due yet are skipped.
-    const dueOf = (priority: (typeof priorities)[number]) => {
-      const due = rowsOf(OutboxMessage, db)
-        .select('id', 'destination', 'priority', 'next_attempt_at')
-        .where({ kind, priority })
-        // A literal, since SQLite does not use a partial index for a bound value.
-        .whereRaw("status = 'pending'")
-        .where('next_attempt_at', '<=', now)
-        .whereNotIn('destination', busyDestinations)
-        .orderBy('next_attempt_at')
-        .limit(lookAhead)
-      return isPostgres(db) ? due.forUpdate().skipLocked() : due
-    }
-    const due = db<Ranked>('urgent').unionAll(db<Ranked>('patient'))
-    const ranked = db<Ranked>('due').select(
-      'id',
-      'priority',
-      'next_attempt_at',
-      db.raw<Ranked[]>('row_number() over (partition by destination order by priority, next_attempt_at, id) as turn'),
-    )
-    const chosen = db<Ranked>('ranked')
-      .select('id')
-      .where('turn', '<=', perDestination)
-      .orderBy(['priority', 'turn', 'next_attempt_at'])
-      .limit(limit)
-    // Materialized: another plan could run the look-up, and so its locks, more than once.
-    return db<OutboxRow>('outbox')
-      .withMaterialized('urgent', dueOf(0))
-      .withMaterialized('patient', dueOf(1))
-      .with('due', due)
-      .with('ranked', ranked)
-      .whereIn('id', chosen)
-      .update({ next_attempt_at: leasedUntil })
-      .returning('*')
+    return leasing.all(db, { kind, limit, perDestination, busy: JSON.stringify(busyDestinations), now, leasedUntil })
   }
 
   /** Writes how an attempt ended. False if the caller no longer holds the message. */
   static async complete(
     db: Db,
-    message: Pick<OutboxRow, 'id' | 'next_attempt_at'>,
-    outcome: Partial<OutboxRow>,
+    { id, next_attempt_at: leasedUntil }: Pick<OutboxRow, 'id' | 'next_attempt_at'>,
+    end: AttemptEnd,
   ): Promise<boolean> {
-    const leased = { id: message.id, status: 'pending', next_attempt_at: message.next_attempt_at } as const
-    return (await rowsOf(OutboxMessage, db).where(leased).update(outcome)) > 0
+    const same = { next_attempt_at: leasedUntil, payload: null, destination: null }
+    return (await completing.run(db, { id, leasedUntil, ...same, ...end })) > 0
   }
 
   /** Changes the destination of a leased message. */

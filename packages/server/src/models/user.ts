@@ -65,6 +65,12 @@ const noticingSignIn = new Statement(`
     and (exists (select 1 from sessions s where s.user_id = users.id)
       or exists (select 1 from browser_sessions b where b.user_id = users.id))`)
 const userById = new Statement<UserRow>(`select ${userColumns} from users u where u.id = :id`)
+
+/** A user whose row is locked. Only columns of the row itself: others could be older than the lock. */
+export type LockedUser = Pick<User, (typeof lockedColumns)[number] | keyof AccountRecord>
+const lockedColumns = ['id', 'email', 'email_verified_at', 'status', 'token_version'] as const
+const locked = `select ${lockedColumns.join(', ')}, first_verified_at, link_verified_at, mailbox_proven_at, made_by from users where id = :id`
+const lockedById = new Statement<LockedUser>(`${locked} for update`, [locked])
 /** If no user has the e-mail, one row without a user: the generation is needed all the same, and one statement suffices. */
 const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumns | { [column in keyof LoginColumns]: null })>(`
   select c.generation as catalog_generation, ${userColumns}, ${factorColumns}
@@ -276,7 +282,7 @@ export class User extends BaseModel {
 
   /** Locks the row of a user, of any status, until the transaction ends. */
   static async lock(db: Tx, id: string): Promise<void> {
-    await forUpdate(db, rowsOf(User, db).where({ id }).first('id'))
+    await lockedById.first(db, { id })
   }
 
   /** Like `lock`, for several users in the order of their ids. */
@@ -285,11 +291,9 @@ export class User extends BaseModel {
   }
 
   /** A user who is not deleted, locked until the transaction ends. */
-  static async findForUpdate(db: Tx, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'> | undefined> {
-    return forUpdate(
-      db,
-      rowsOf(User, db).where({ id }).whereNot({ status: 'deleted' }).first('id', 'status', 'email', 'token_version'),
-    )
+  static async findForUpdate(db: Tx, id: string): Promise<LockedUser | undefined> {
+    const user = await lockedById.first(db, { id })
+    return user?.status === 'deleted' ? undefined : user
   }
 
   /** Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. */

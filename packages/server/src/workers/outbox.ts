@@ -38,6 +38,8 @@ const leasePerDestination = 8
 /** How often the worker looks for messages that other servers wrote or that a dead server had leased. */
 const pollMs = 1_000
 const wakeGridMs = 100
+/** After a lease that took all that was due. Messages that are written one by one then share leases. */
+const restMs = 40
 const completeRetryMs = 500
 
 /**
@@ -45,10 +47,29 @@ const completeRetryMs = 500
  * ended. A message that was sent is sent again only if that server died or could not reach the database until the lease ended.
  */
 export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Promise<void> } {
+  const senders = new Map(keysOf(channels).map((kind) => [kind, startSender(deps, kind, channels[kind])]))
+  deps.outboxBell.onRing = (kind) => {
+    for (const [of, sender] of senders) if (kind === undefined || kind === of) sender.wake()
+  }
+  return {
+    async stop() {
+      deps.outboxBell.onRing = () => {}
+      await Promise.all([...senders.values()].map((sender) => sender.stop()))
+    },
+  }
+}
+
+interface Sender {
+  wake(): void
+  stop(): Promise<void>
+}
+
+function startSender(deps: Deps<Pool>, kind: OutboxKind, channel: Channel): Sender {
   const underway = new Map<Promise<void>, OutboxRow>()
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
   let hasLeftSome = false
+  let earliestMs = 0
 
   /** Retries that are due in the same tenth of a second share one wake. */
   const wakeIn = (ms: number) => {
@@ -61,7 +82,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
     timers.set(tick, setTimeout(wake, tick * wakeGridMs - performance.now()))
   }
   const launch = (message: OutboxRow) => {
-    const sent = send(deps, channels[message.kind], message, stopping.signal)
+    const sent = send(deps, channel, message, stopping.signal)
       .then((waitMs) => {
         if (waitMs !== undefined && !stopping.signal.aborted) wakeIn(waitMs)
       })
@@ -72,29 +93,28 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
       })
     underway.set(sent, message)
   }
-  const leaseKind = async (kind: OutboxKind) => {
-    const lease = nextLease(kind, channels[kind], [...underway.values()])
-    if (lease.limit === 0 || lease.busyDestinations.length > 0) hasLeftSome = true
-    if (lease.limit === 0) return
-    const messages = await leaseMessages(deps, lease)
-    for (const message of messages) launch(message)
-    const fullest = Math.max(0, ...tally(messages.map(({ destination }) => destination)).values())
-    if (messages.length === lease.limit || fullest === lease.perDestination) sender.wake()
-  }
   const sender = onDemand(
     async () => {
-      hasLeftSome = false
-      for (const kind of keysOf(channels)) if (!stopping.signal.aborted) await leaseKind(kind)
+      await sleep(Math.max(0, earliestMs - performance.now()), undefined, { signal: stopping.signal }).catch(() => {})
+      if (stopping.signal.aborted) return
+      const lease = nextLease(kind, channel, [...underway.values()])
+      hasLeftSome = lease.limit === 0 || lease.busyDestinations.length > 0
+      if (lease.limit === 0) return
+      const messages = await leaseMessages(deps, lease)
+      for (const message of messages) launch(message)
+      const fullest = Math.max(0, ...tally(messages.map(({ destination }) => destination)).values())
+      const isFull = messages.length === lease.limit || fullest === lease.perDestination
+      if (isFull) sender.wake()
+      earliestMs = isFull ? 0 : performance.now() + restMs
     },
-    (error) => deps.logger.warn({ err: error }, 'the outbox cannot be read; retrying every second'),
+    (error) => deps.logger.warn({ err: error, kind }, 'the outbox cannot be read; retrying every second'),
   )
-  deps.outboxBell.onRing = sender.wake
   const poll = setInterval(sender.wake, pollMs)
   sender.wake()
   return {
+    wake: sender.wake,
     async stop() {
       stopping.abort()
-      deps.outboxBell.onRing = () => {}
       clearInterval(poll)
       for (const timer of timers.values()) clearTimeout(timer)
       await sender.stop()
@@ -105,7 +125,7 @@ export function startOutbox(deps: Deps<Pool>, channels: Channels): { stop(): Pro
 
 /** The messages of a kind that may be leased now, in addition to the attempts under way. */
 function nextLease(kind: OutboxKind, channel: Channel, underway: readonly OutboxRow[]): LeaseRequest {
-  const destinations = underway.filter((message) => message.kind === kind).map(({ destination }) => destination)
+  const destinations = underway.map(({ destination }) => destination)
   const half = Math.ceil(channel.atOnce / 2)
   const isCrowded = destinations.length >= half
   const share = isCrowded ? 1 : channel.atOncePerDestination

@@ -7,6 +7,7 @@ import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/rando
 import type { ActionPurpose, NoticePurpose } from '../../mail/texts/mail-texts.ts'
 import { App } from '../../models/app.ts'
 import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
+import { type LockedUser, User } from '../../models/user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
 
@@ -35,14 +36,14 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   const { userId, purpose, email, app, redirectUrl, accountEmail = email, change, page } = order
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
-    await lockUserRow(deps, userId)
-    if (!mayHaveToken(await getUser(deps, userId), order)) return undefined
+    const user = await User.findForUpdate(deps.db, userId)
+    if (!user || !mayHaveToken(user, order)) return undefined
     // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one. Once an
     // earlier one is undone, a mail that waited must not bring the later one back.
-    if (purpose !== 'undo_email_change') await MailToken.deleteUnspentOf(deps.db, userId, purpose)
-    else if (change && (await MailToken.hasUndone(deps.db, userId, change.askedAt))) return undefined
+    const isUndo = purpose === 'undo_email_change'
+    if (isUndo && change && (await MailToken.hasUndone(deps.db, userId, change.askedAt))) return undefined
     const now = deps.clock()
-    await MailToken.insert(deps.db, {
+    await MailToken[isUndo ? 'insert' : 'replace'](deps.db, {
       token_hash: hashOpaqueToken(token),
       user_id: userId,
       purpose,
@@ -66,7 +67,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
  * Whether a token would be of any use: the account is active, has the address, and has not verified it for the app yet, and
  * nothing has raised its token version since a change or deletion was asked for.
  */
-export function mayHaveToken(user: PooledUser, { purpose, email, app, tokenVersion, accountEmail = email }: TokenOrder): boolean {
+export function mayHaveToken(user: LockedUser, { purpose, email, app, tokenVersion, accountEmail = email }: TokenOrder): boolean {
   if (tokenVersion !== undefined && user.token_version !== tokenVersion) return false
   if (user.status !== 'active' || (accountEmail !== null && user.email !== accountEmail)) return false
   return purpose !== 'verify_email' || user.email_verified_at === null || !isVerifiedFor(app, user)

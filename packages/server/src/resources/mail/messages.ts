@@ -21,6 +21,7 @@ import { Invitation } from '../../models/invitation.ts'
 import type { OutboxRow } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
+import { readCatalog } from '../catalog/catalog.ts'
 import { addToOutbox, type NewOutboxMessage } from '../outbox/outbox.ts'
 import { findUserInPools } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
@@ -161,11 +162,11 @@ async function prepareTokenMail(
   { redirect_url: redirectUrl, asked, change, page_box: pageBox, token_version: tokenVersion }: TokenMailPayload,
 ): Promise<WriteMail | undefined> {
   if (message.app_id === null) return undefined
-  const isUndo = purpose === 'undo_email_change'
+  const app = await (await readCatalog(deps)).findApp({ id: message.app_id })
   // An owner who lost an account can take it back even if the app is inactive by now.
-  const app = await App.find(deps.db, { id: message.app_id, ...(isUndo ? {} : { status: 'active' as const }) })
-  const user = app && (await findRecipient(deps, message, app))
-  if (!app || !user) return undefined
+  if (!app || (app.status !== 'active' && purpose !== 'undo_email_change')) return undefined
+  const user = await findRecipient(deps, message, app)
+  if (!user) return undefined
   const page: PageOfMail | undefined =
     pageBox === undefined ? undefined : JSON.parse(deps.secretBox.open(pageBox, messageContext(message.id)))
   const order = {
@@ -186,7 +187,7 @@ async function prepareTokenMail(
     const code = page && codeOfMail(deps.config.encryptionKeys[0], page.codeKey)
     const origin = { at: asked.at, ip: asked.ip, userAgent: asked.user_agent ?? null }
     const disownLink = ownPageLink(deps, 'disown_email', token)
-    return actionMail(await senderOf(deps, app, { reader: user.id, asked: asked.locale }), purpose, {
+    return actionMail(await senderOf(deps, app, { reader: user, asked: asked.locale }), purpose, {
       link,
       origin,
       newEmail,
@@ -209,13 +210,13 @@ async function findAppOfNotice(deps: Deps, { app_id: appId, user_id: userId }: O
 
 /** The reader of a mail, if they have an account, and the locale of the request that it answers, if that is theirs. */
 interface Reading {
-  reader?: string | null
+  reader?: string | { locale: string | null } | null
   asked?: string | undefined
 }
 
 /** What a mail for an app shows of it, and the language of the mail. */
 export async function senderOf(deps: Deps, app: App | undefined, { reader = null, asked }: Reading = {}): Promise<Sender> {
-  const user = reader === null ? undefined : await User.findById(deps.db, reader)
+  const user = typeof reader === 'string' ? await User.findById(deps.db, reader) : reader
   const logo = app?.logo ? await AppLogo.findByDigest(deps.db, app.logo) : undefined
   return {
     app: app && { name: app.name, code: app.code, brand: app.brand, logo },

@@ -14,9 +14,15 @@ export type NewOutboxMessage = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | '
 export async function addToOutbox(deps: Deps<Tx>, messages: readonly NewOutboxMessage[]): Promise<string[]> {
   if (messages.length === 0) return []
   const now = deps.clock()
-  const rows = messages.map((message) => ({ id: newId(now), ...message, created_at: now, next_attempt_at: now }))
+  const rows = messages.map((message) => ({
+    id: newId(now),
+    priority: 0 as const,
+    ...message,
+    created_at: now,
+    next_attempt_at: now,
+  }))
   await OutboxMessage.insert(deps.db, rows)
-  deps.afterCommit?.push(() => deps.outboxBell.ring())
+  for (const kind of new Set(rows.map(({ kind }) => kind))) deps.afterCommit?.push(() => deps.outboxBell.ring(kind))
   return rows.map(({ id }) => id)
 }
 
@@ -57,7 +63,9 @@ export async function completeAttempt(
   }
   const { waitMs, remains, onGivenUp } = completion
   const isRetried = !isDelivered && waitMs !== undefined
-  const end = isRetried ? { next_attempt_at: now + waitMs } : { status: outcome.result, finished_at: now, ...remains }
+  const end = isRetried
+    ? ({ status: 'pending', finished_at: null, next_attempt_at: now + waitMs } as const)
+    : { status: outcome.result, finished_at: now, ...remains }
   const write = (deps: Deps) => OutboxMessage.complete(deps.db, message, { ...tally, ...end })
   if (isDelivered || isRetried || !onGivenUp) return write(deps)
   return transaction(deps, async (deps) => {

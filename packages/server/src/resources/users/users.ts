@@ -37,7 +37,7 @@ import { Passkey } from '../../models/passkey.ts'
 import { Role } from '../../models/role.ts'
 import { SecondFactor } from '../../models/second-factor.ts'
 import { Session } from '../../models/session.ts'
-import { User, type UserFilters, type UserRow } from '../../models/user.ts'
+import { type LockedUser, User, type UserFilters, type UserRow } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent, recordEvents } from '../audit/record-event.ts'
@@ -130,7 +130,7 @@ export async function lockUserRow(deps: Deps<Tx>, id: string): Promise<void> {
 }
 
 /** Locks a user's row until the transaction ends. Throws `not_found`, also for a deleted one. */
-export async function lockUser(deps: Deps<Tx>, id: string): Promise<Pick<User, 'id' | 'status' | 'email' | 'token_version'>> {
+export async function lockUser(deps: Deps<Tx>, id: string): Promise<LockedUser> {
   const user = await User.findForUpdate(deps.db, id)
   if (!user) throw new ApiError('not_found', { detail: 'No user has this id' })
   return user

@@ -262,7 +262,7 @@ async function requeuePortion(
   }
   if (count === 0) return 0
   await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, details: { status, count } })
-  deps.afterCommit?.push(() => deps.outboxBell.ring())
+  deps.afterCommit?.push(() => deps.outboxBell.ring('webhook'))
   return count
 }
 
