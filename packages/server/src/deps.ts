@@ -19,7 +19,6 @@ import { type Keyring, sharedKeyring } from './lib/keyrings.ts'
 import type { Logger } from './lib/logger.ts'
 import type { NewRevocation, RevocationNotes } from './lib/revocation-notes.ts'
 import { SecretBox } from './lib/secrets.ts'
-import type { OutboxKind } from './models/outbox-message.ts'
 import { Revocation } from './models/revocation.ts'
 
 /**
@@ -40,7 +39,7 @@ export interface Deps<D extends Db = Db> {
   sharedKeys: Keyring
   revocationHub: RevocationHub
   /** Rings when something is added to the outbox. */
-  outboxBell: Bell<OutboxKind>
+  outboxBell: Bell
   mailer: Mailer
   /** The metrics that `/metrics` serves. */
   metrics: Metrics

@@ -1,8 +1,8 @@
 /** Tells a worker of this process that there is work, of any kind or of one. A ring without a listener is lost, but workers also poll. */
-export class Bell<Kind> {
-  onRing: (kind?: Kind) => void = () => {}
+export class Bell {
+  onRing: (kind?: 'webhook' | 'mail') => void = () => {}
 
-  ring(kind?: Kind): void {
+  ring(kind?: 'webhook' | 'mail'): void {
     this.onRing(kind)
   }
 }
