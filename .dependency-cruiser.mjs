@@ -100,7 +100,7 @@ export default {
         `${feature}routes[.]ts$`,
         `${server}deps[.]ts$`,
         `${server}db/(handle|transaction)[.]ts$`,
-        `${feature}(authenticate-caller|client-secrets|consumers|rate-limits|magic-link)[.]ts$`,
+        `${feature}(administration|authenticate-caller|client-secrets|consumers|rate-limits|magic-link)[.]ts$`,
       ],
       'app.ts lists routers and hands http/ what it needs: use-cases that look up callers and count attempts, and rehearsals.',
     ),

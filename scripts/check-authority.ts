@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'packages/server/src')
 const rules = [
   {
-    form: /(['"])system_admin\1/,
+    form: /(['"])(?:system_admin|auditor|help_desk)\1/,
     mayHave: /^lib\/authority\.ts$|^resources\/roles\/|^db\/|^http\/|\/routes\.ts$/,
     fault: 'names the role itself; ask lib/authority.ts',
   },

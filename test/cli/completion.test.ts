@@ -82,11 +82,11 @@ test('bash is offered commands, flags, values, contexts, and the codes of the ap
 
 test('bash is offered the roles, pools, services, organizations and providers that the service has, and the kinds of events', async () => {
   const { here, env } = await withAuthctl()
-  await here.authctl('role create auditor --name Auditor --scope global')
+  await here.authctl('role create reviewer --name Reviewer --scope global')
   await here.authctl('org create acme --name Acme')
   await here.authctl('app create pooled --name P --pool partners --service billing --if-exists skip')
   const [{ id }] = JSON.parse((await here.authctl('org list')).stdout)
-  expect(await offers(env, 'authctl role show aud')).toEqual(['auditor'])
+  expect(await offers(env, 'authctl role show rev')).toEqual(['reviewer'])
   expect(await offers(env, 'authctl pool show par')).toEqual(['partners'])
   expect(await offers(env, 'authctl permission list --service bil')).toEqual(['billing'])
   expect(await offers(env, 'authctl org show a')).toEqual(['acme'])

@@ -230,6 +230,6 @@ test('what one installation exports, another has after apply, byte for byte: an 
     const prune = turn === 0 ? '' : ' --prune --confirm default --yes'
     expect(await there.authctl(`apply -f -${prune}`, exported)).toMatchObject({ exit: 0 })
     expect((await there.authctl('export')).stdout).toBe(exported)
-    expect(exported.match(/^ {2}- code/gm)).toHaveLength(5 + declaration.roles.length + declaration.apps.length)
+    expect(exported.match(/^ {2}- code/gm)).toHaveLength(7 + declaration.roles.length + declaration.apps.length)
   }
 })

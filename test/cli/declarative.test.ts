@@ -65,7 +65,7 @@ describe('apply --prune', () => {
       ]),
     )
     expect(parsed(await authctl('app list --json')).map(({ code }: { code: string }) => code)).toEqual(['used', 'authctl'])
-    expect(parsed(await authctl('role list --json'))).toHaveLength(6)
+    expect(parsed(await authctl('role list --json'))).toHaveLength(8)
     expect(parsed(await authctl('permission list --json'))).toHaveLength(2)
   })
 

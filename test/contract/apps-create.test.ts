@@ -15,7 +15,7 @@ const service = serviceFixture()
 const organization = fixture(() => buildOrganization(service))
 beforeAll(async () => {
   await buildRole(service, 'org', [], 'billing')
-  await buildRole(service, 'global', [], 'auditor')
+  await buildRole(service, 'global', [], 'reviewer')
 })
 
 function freshCode(): string {
@@ -316,7 +316,7 @@ describe('refused', () => {
     ['linked_app_codes', [['a']], 'linked_app_codes.0: invalid_type'],
     ['linked_app_codes', hundreds((index) => `a${index}`), 'linked_app_codes: too_long'],
     ['override_role_codes', ['org_member', 'system_admin'], 'override_role_codes.1: invalid_value'],
-    ['override_role_codes', ['auditor'], 'override_role_codes.0: invalid_value'],
+    ['override_role_codes', ['reviewer'], 'override_role_codes.0: invalid_value'],
     ['override_role_codes', ['nothing'], 'override_role_codes.0: invalid_value'],
     ['default_organization_id', 'acme', 'default_organization_id: invalid_value'],
     ['default_organization_id', '00000000-0000-0000-0000-000000000000', 'default_organization_id: invalid_value'],
@@ -430,7 +430,7 @@ describe('default_role_code', () => {
     'system_admin',
     'super_admin',
     'base_user',
-    'auditor',
+    'reviewer',
     'ORG_MEMBER',
     'org_member ',
     '%',

@@ -10,7 +10,7 @@ const service = serviceFixture()
 const organization = fixture(() => buildOrganization(service))
 beforeAll(async () => {
   await buildRole(service, 'org', [], 'billing')
-  await buildRole(service, 'global', [], 'auditor')
+  await buildRole(service, 'global', [], 'reviewer')
 })
 
 function patch(app: { code: string }, body: unknown, target = service): Promise<Reply> {
@@ -262,7 +262,7 @@ describe('default_organization_id and default_role_code are judged together', ()
   })
 
   // covers app-role-exists app-role-org-scoped app-update-role error-default-role
-  test.each(['system_admin', 'super_admin', 'base_user', 'auditor', 'no-such-role'])(
+  test.each(['system_admin', 'super_admin', 'base_user', 'reviewer', 'no-such-role'])(
     '%s, no org-scoped role, is 400',
     async (role) => {
       const app = await buildApp(service, { default_organization_id: organization.id })

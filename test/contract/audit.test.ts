@@ -142,7 +142,7 @@ test('by e-mail there are the events about its users in every pool, and refused 
 
 test('a role that a user is created or imported with is audited as one that is assigned later', async () => {
   const { body: role } = await service.admin('POST', '/admin/roles', {
-    body: { code: 'auditor', name: 'Auditor', scope: 'global' },
+    body: { code: 'reviewer', name: 'Reviewer', scope: 'global' },
   })
   const roles = ['base_user', role.code]
   const { body: created } = await service.admin('POST', '/admin/users', { body: { email: 'created@example.com', roles } })

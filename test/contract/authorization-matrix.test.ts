@@ -24,6 +24,12 @@ const callers = [
   'a system_admin through another app',
   'a system_admin through an inactive app',
   'a system_admin of before',
+  'an auditor',
+  'an auditor through another app',
+  'an auditor of before',
+  'a help_desk',
+  'a help_desk through another app',
+  'a super_admin',
   ...scopes,
   'a service account that is gone',
   'a consumer',
@@ -45,6 +51,11 @@ const noUser = {
   'a session that has ended': 'token_revoked',
   'a machine token': 'token_invalid',
 } as const
+/** Users who administer, but are no system_admin. */
+const others = (verdict: string) =>
+  Object.fromEntries(
+    callers.filter((caller) => /auditor|help_desk|super_admin/.test(caller)).map((caller) => [caller, verdict]),
+  ) as Record<Extract<Caller, `${string}${'auditor' | 'help_desk' | 'super_admin'}${string}`>, string>
 const accounts = (verdict: string) =>
   Object.fromEntries(scopes.map((scope) => [scope, verdict])) as Record<(typeof scopes)[number], string>
 
@@ -56,8 +67,15 @@ const ofSystemAdmins: Verdicts = {
   'a system_admin through an inactive app': 'admin_app_not_allowed',
   ...noUser,
 }
-const ofHelpDeskReaders: Verdicts = { ...ofSystemAdmins, 'service account with admin:read': 'open' }
-const ofReaders: Verdicts = ofHelpDeskReaders
+const ofReaders: Verdicts = {
+  ...ofSystemAdmins,
+  'an auditor': 'open',
+  'an auditor through another app': 'admin_app_not_allowed',
+  'service account with admin:read': 'open',
+}
+const helpDesk = { 'a help_desk': 'open', 'a help_desk through another app': 'admin_app_not_allowed' }
+const ofHelpDeskReaders: Verdicts = { ...ofReaders, ...helpDesk }
+const ofHelpDesk: Verdicts = { ...ofSystemAdmins, ...helpDesk }
 const ofConsumers: Verdicts = { ...everybody('token_invalid'), nobody: 'token_missing', 'a consumer': 'open' }
 
 /**
@@ -143,12 +161,8 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'POST /admin/users/import',
       'PATCH /admin/users/{userId}',
       'DELETE /admin/users/{userId}',
-      'POST /admin/users/{userId}/unlock',
-      'POST /admin/users/{userId}/logout',
       'POST /admin/users/{userId}/offboard',
       'POST /admin/users/offboard',
-      'DELETE /admin/users/{userId}/sessions/{sessionId}',
-      'DELETE /admin/users/{userId}/2fa',
       'DELETE /admin/users/{userId}/passkeys/{passkeyId}',
       'DELETE /admin/users/{userId}/trusted-browsers/{browserId}',
       'DELETE /admin/users/{userId}/identities/{identityId}',
@@ -254,6 +268,16 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'GET /admin/users/{userId}/roles',
     ],
   },
+  'the help desk, which helps users': {
+    verdicts: ofHelpDesk,
+    query: 'nope=1',
+    routes: [
+      'POST /admin/users/{userId}/unlock',
+      'POST /admin/users/{userId}/logout',
+      'DELETE /admin/users/{userId}/sessions/{sessionId}',
+      'DELETE /admin/users/{userId}/2fa',
+    ],
+  },
   'the service whose permissions they are': {
     verdicts: {
       ...ofSystemAdmins,
@@ -261,6 +285,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'an org_admin': 'service_caller_required',
       'an org_admin of another organization': 'service_caller_required',
       'a system_admin of before': 'service_caller_required',
+      ...others('service_caller_required'),
       ...accounts('scope_required'),
       'service account with permissions:register': 'open',
     },
@@ -332,21 +357,25 @@ async function buildBearers(): Promise<typeof bearers> {
     const body = { grant_type: 'client_credentials', app_code: open.code }
     return (await service.call('POST', '/auth/token', { token, body })).body.access_token
   }
-  const systemAdmin = async (): Promise<Json> => {
+  const holderOf = async (role: string): Promise<Json> => {
     const { user } = await buildUser(service, open)
     await markVerified(service, user.id)
-    await assignRole(service, user.id, 'system_admin')
+    await assignRole(service, user.id, role)
+    if (role !== 'system_admin') await service.admin('POST', `/admin/users/${user.id}/apps/authctl`)
     return user
   }
-  const admin = await systemAdmin()
-  const former = await systemAdmin()
-  const formerToken = await tokenOf(former, open.code)
-  await service.admin('DELETE', `/admin/users/${former.id}/roles/system_admin`)
+  const admin = await holderOf('system_admin')
+  const [auditor, helper] = [await holderOf('auditor'), await holderOf('help_desk')]
+  // Losing a right ends the tokens that claim it. A consumer holds the secret, so it can sign one as if issued afterwards.
+  const tokenOfFormer = async (role: string, through: string): Promise<string> => {
+    const former = await holderOf(role)
+    const claims = claimsOf(await tokenOf(former, through))
+    await service.admin('DELETE', `/admin/users/${former.id}/roles/${role}`)
+    return forgeToken({ ...claims, tv: claims.tv + 1 })
+  }
   await service.admin('POST', `/admin/users/${admin.id}/apps/${closing.code}`)
   const throughClosing = await tokenOf(admin, closing.code)
   await service.admin('PATCH', `/admin/apps/${closing.code}`, { body: { status: 'inactive' } })
-  // Losing a right ends the tokens that claim it. A consumer holds the secret, so it can sign one as if issued afterwards.
-  const ofFormer = forgeToken({ ...claimsOf(formerToken), tv: claimsOf(formerToken).tv + 1 })
   const ofClosed = forgeToken({ ...claimsOf(throughClosing), iat: Math.floor(service.deps.clock() / 1000) + 5 })
   const { access_token: ended, refresh_token } = await buildUser(service, open)
   await service.call('POST', '/auth/logout', { body: { refresh_token } })
@@ -362,7 +391,13 @@ async function buildBearers(): Promise<typeof bearers> {
     'a system_admin': await tokenOf(admin, 'authctl'),
     'a system_admin through another app': await tokenOf(admin, open.code),
     'a system_admin through an inactive app': ofClosed,
-    'a system_admin of before': ofFormer,
+    'a system_admin of before': await tokenOfFormer('system_admin', open.code),
+    'an auditor': await tokenOf(auditor, 'authctl'),
+    'an auditor through another app': await tokenOf(auditor, open.code),
+    'an auditor of before': await tokenOfFormer('auditor', 'authctl'),
+    'a help_desk': await tokenOf(helper, 'authctl'),
+    'a help_desk through another app': await tokenOf(helper, open.code),
+    'a super_admin': await tokenOf(await holderOf('super_admin'), 'authctl'),
     ...(Object.fromEntries(withScopes) as Record<(typeof scopes)[number], string>),
     'a service account that is gone': gone.token,
     // Created for each call, because it is short-lived.

@@ -133,3 +133,48 @@ test('on a new database all of it is one transaction', async () => {
   }
   expect(await migrate(db, 1, later)).toContain('9998-index')
 })
+
+describe('a role that had the code of one that is built in now', () => {
+  const steps = Object.entries(migrations.steps)
+  const at = steps.findIndex(([name]) => name === '0034-admin-roles')
+  /** As the version before it had them. */
+  const former: Migrations = { steps: Object.fromEntries(steps.slice(0, at)), checksums: migrations.checksums }
+  const custom = { code: 'auditor', name: 'Auditor', scope: 'global', built_in: 0, created_at: 1, updated_at: 1 }
+  const isBuiltIn = (db: Awaited<ReturnType<typeof someDatabase>>) => db('roles').where({ built_in: 1 }).pluck('code')
+
+  test('keeps the upgrade from beginning, and its holders from administering, until it is deleted', async () => {
+    const db = await someDatabase()
+    await takeBack(db)
+    await db('roles').insert(custom)
+    for (let tries = 0; tries < 2; tries++) {
+      await expect(migrate(db, 1)).rejects.toThrow(
+        /whose holders administer the service: use another role instead of auditor; with/,
+      )
+      expect(await isBuiltIn(db)).not.toContain('help_desk')
+      expect(await db('schema_migrations').where('name', '>=', '0034')).toEqual([])
+    }
+    await db('roles').where({ code: 'auditor' }).delete()
+    expect(await migrate(db, 1)).toContain('0034-admin-roles')
+    expect(await isBuiltIn(db)).toEqual(expect.arrayContaining(['auditor', 'help_desk']))
+  })
+
+  test('and that a server of the version before makes meanwhile is noticed', async () => {
+    const db = await someDatabase()
+    await takeBack(db)
+    const meanwhile: Migrations = {
+      steps: { ...migrations.steps, '9998-meanwhile': { up: async (db) => void (await db.raw(insertCustom)) } },
+      checksums: { ...migrations.checksums, '9998-meanwhile': 'a' },
+    }
+    await expect(migrate(db, 1, meanwhile)).rejects.toThrow(/instead of auditor/)
+    expect(await isBuiltIn(db)).not.toContain('auditor')
+  })
+
+  const insertCustom =
+    "insert into roles (code, name, scope, built_in, created_at, updated_at) values ('auditor', 'Auditor', 'global', 0, 1, 1)"
+
+  async function takeBack(db: Awaited<ReturnType<typeof someDatabase>>): Promise<void> {
+    await db('schema_migrations').where('name', '>=', '0034').delete()
+    await db('roles').whereIn('code', ['auditor', 'help_desk']).delete()
+    expect(await migrate(db, 1, former)).toEqual([])
+  }
+})

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await registerPermissions(service, 'shop', ['orders:read', 'orders:write', 'orders:cancel'])
 })
 
-const builtIn = ['base_user', 'org_admin', 'org_member', 'super_admin', 'system_admin']
+const builtIn = ['auditor', 'base_user', 'help_desk', 'org_admin', 'org_member', 'super_admin', 'system_admin']
 const create = (body: Json) => service.admin('POST', '/admin/roles', { body })
 const byCode = (code: string, rest = '') => `/admin/roles/${code}${rest}`
 const change = (code: string, body: Json) => service.admin('PATCH', byCode(code), { body })

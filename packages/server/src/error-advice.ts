@@ -142,7 +142,7 @@ export const errorAdvice: Readonly<Record<ErrorCode, Advice>> = {
     cure: 'An admin gives it: `authctl role permit ROLE --permission CODE`; it is in the token after the next refresh.',
   },
   system_admin_required: {
-    cause: 'The user of the token does not hold the role `system_admin`.',
+    cause: 'Neither the roles of the user nor the scopes of the service account allow this call. `detail` says what does.',
     cure: 'Sign in as an admin, or have one run `authctl user role USER --role system_admin`.',
   },
   admin_app_not_allowed: {

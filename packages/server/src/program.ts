@@ -6,7 +6,7 @@ import { backUp, bringBack, readReplacedKeys, restore } from './backups.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import type { Pool } from './db/handle.ts'
 import { migrateDatabase, pendingMigrations } from './db/migrate.ts'
-import { SchemaDiffersError, SchemaTooNewError } from './db/schema-errors.ts'
+import { SchemaDiffersError, SchemaTooNewError, UpgradeRefusedError } from './db/schema-errors.ts'
 import { SqliteFileError } from './db/sqlite-file.ts'
 import { closeDeps, createDeps, type Deps } from './deps.ts'
 import { ApiError } from './errors.ts'
@@ -257,7 +257,9 @@ function fail(thrown: unknown): never {
   else if (error instanceof UsageError || isParseArgsError(error)) process.stderr.write(`gatehouse: ${error.message}\n\n${usage}`)
   else if (
     error instanceof Error &&
-    [StartError, SchemaDiffersError, SchemaTooNewError, SqliteFileError, ApiError].some((known) => error instanceof known)
+    [StartError, SchemaDiffersError, SchemaTooNewError, UpgradeRefusedError, SqliteFileError, ApiError].some(
+      (known) => error instanceof known,
+    )
   )
     process.stderr.write(`gatehouse: ${error.message}\n`)
   else if (error instanceof Error && (isDatabaseAway || 'code' in error))

@@ -225,10 +225,10 @@ const hints: Record<string, string> = {
   token_invalid: 'sign in again: authctl login',
   token_expired: 'sign in again: authctl login',
   token_revoked: 'sign in again: authctl login',
-  system_admin_required: 'authctl whoami shows your roles; a system_admin can give you that role',
+  system_admin_required: 'authctl whoami shows your roles; a system_admin can give you one that allows it',
   admin_app_not_allowed: 'sign in through authctl itself: authctl login',
   account_locked: 'wait until the lock ends, or ask another admin for: authctl user unlock USER',
-  app_access_denied: 'authctl requires the role system_admin',
+  app_access_denied: 'without the role system_admin you need a grant: authctl grant add --app authctl --user YOU',
   app_in_use: 'revoke the grants first (authctl grant list), or add --force',
   email_exists_in_pool:
     'authctl user find --email EMAIL shows who has it; authctl pool collisions P Q lists e-mails in both pools',
@@ -274,9 +274,12 @@ export function failureOf(answer: Answer, url: string, sessionHint?: string): Fa
   })
 }
 
-/** Replaces names of request parameters with the flags that users type. */
+/** Replaces names of parameters and headers of requests with the flags that users type. */
 function inOurWords(message: string): string {
-  return message.replaceAll('?force=true', '--force').replace(/\bmax_prune\b/g, '--max-prune')
+  return message
+    .replaceAll('?force=true', '--force')
+    .replace(/\bmax_prune\b/g, '--max-prune')
+    .replace('X-Audit-Reason:', '--reason')
 }
 
 function retryHint(answer: Answer): string {

@@ -38,9 +38,10 @@ import * as signInTimes from './migrations/0030-sign-in-times.ts'
 import * as formerAuditCheck from './migrations/0031-former-audit-check.ts'
 import * as oldestVersions from './migrations/0032-oldest-versions.ts'
 import * as grantsThatEnd from './migrations/0033-grants-that-end.ts'
+import * as adminRoles from './migrations/0034-admin-roles.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration, NewIndex } from './migrations/schema-db.ts'
-import { SchemaDiffersError, SchemaTooNewError } from './schema-errors.ts'
+import { SchemaDiffersError, SchemaTooNewError, UpgradeRefusedError } from './schema-errors.ts'
 import { seed } from './seed.ts'
 
 /** Migrations by name, in order, and the checksum of each. */
@@ -85,6 +86,7 @@ export const migrations: Migrations = {
     '0031-former-audit-check': formerAuditCheck,
     '0032-oldest-versions': oldestVersions,
     '0033-grants-that-end': grantsThatEnd,
+    '0034-admin-roles': adminRoles,
   },
   checksums,
 }
@@ -139,7 +141,7 @@ export async function isMigrated(db: Knex): Promise<boolean> {
  * Brings the schema and the built-in rows up to date, and returns the names of the applied migrations. Servers that start at once
  * wait for each other. Everything is one transaction, except on a Postgres in use: there, each migration is applied completely or
  * started again by the next run, so that requests never wait for more than one. That takes two connections. Throws
- * SchemaTooNewError or SchemaDiffersError.
+ * SchemaTooNewError, SchemaDiffersError or UpgradeRefusedError.
  */
 export async function migrate(
   db: Knex,
@@ -148,6 +150,7 @@ export async function migrate(
   ofAuthctl: object = {},
 ): Promise<string[]> {
   const pending = await pendingMigrations(db, list)
+  if (pending.length > 0 && (await isMigrated(db))) await assertUpgradable(db, list)
   if (pending.length > 0 && isPostgres(db) && (await isMigrated(db))) return inTurn(db, () => applyOneByOne(db, now, list))
   return db.transaction((trx) => applyPending(asTx(trx), now, list, { ofAuthctl }))
 }
@@ -180,8 +183,21 @@ async function applyPending(
   }
   // The built-in rows have columns of the last migration.
   if (pending.length > 0 && pending.length === missing.length) await seed(db, now, isNew ? ofAuthctl : {})
+  // A server of the version before may have made such a row meanwhile.
+  if (pending.length > 0 && pending.length === missing.length) await assertUpgradable(db, list)
   if (isNew && isPostgres(db) && (await db.schema.hasTable('audit_events'))) await divideByMonth(db, now)
   return pending
+}
+
+/** Throws UpgradeRefusedError if something is in the way of a migration. */
+async function assertUpgradable(db: Knex, { steps }: Migrations): Promise<void> {
+  for (const { rows, ...told } of Object.values(steps).flatMap(({ refusals = [] }) => refusals)) {
+    const found: { what: string }[] = await db
+      .select('what')
+      .from(db.raw(`(${rows}) as found`))
+      .orderBy('what')
+    if (found.length > 0) throw new UpgradeRefusedError({ ...told, what: found.map(({ what }) => what).join(', ') })
+  }
 }
 
 /** Applies each pending migration in a separate transaction, with its indexes before it. The next run recreates invalid ones. */

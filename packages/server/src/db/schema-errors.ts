@@ -15,3 +15,11 @@ export class SchemaTooNewError extends Error {
     this.name = 'SchemaTooNewError'
   }
 }
+
+/** The database holds something that the new version would take for something else. Nothing was migrated. */
+export class UpgradeRefusedError extends Error {
+  constructor({ what, fault, cure }: { what: string; fault: string; cure: string }) {
+    super(`${fault} ${what}; ${cure}`)
+    this.name = 'UpgradeRefusedError'
+  }
+}

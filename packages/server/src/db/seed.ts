@@ -10,6 +10,13 @@ const roles = [
     description: 'Holds every permission, without being a system admin',
   },
   { code: 'system_admin', name: 'System admin', scope: 'global', description: 'Administers this service' },
+  { code: 'auditor', name: 'Auditor', scope: 'global', description: 'Reads what system admins read, except pools' },
+  {
+    code: 'help_desk',
+    name: 'Help desk',
+    scope: 'global',
+    description: 'Reads users and the audit, unlocks users, ends sessions and resets second factors',
+  },
   { code: 'org_member', name: 'Organization member', scope: 'org', description: 'Member of an organization' },
   { code: 'org_admin', name: 'Organization admin', scope: 'org', description: 'Administers the members of an organization' },
 ]

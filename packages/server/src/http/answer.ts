@@ -20,6 +20,7 @@ import {
   readBytes,
   readLines,
   readQuery,
+  reasonHeader,
   soundQuery,
   type UrlEncoded,
 } from './read-request.ts'
@@ -33,6 +34,8 @@ import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
 export interface AnswerOptions extends CallerOptions {
   rehearse: Rehearse
   onReply: ReplyObserver | undefined
+  /** Whether the user, or another one with the same e-mail, holds a global role besides `base_user`. */
+  holdsGlobalRole(deps: Deps, userId: string): Promise<boolean>
 }
 
 /** Runs `fn` in a transaction that is rolled back, with stand-ins for what reaches outside; handed in by `app.ts`. */
@@ -65,7 +68,7 @@ export async function answer(deps: Deps<Pool>, route: Route, ctx: Context, optio
     }
     const known = await whoCalls(deps, route, ctx, options)
     countsIfRefused &&= limit === 'failures' && known.client?.hasShownSecret !== true
-    const request = await whatTheySent(deps, route, ctx, known, query)
+    const request = await whatTheySent(deps, route, ctx, { ...known, query }, options)
     countsIfRefused &&= request.origin.exemptApp === undefined
     const reply = await doIt(deps, route, request, options)
     if (reply.cookies) writeCookies(deps, ctx, reply.cookies, route.cookies?.sets ?? [])
@@ -106,15 +109,16 @@ async function whatTheySent(
   deps: Deps,
   route: Route,
   ctx: Context,
-  known: KnownCaller,
-  sentQuery: UrlEncoded,
+  known: KnownCaller & { query: UrlEncoded },
+  options: AnswerOptions,
 ): Promise<AnyRequest> {
-  const { caller, bearer, client, limitByBody } = known
+  const { caller, bearer, client, limitByBody, query: sentQuery } = known
   const params = parseParams(route, ctx.params)
   const querySchema = route.query ?? (isAdminDoor(route.auth) ? noQuery : undefined)
   const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
   if (isDryRun(query)) ctx.set('X-Dry-Run', 'true')
   const auditReason = route.dryRun && auditReasonOf(ctx)
+  await assertMayHelp(deps, route, { caller, params, auditReason }, options)
   const sent = known.sent ?? (route.body ? await readBody(ctx, route) : noBody)
   route.assertMaySend?.(caller, sent.value)
   const { given, sentBack } = partsOf(route, sent.value)
@@ -128,6 +132,20 @@ async function whatTheySent(
   const cookies = route.cookies ? readCookies(deps, ctx, route.cookies.reads) : {}
   const origin = { ...ctx.state.origin, exemptApp, auditReason }
   return { caller, bearer, client, params, query, body, headers, cookies, lines, bytes, sentBack, rawBody: sent.verbatim, origin }
+}
+
+/** Throws `validation_failed` if somebody of the help desk gives no reason, and `system_admin_required` if they may not help this user. */
+async function assertMayHelp(
+  deps: Deps,
+  { helps }: Route,
+  { caller, params, auditReason }: Pick<AnyRequest, 'caller' | 'params'> & { auditReason: string | undefined },
+  { holdsGlobalRole }: AnswerOptions,
+): Promise<void> {
+  if (!helps || caller?.kind !== 'user' || !caller.authority.helpsWithReason) return
+  if (auditReason === undefined) throw fieldError(reasonHeader, 'required', 'is required: say why you do this')
+  const userId = await helps(deps, params)
+  const refusal = caller.authority.refuseHelp(userId !== undefined && (await holdsGlobalRole(deps, userId)))
+  if (refusal) throw new ApiError(refusal.code, refusal)
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */

@@ -65,7 +65,7 @@ export function prefersHtml(ctx: Context): boolean {
   return ctx.get('Accept').length <= maxAcceptLength && ctx.accepts('json', 'html') === 'html'
 }
 
-const reasonHeader = 'X-Audit-Reason'
+export const reasonHeader = 'X-Audit-Reason'
 
 /** The header as OpenAPI shows it. `auditReasonOf` checks the value itself, because Node joins repeated headers into one. */
 export const auditReason = z

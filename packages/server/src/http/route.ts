@@ -132,6 +132,11 @@ export interface Route {
   limit?: 'calls' | 'failures' | 'strangers' | 'nothing'
   /** Replaces the usual lookup of the caller, to read what the route needs along with it. */
   authenticate?: AuthenticateCaller
+  /**
+   * The user whose account the call touches, for a route behind the door `help_desk`. Somebody of the help desk must give a reason,
+   * and may not touch the account of anybody who holds a global role.
+   */
+  helps?(deps: Deps, params: unknown): Promise<string | undefined>
   /** The scope that a service account needs. It is asked for before the body is read. */
   scope?: ServiceScope
   params?: z.ZodObject | undefined
@@ -194,7 +199,19 @@ interface RouteDeclaration<
   L extends z.ZodType | undefined,
 > extends Omit<
     Route,
-    'method' | 'tag' | 'auth' | 'params' | 'query' | 'body' | 'headers' | 'lines' | 'assertMaySend' | 'handle' | 'plan' | 'dryRun'
+    | 'method'
+    | 'tag'
+    | 'auth'
+    | 'helps'
+    | 'params'
+    | 'query'
+    | 'body'
+    | 'headers'
+    | 'lines'
+    | 'assertMaySend'
+    | 'handle'
+    | 'plan'
+    | 'dryRun'
   > {
   /** In which section of the reference it stands, if not in that of its list. */
   tag?: string
@@ -214,6 +231,11 @@ interface RouteDeclaration<
   ): Promise<Reply | undefined>
 }
 
+/** A route for the help desk does not compile unless it says whom it helps. */
+type Help<A extends RouteAuth, P> = A extends 'help_desk'
+  ? { helps(deps: Deps, params: P): Promise<string | undefined> }
+  : { helps?: never }
+
 /** Declares a route. Its schemas type the request that `handle` gets. Admin writes also get the options that all of them take. */
 export function route<
   M extends Route['method'],
@@ -223,7 +245,7 @@ export function route<
   B extends z.ZodType | undefined = undefined,
   H extends z.ZodObject | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
->({ tag = '', ...declared }: RouteDeclaration<M, A, P, Q, B, H, L>): Route {
+>({ tag = '', ...declared }: RouteDeclaration<M, A, P, Q, B, H, L> & Help<A, Output<P>>): Route {
   const declaration = { tag, ...declared }
   return isAdminWrite(declaration) ? withWriteOptions(declaration) : declaration
 }

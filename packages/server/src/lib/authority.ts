@@ -19,7 +19,7 @@ export type ServiceScope = (typeof serviceScopes)[number]
 export const SYSTEM_ADMIN = 'system_admin'
 
 /** The global roles that let a user administer. */
-export const adminRoles = [SYSTEM_ADMIN] as const
+export const adminRoles = [SYSTEM_ADMIN, 'auditor', 'help_desk'] as const
 export type AdminRole = (typeof adminRoles)[number]
 
 /**
@@ -38,6 +38,8 @@ export type AdminDoor = (typeof adminReaders)[number] | (typeof adminWriters)[nu
 
 const opens: Record<AdminRole | (typeof adminScopes)[number], readonly AdminDoor[]> = {
   [SYSTEM_ADMIN]: [...adminReaders, ...adminWriters],
+  auditor: readers,
+  help_desk: ['help_desk_reader', 'help_desk'],
   'admin:read': readers,
 }
 
@@ -87,8 +89,12 @@ interface Authority {
   mayGiveRole(appCode: string, role: GivenRole | undefined): boolean
 }
 
-/** Users may also be allowed to change how they sign in, which other callers never are. */
+/** Users may also be allowed to help other users, and to change how they themselves sign in, which other callers never are. */
 export interface UserAuthority extends Authority {
+  /** Whether whatever the caller does for a user needs a reason. */
+  helpsWithReason: boolean
+  /** For doing something to the account of a user. `ofAdmin`: the user, or one with the same e-mail, holds a further global role. */
+  refuseHelp(ofAdmin: boolean): Refusal | undefined
   /** For adding or removing a way to sign in at `now`. `factorSince` is when the second factor was activated, or null. */
   refuseCredentialChange(at: { now: number; factorSince: number | null }): Refusal | undefined
 }
@@ -136,6 +142,14 @@ export function authorityOfUser(session: UserSession, settings: AdminSettings): 
     refuseAdministration: refuse,
     refuseRegisterOrReturn: () => asService,
     refusePermissionsOf: () => asService,
+    helpsWithReason: !isAdmin,
+    refuseHelp: (ofAdmin) =>
+      isAdmin || !ofAdmin
+        ? undefined
+        : {
+            code: 'system_admin_required',
+            detail: 'The user, or another one with this e-mail, holds a global role besides base_user',
+          },
     mayOverride: () => isAdmin,
     mayGiveRole: () => isAdmin,
     refuseCredentialChange: (at) => (isFresh(session, at) ? undefined : { code: 'fresh_login_required' }),

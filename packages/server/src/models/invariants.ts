@@ -1,5 +1,5 @@
 import { type Db, isPostgres } from '../db/handle.ts'
-import { SYSTEM_ADMIN } from '../lib/authority.ts'
+import { adminRoles } from '../lib/authority.ts'
 import { isJsonList } from '../lib/collections.ts'
 import { Feed, newestPosition } from './feed.ts'
 import { wrongPools } from './pool-size.ts'
@@ -149,7 +149,7 @@ const invariants: readonly Invariant[] = [
   {
     name: 'built-in-missing',
     rows: `select code as what from (
-        select 'base_user' as code, 'global' as scope union all select 'super_admin', 'global' union all select '${SYSTEM_ADMIN}', 'global'
+        select 'base_user' as code, 'global' as scope union all select 'super_admin', 'global' union all ${adminRoles.map((code) => `select '${code}', 'global'`).join(' union all ')}
         union all select 'org_member', 'org' union all select 'org_admin', 'org') b
       where not exists (select 1 from roles r where r.code = b.code and r.scope = b.scope and r.built_in = 1)
       union all select 'authctl' where not exists (select 1 from apps where code = 'authctl' and built_in = 1 and status = 'active')

@@ -18,6 +18,14 @@ export interface NewIndex {
   onPostgresWithout?: string
 }
 
+/** What the operator has to put right before the migration, with the version that runs now. */
+export interface Refusal {
+  /** Selects what is in the way, as one text per row. */
+  rows: string
+  fault: string
+  cure: string
+}
+
 /**
  * Makes indexes, and then changes the schema in one transaction. On a Postgres in use an index is made outside of a transaction, so
  * that the table can be written meanwhile.
@@ -26,6 +34,8 @@ export interface Migration {
   /** Of columns that are already there. */
   indexes?: readonly NewIndex[]
   up?(db: SchemaDb): Promise<void>
+  /** Asked before anything is migrated, and after the built-in rows were made. The tables must be those of the first version. */
+  refusals?: readonly Refusal[]
   /** The oldest version of the server that runs on the schema after it, such as `0.1.0`. Those before it refuse to start. */
   oldestVersion?: string
 }

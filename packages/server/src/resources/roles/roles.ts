@@ -4,6 +4,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
 import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
+import { adminRoles } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { clearable, id, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
@@ -340,13 +341,13 @@ function codesOf(permissions: readonly HeldPermission[]): { permissions: string[
   return { permissions: permissions.map(({ code }) => code) }
 }
 
-/** Roles that open everything. An unproven account never gets one, because a stranger may have registered it. */
-const platformRoles = ['system_admin', 'super_admin']
+/** Roles that administer or hold every permission. An unproven account never gets one, because a stranger may have registered it. */
+const platformRoles: readonly string[] = [...adminRoles, HOLDER_OF_ALL]
 
 /**
  * Gives a user a global role. Tokens carry it from their next refresh on; the admin API applies it at once. `created` is false if
  * the user already held it. Throws `not_found`, also for a deleted user, `validation_failed` for an unknown or an org-scoped
- * role, and `account_unverified` for `system_admin` or `super_admin` to an unproven account.
+ * role, and `account_unverified` for a platform role to an unproven account.
  */
 export async function assignRole(
   deps: Deps<Pool>,

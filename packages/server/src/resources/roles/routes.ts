@@ -176,8 +176,8 @@ function rolesOfUsers(): Route[] {
       path,
       summary: 'Give a user a global role',
       description:
-        '201 if the user did not hold it, 200 if the user already did. Tokens carry it from their next refresh. `system_admin` ' +
-        'and `super_admin` are refused for an unproven account, which someone else may have registered.',
+        '201 if the user did not hold it, 200 if the user already did. Tokens carry it from their next refresh. `system_admin`, ' +
+        '`auditor`, `help_desk` and `super_admin` are refused for an unproven account, which someone else may have registered.',
       auth: 'system_admin',
       params: userParams,
       body: assignRoleBody,
@@ -192,7 +192,7 @@ function rolesOfUsers(): Route[] {
       method: 'DELETE',
       path: `${path}/{roleCode}`,
       summary: 'Remove a global role from a user',
-      description: 'Tokens carry it until their next refresh, but a former system_admin loses the admin API at once.',
+      description: 'Tokens carry it until their next refresh, but a former admin loses the admin API at once.',
       auth: 'system_admin',
       params: userRoleParams,
       responses: { 204: null },

@@ -82,6 +82,17 @@ export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolea
   return (await UserRole.find(deps.db, { user_id: userId, role_code: SYSTEM_ADMIN })) !== undefined
 }
 
+/**
+ * Whether the user, or another one with the same e-mail, holds a global role besides `base_user`. Wrong codes are counted by address,
+ * so helping the one helps the other.
+ */
+export async function holdsGlobalRole(deps: Deps, userId: string): Promise<boolean> {
+  const user = await User.findById(deps.db, userId)
+  const { users } = user?.email ? await User.listByEmail(deps.db, user.email) : { users: [] }
+  const roles = await UserRole.listOfUsers(deps.db, [userId, ...users.map(({ id }) => id)])
+  return roles.some(({ role_code }) => role_code !== BASE_ROLE)
+}
+
 /** Whether an active system_admin can enter an active app of AUTH_ADMIN_APP_CODES by something that does not expire. */
 export async function isAdministrable(deps: Deps): Promise<boolean> {
   const admins = (await User.listActiveHolders(deps.db, SYSTEM_ADMIN)).map(userOf)
