@@ -224,7 +224,10 @@ interface RouteDeclaration<
   headers?: H
   lines?: L
   assertMaySend?(caller: CallerOf<A>, sent: Record<string, unknown>): void
-  handle(deps: Deps<Pool>, request: RouteRequest<NoInfer<A>, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>): Promise<Reply>
+  handle(
+    deps: Deps<Pool>,
+    request: RouteRequest<NoInfer<A>, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>,
+  ): Promise<Reply>
   plan?(
     deps: Deps<Pool>,
     request: RouteRequest<NoInfer<A>, Output<P>, Output<Q>, Output<B>, Output<H>, Output<L>>,
