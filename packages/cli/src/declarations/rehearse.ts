@@ -9,8 +9,9 @@ import { settledChange } from './plan-changes.ts'
 import type { Installation } from './read-installation.ts'
 import type { Fault } from './schema.ts'
 
-/** Refusals without a field that no other change and no retry would lift. */
-const final = ['app_code_taken', 'built_in']
+/** Refusals without a field that no other change and no retry would lift. The last three are of this entry, for a caller who may write others. */
+const ofEntry = ['system_admin_required', 'scope_required', 'service_mismatch']
+const final = ['app_code_taken', 'built_in', ...ofEntry]
 
 interface Rehearsing {
   /** Sends each request as it is told, even with --dry-run. */
@@ -46,7 +47,8 @@ export async function rehearse(plan: Plan, { api, organizationIds, installation 
       await writeChange(alone, { api: asking, organizationIds })
     } catch (thrown) {
       const failure = toFailure(thrown)
-      if (['bug', 'notSignedIn', 'unreachable', 'interrupted'].includes(failure.ending)) throw failure
+      const isOfEntry = ofEntry.includes(failure.code)
+      if (!isOfEntry && ['bug', 'notSignedIn', 'unreachable', 'interrupted'].includes(failure.ending)) throw failure
       if (failure.ending === 'invalid' || final.includes(failure.code)) refusals.push({ change, failure })
     }
     const settled = isObject(answer) ? settledChange(change, alone, answer, installation) : change

@@ -12,6 +12,7 @@ export const scopes = [
   'limits:exempt',
   'users:changes',
   'admin:read',
+  'admin:configure',
 ] as const
 export type Scope = (typeof scopes)[number]
 

@@ -11,7 +11,7 @@ export const appScopes = [
   'users:changes',
 ] as const
 /** The scopes of a service account for administration. They hold for the whole service. */
-export const adminScopes = ['admin:read'] as const
+export const adminScopes = ['admin:read', 'admin:configure'] as const
 export const serviceScopes = ['permissions:register', ...appScopes, ...adminScopes] as const
 export type ServiceScope = (typeof serviceScopes)[number]
 
@@ -41,6 +41,7 @@ const opens: Record<AdminRole | (typeof adminScopes)[number], readonly AdminDoor
   auditor: readers,
   help_desk: ['help_desk_reader', 'help_desk'],
   'admin:read': readers,
+  'admin:configure': ['configurer'],
 }
 
 export function isAdminDoor(auth: string): auth is AdminDoor {
@@ -75,6 +76,8 @@ interface GivenRole {
 
 /** A `refuse…` member returns undefined if the caller may do it. */
 interface Authority {
+  /** Whether what the caller configures is bounded by `lib/configurable.ts`. */
+  configuresWithinBounds: boolean
   /** For entering a door of the admin API. Without one: for all that a system_admin may do. */
   refuseAdministration(door?: AdminDoor): Refusal | undefined
   /** For registering users in the mode `register_or_return`. Undefined means no app, which the registration itself refuses. */
@@ -139,6 +142,7 @@ export function authorityOfUser(session: UserSession, settings: AdminSettings): 
   const isAdmin = refusal === undefined
   const asService: Refusal | undefined = refusal?.code === 'system_admin_required' ? { code: 'service_caller_required' } : refusal
   return {
+    configuresWithinBounds: !isAdmin,
     refuseAdministration: refuse,
     refuseRegisterOrReturn: () => asService,
     refusePermissionsOf: () => asService,
@@ -201,6 +205,7 @@ export function authorityOfServiceAccount(account: {
     account.scopes.includes(scope) && appCode != null && account.appCodes.includes(appCode)
   return {
     refuseWithout,
+    configuresWithinBounds: true,
     refuseAdministration(door = SYSTEM_ADMIN) {
       const held = adminScopes.filter((scope) => account.scopes.includes(scope))
       return held.some((scope) => opens[scope].includes(door)) ? undefined : closedTo(held, door)

@@ -4,12 +4,13 @@ import type { Deps } from '../../deps.ts'
 import { ApiError, refuseChanged } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { keysOf } from '../../lib/collections.ts'
+import { beyondApp } from '../../lib/configurable.ts'
 import { signingKeyOf } from '../../lib/keyrings.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { newId } from '../../lib/uuid.ts'
 import { isUniqueViolation } from '../../lib/violations.ts'
-import { App } from '../../models/app.ts'
+import { App, type AppColumns } from '../../models/app.ts'
 import { AppKey } from '../../models/app-key.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
 import { UserApp } from '../../models/user-app.ts'
@@ -135,6 +136,7 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
       // Leaving out the redirect URLs counts as setting an empty list, which is refused in production.
       const settings = { ...input, allowed_redirect_urls: input.allowed_redirect_urls ?? null }
       const changes = await resolveAppChanges(deps, blank, settings)
+      assertWithinBounds(deps, actor, { ...blank, status: 'inactive' }, { ...blank, ...changes })
       await renewCatalog(deps)
       // From here on, consumers with this code belong to the new app.
       if (await DeletedApp.delete(deps.db, code)) announce(deps)
@@ -184,6 +186,7 @@ async function change(
     const current = await getAppForUpdate(deps, ref)
     refuseChanged(changedMembers(sentBack, presentApp(current)))
     const changes = await resolveAppChanges(deps, current, input)
+    assertWithinBounds(deps, actor, current, { ...current, ...changes })
     if (Object.keys(changes).length === 0) return { before: current, after: current }
     await renewCatalog(deps)
     const closes = current.status === 'active' && changes.status === 'inactive'
@@ -199,6 +202,19 @@ async function change(
     if (current.machine_tokens && !updated.machine_tokens) await endMachineTokensOfApp(deps, current.id)
     return { before: current, after: updated }
   })
+}
+
+/**
+ * Throws `system_admin_required` if a caller who configures within bounds would go beyond them. For such a caller a new app is inactive,
+ * since apps may link its code already.
+ */
+function assertWithinBounds({ config }: Deps, { caller }: Actor, before: AppColumns, after: AppColumns): void {
+  if (!caller?.authority.configuresWithinBounds) return
+  const beyond = beyondApp(before, after)
+  const what = isAdminApp(config, after)
+    ? 'apps that administer the service'
+    : beyond.length > 0 && `of an app: ${beyond.join(', ')}`
+  if (what) throw new ApiError('system_admin_required', { detail: `admin:configure does not cover ${what}` })
 }
 
 function difference<T extends object>(before: T, after: T): { before: Partial<T>; after: Partial<T> } {

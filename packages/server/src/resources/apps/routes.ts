@@ -59,7 +59,7 @@ export const appRoutes = section('Apps', [
     summary: 'Create an app',
     description:
       'The answer has `warnings` if users in more than one of its pools share an e-mail, or if its tokens will be long.',
-    auth: 'system_admin',
+    auth: 'configurer',
     body: createAppBody,
     responses: { 201: updatedApp },
     errors: ['app_code_taken'],
@@ -102,7 +102,7 @@ export const appRoutes = section('Apps', [
     description:
       'If you set its pools, the answer has `warnings` if users in more than one of them share an e-mail. If you set its ' +
       'services or the scope of its permissions, the answer has `warnings` if its tokens will be long.',
-    auth: 'system_admin',
+    auth: 'configurer',
     params: appParams,
     body: updateAppBody,
     record: updatedApp,

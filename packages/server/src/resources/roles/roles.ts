@@ -6,6 +6,7 @@ import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
 import { type AccountRecord, unprovenWarnings } from '../../lib/account-record.ts'
 import { adminRoles } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
+import { beyondRole } from '../../lib/configurable.ts'
 import { clearable, id, name, page, pageByNameQuery, permissionCode, roleCode, text, timestamp } from '../../lib/fields.ts'
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { accountWarnings, tokenSizeWarnings } from '../../lib/records.ts'
@@ -165,6 +166,7 @@ export async function createRole(deps: Deps<Pool>, { description, ...input }: Cr
   const row = { ...input, assignable_by, description: description ?? null, built_in: false, ...stamps }
   try {
     return await transaction(deps, async (deps) => {
+      await assertWithinBounds(deps, actor, row)
       const role = await Role.insert(deps.db, row)
       await recordEvent(deps, { event: 'role.created', actor, details: { after: presentRole(role) } })
       return role
@@ -196,6 +198,7 @@ export async function updateRole(
       assignable_by: input.assignable_by ?? current.assignable_by,
     }
     assertAssignable(current.scope, changes.assignable_by)
+    await assertWithinBounds(deps, actor, current, { ...current, ...changes })
     const isSame = (['name', 'description', 'assignable_by'] as const).every((field) => changes[field] === current[field])
     if (isSame) return current
     const updated = await Role.update(deps.db, code, { ...changes, updated_at: deps.clock() })
@@ -203,6 +206,20 @@ export async function updateRole(
     await recordEvent(deps, { event: 'role.updated', actor, details })
     return updated
   })
+}
+
+/** Throws `system_admin_required` if a caller who configures within bounds may not create or change one of these, which are of one role. */
+async function assertWithinBounds(
+  deps: Deps<Tx>,
+  { caller }: Actor,
+  ...roles: Pick<Role, 'code' | 'scope' | 'built_in' | 'assignable_by'>[]
+): Promise<void> {
+  if (!caller?.authority.configuresWithinBounds) return
+  for (const role of roles) {
+    const isNamedByApp = (await App.findByRole(deps.db, role.code)) !== undefined
+    const beyond = beyondRole(role, { isNamedByApp })
+    if (beyond) throw new ApiError('system_admin_required', { detail: `admin:configure does not cover ${beyond}` })
+  }
 }
 
 function scopeImmutable(role: Role): ApiError {
@@ -317,7 +334,7 @@ async function changeAssignments(
   change: (deps: Deps<Tx>) => Promise<number>,
 ): Promise<HeldPermission[]> {
   return transaction(deps, async (deps) => {
-    await getRoleForChange(deps, roleCode)
+    await assertWithinBounds(deps, actor, await getRoleForChange(deps, roleCode))
     if (roleCode === HOLDER_OF_ALL) throw new ApiError('built_in', { detail: `${roleCode} holds every permission` })
     const before = await listRolePermissions(deps, roleCode)
     await renewCatalog(deps)
