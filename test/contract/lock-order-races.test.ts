@@ -88,6 +88,8 @@ test('whatever is done at once to the same few things, no two calls deadlock', a
       ['DELETE', `/admin/roles/${code}`],
     ]
     const rest = (): Step[] => [
+      ['POST', '/admin/users/offboard?dry_run=true', { users: ids }],
+      ['POST', '/admin/users/offboard?dry_run=true', { users: ids.toReversed() }],
       [
         'POST',
         '/admin/service-accounts',

@@ -1,4 +1,5 @@
 // A person who is offboarded while they do everything that they still can, on two servers. What stands at the end opens nothing.
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createKnex } from '../../packages/server/src/db/knex.ts'
@@ -207,6 +208,42 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     expect((await newMachineToken(token)).status).toBe(200)
   })
 
+  const rehearse = (...people: Person[]) =>
+    admin('POST', '/admin/users/offboard?dry_run=true', { users: people.map(({ user }) => user.id) })
+  const outcomes = ({ status, body }: Reply) => [status, body.items?.map(({ outcome }: Json) => outcome)]
+
+  test('a dry run and the offboarding itself take the address and the row of a person in one order', async () => {
+    const person = await somebody()
+    let offboarding: Promise<Reply> | undefined
+    const { reply: rehearsed } = await heldUpBy(
+      `select 1 from users where id = '${person.user.id}' for update`,
+      () => rehearse(person),
+      async () => {
+        offboarding = offboard(person.user)
+        await expect.poll(() => askPostgres(database.url, waiting)).toBe('2')
+      },
+    )
+    expect([outcomes(rehearsed), (await offboarding!).status]).toEqual([[200, ['offboarded']], 200])
+  })
+
+  test('a dry run for many takes what they share before what each of them has, as an offboarding of another one does', async () => {
+    const [member, colleague, stranger] = [await somebody(), await somebody(), await somebody()]
+    // Who is no system_admin shares the organization with one who is.
+    expect((await admin('DELETE', `/admin/users/${member.user.id}/roles/system_admin`)).status).toBe(204)
+    const place = `/admin/organizations/${member.organization.id}/members/${colleague.user.id}`
+    expect((await admin('PUT', place, { role_codes: ['org_member'] })).status).toBe(201)
+    let rehearsing: Promise<Reply> | undefined
+    const { reply: offboarded } = await heldUpBy(
+      `select pg_advisory_xact_lock(${hash('sha256', 'system_admins:', 'buffer').readBigInt64BE()})`,
+      () => offboard(colleague.user),
+      async () => {
+        rehearsing = rehearse(member, stranger)
+        await expect.poll(() => askPostgres(database.url, waiting)).toBe('2')
+      },
+    )
+    expect([outcomes(await rehearsing!), offboarded.status]).toEqual([[200, ['offboarded', 'offboarded']], 200])
+  })
+
   test('a request for access is refused to a user who is suspended in between', async () => {
     const { user } = await somebody()
     const closed = (await admin('POST', '/admin/apps', { code: unique('closed'), name: 'Closed' })).body
@@ -220,6 +257,30 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     )
     expect([reply.status, reply.body.code]).toEqual([403, 'account_suspended'])
   })
+})
+
+test('dry runs beside the offboardings of the same people, in opposite order, are all answered', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const people = await Promise.all(Array.from({ length: 4 }, () => somebody()))
+    // Each has invited the next one, and is a member where the next one is an admin.
+    for (const [index, person] of people.entries()) {
+      const { user, organization } = people[(index + 1) % people.length]!
+      const invited = { role_codes: ['org_member'], email: user.email }
+      const path = `/admin/organizations/${person.organization.id}/invitations`
+      expect((await call('POST', path, invited, person.bearer)).status).toBe(201)
+      const place = `/admin/organizations/${organization.id}/members/${person.user.id}`
+      expect((await admin('PUT', place, { role_codes: ['org_member'] })).status).toBe(201)
+    }
+    const ids = people.map(({ user }) => user.id)
+    const rehearse = (users: string[]) => admin('POST', '/admin/users/offboard?dry_run=true', { users })
+    const { soon } = chance(round)
+    const replies = await Promise.all([
+      ...[ids, ids.toReversed(), ids].map((users) => soon(40, () => rehearse(users))),
+      ...people.toReversed().map(({ user }) => soon(40, () => offboard(user))),
+      soon(40, () => admin('POST', '/admin/users/offboard', { users: ids.toReversed() })),
+    ])
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+  }
 })
 
 test('dry runs for the same people in opposite order are all answered', async () => {

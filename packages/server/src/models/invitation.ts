@@ -126,6 +126,23 @@ export class Invitation extends BaseModel {
     await Invitation.#sent(db, userId).delete()
   }
 
+  /** The organizations of the invitations that these users sent, or that go to one of the addresses, and that are not accepted. */
+  static async listOrganizationIds(
+    db: Db,
+    { sentBy, emails }: { sentBy: readonly string[]; emails: readonly string[] },
+  ): Promise<string[]> {
+    const open = () => rowsOf(Invitation, db).whereNull('accepted_at')
+    const sent: string[] = await open()
+      .whereIn('invited_by', [...sentBy])
+      .distinct()
+      .pluck('organization_id')
+    const received: string[] = await open()
+      .whereIn('email', [...emails])
+      .distinct()
+      .pluck('organization_id')
+    return [...sent, ...received]
+  }
+
   /** The open invitations to an address, with their apps. */
   static async listOpenTo(db: Db, email: string, now: number): Promise<Invitation[]> {
     return Invitation.#open(db, now).where({ email }).withGraphFetched('app')

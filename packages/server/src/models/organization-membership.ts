@@ -132,11 +132,7 @@ export class OrganizationMembership extends BaseModel {
 
   /** The sorted ids of the organizations that any of the users is a member of. */
   static async listOrganizationIds(db: Db, userIds: readonly string[]): Promise<string[]> {
-    return rowsOf(OrganizationMembership, db)
-      .whereIn('user_id', userIds)
-      .distinct()
-      .orderBy('organization_id')
-      .pluck('organization_id')
+    return rowsOf(OrganizationMembership, db).whereIn('user_id', userIds).distinct().pluck('organization_id')
   }
 
   /** The members of an organization, newest first, without deleted users. */

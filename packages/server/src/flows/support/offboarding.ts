@@ -7,6 +7,7 @@ import type { Actor } from '../../lib/caller.ts'
 import { id, list, text } from '../../lib/fields.ts'
 import { userRecord } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
+import { Invitation } from '../../models/invitation.ts'
 import { Session } from '../../models/session.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
@@ -17,7 +18,7 @@ import { removeInvitationsTo, removeSentInvitations } from '../../resources/invi
 import { lockOrganizationsOf, removeMemberships } from '../../resources/organizations/members.ts'
 import { raiseTokenVersion } from '../../resources/revocations/end-tokens.ts'
 import { listKnownTo, removeServiceAccount } from '../../resources/service-accounts/service-accounts.ts'
-import { listGlobalRoles } from '../../resources/users/administration.ts'
+import { listGlobalRoles, lockAdministrationOf } from '../../resources/users/administration.ts'
 import { findAccountsByRef, listMemberships } from '../../resources/users/find-users.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { applyChanges, changeUser } from '../../resources/users/users.ts'
@@ -120,10 +121,10 @@ export async function offboardUsers(
   actor: Actor,
 ): Promise<z.output<typeof offboardings>['items']> {
   const found = await findAccountsByRef(deps, names)
-  // A rehearsal is one transaction for all of them. Two with the same people in another order would wait for each other.
+  // A rehearsal is one transaction for all of them, so it takes their locks one kind after the other before it changes anything.
   if (deps.isRehearsal) {
-    const ids = [...found.values()].flatMap((accounts) => ('code' in accounts ? [] : accounts.map(({ id }) => id)))
-    await transaction(deps, (deps) => User.lockAll(deps.db, ids))
+    const accounts = [...found.values()].flatMap((accounts) => ('code' in accounts ? [] : accounts))
+    await transaction(deps, (deps) => lockAccounts(deps, accounts))
   }
   const items = []
   for (const user of names) {
@@ -139,6 +140,24 @@ export async function offboardUsers(
 }
 
 type Item = Omit<z.output<typeof offboardings>['items'][number], 'user'>
+
+/** Takes the locks of many offboardings, in the order of every other transaction. */
+async function lockAccounts(deps: Deps<Tx>, accounts: readonly PooledUser[]): Promise<void> {
+  const ids = accounts.map(({ id }) => id)
+  await User.lockAll(deps.db, ids)
+  await lockAdministrationOf(deps, ...ids)
+  await lockOrganizations(deps, accounts)
+  // The deletion of an app takes the app, and then the grants of all its users.
+  const grants = await UserApp.listOfUsers(deps.db, ids)
+  await App.listKeptByRefs(deps.db, { ids: grants.map(({ app_id }) => app_id), codes: [] })
+}
+
+/** Of all memberships, and of the invitations from and to the accounts. */
+async function lockOrganizations(deps: Deps<Tx>, accounts: readonly PooledUser[]): Promise<void> {
+  const ids = accounts.map(({ id }) => id)
+  const emails = accounts.map(({ email }) => email)
+  await lockOrganizationsOf(deps, ids, await Invitation.listOrganizationIds(deps.db, { sentBy: ids, emails }))
+}
 
 /** The accounts of one person. */
 async function offboardAll(
@@ -168,7 +187,7 @@ async function offboardAll(
 async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise<Omit<Done, 'service_accounts'>> {
   const sessions = await Session.countAlive(deps.db, user.id, deps.clock())
   const changes = await applyChanges(deps, user, { status: 'suspended' }, actor)
-  await lockOrganizationsOf(deps, [user.id])
+  await lockOrganizations(deps, [user])
   const organizations = (await listMemberships(deps, user.id)).map(({ slug }) => slug)
   await removeMemberships(deps, user.id, actor)
   return {

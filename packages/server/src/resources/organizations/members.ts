@@ -1,4 +1,5 @@
 import type { Pool, Tx } from '../../db/handle.ts'
+import { lockAllUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, fieldError, validationFailed } from '../../errors.ts'
@@ -215,10 +216,17 @@ async function lockOwnMembership(deps: Deps<Tx>, key: MembershipKey): Promise<St
   return membership
 }
 
-/** Makes changes to the organizations of these users wait until the transaction ends. Needs the locks of the users' rows. */
-export async function lockOrganizationsOf(deps: Deps<Tx>, userIds: readonly string[]): Promise<void> {
+/**
+ * Makes changes to the organizations of these users, and to those in `more`, wait until the transaction ends. Needs the locks of the
+ * users' rows.
+ */
+export async function lockOrganizationsOf(
+  deps: Deps<Tx>,
+  userIds: readonly string[],
+  more: readonly string[] = [],
+): Promise<void> {
   const ids = await OrganizationMembership.listOrganizationIds(deps.db, userIds)
-  for (const id of ids) await lockOrganization(deps, id)
+  await lockAllUntilCommit(deps.db, 'organization', [...new Set([...ids, ...more])].sort())
 }
 
 /** Ends all memberships of a user, for an account that is claimed. Returns how many. Needs `lockOrganizationsOf` before. */

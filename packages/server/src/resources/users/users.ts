@@ -321,7 +321,8 @@ export async function changeAccount<T>(
   change: (deps: Deps<Tx>, user: PooledUser) => Promise<T>,
 ): Promise<T> {
   const { email } = await getUser(deps, userId)
-  const emails = [...new Set([email, newEmail ?? email])].sort()
+  // A rehearsal for many users has locked their rows before. It keeps no address, so it needs no lock that comes before the rows.
+  const emails = deps.isRehearsal ? [] : [...new Set([email, newEmail ?? email])].sort()
   const outcome = await transaction(deps, async (deps) => {
     for (const each of emails) await lockUntilCommit(deps.db, 'email', each)
     await lockUserRow(deps, userId)
