@@ -125,6 +125,20 @@ describe('a door is counted by its outcome', () => {
   })
 })
 
+test('what is answered with 401 or 429 is counted by its code, and nothing else is', async () => {
+  const visit = (token?: string) => () => service.call('GET', '/auth/me', { token })
+  expect(await rise(service, 'refusals_total', { code: 'token_invalid' }, visit('garbage'))).toBe(1)
+  expect(await rise(service, 'refusals_total', { code: 'token_missing' }, visit())).toBe(1)
+  const guess = () => service.login('somebody-else@example.com', app.code)
+  expect(
+    await rise(service, 'refusals_total', { code: 'rate_limited' }, async () => {
+      for (let time = 0; time < 8; time += 1) await guess()
+    }),
+  ).toBeGreaterThan(0)
+  expect(await rise(service, 'refusals_total', {}, () => service.call('GET', '/nowhere'))).toBe(0)
+  expect(await rise(service, 'refusals_total', {}, () => service.admin('GET', '/admin/users'))).toBe(0)
+})
+
 describe('requests', () => {
   test('are counted and timed by the pattern of their route and the class of their status', async () => {
     const route = '/api/v1/admin/users/{userId}'

@@ -3,10 +3,11 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { isInDocs, readText, readYaml } from '../support/deployment-files.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
+import { alarmRules } from '../support/prometheus.ts'
 import { startInstance } from '../support/server-instance.ts'
 import { callHttp, type Json, testDatabase } from '../support/service.ts'
 
-const rules: Json[] = readYaml('deploy/prometheus/gatehouse.rules.yaml').groups.flatMap((group: Json) => group.rules)
+const rules = alarmRules
 const dashboard: Json = JSON.parse(readText('deploy/grafana/gatehouse.json'))
 const asked: { what: string; expr: string }[] = [
   ...rules.map(({ alert, expr }) => ({ what: alert, expr })),
@@ -15,12 +16,13 @@ const asked: { what: string; expr: string }[] = [
 
 /** The labels of each metric, by the name of its samples. `instance`, `job` and `up` are added by Prometheus. */
 const served = new Map<string, Set<string>>([['up', new Set()]])
+let text = ''
 
 beforeAll(async () => {
   const database = await createDatabase(testDatabase(), inject('templates'))
   onFileEnd(() => database.drop())
   const { url } = await startInstance({ DATABASE_URL: database.url }, onFileEnd)
-  const text = (await callHttp(`${url}/metrics`, 'GET')).body as string
+  text = (await callHttp(`${url}/metrics`, 'GET')).body as string
   for (const [, name = '', kind] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     const names = kind === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
     for (const sample of names) served.set(sample, new Set(sample.endsWith('_bucket') ? ['le'] : []))
@@ -60,7 +62,37 @@ test('every figure of our own is on the dashboard', () => {
   expect(own.map((name) => name.replace(/_bucket$/, '')).filter((name) => !shown.has(name))).toEqual([])
 })
 
+test('what is an alarm by itself is in /metrics before it has ever happened, so that Prometheus sees the increase', () => {
+  const alone = rules.flatMap(({ expr }) => [...expr.matchAll(/increase\((\w+)(?:\{([^}]*)\})?\[1[dh]\]\)\) > 0/g)])
+  expect(alone.map(([, name]) => name)).toContain('gatehouse_refreshes_total')
+  for (const [, name, labels = ''] of alone) expect(text).toMatch(new RegExp(`^${name}.*${labels}.* 0$`, 'm'))
+  const cleaned = [...text.matchAll(/^gatehouse_cleanup_last_success_timestamp_seconds\{rule="\w+"\} (\d+)$/gm)]
+  expect(cleaned.map(([, at]) => Number(at)).filter((at) => at > 1_700_000_000).length).toBeGreaterThan(20)
+})
+
 describe('an alarm', () => {
+  const names = rules.map(({ alert }) => alert).toSorted()
+
+  test('is seen firing in test/faults/alarms.test.ts', () => {
+    const cases = ['faults/alarms.test.ts', 'support/alarm-faults.ts'].flatMap((path) => [
+      ...readText(`test/${path}`).matchAll(/alarms: \[([^\]]*)\]/g),
+    ])
+    const seen = cases.flatMap(([, list]) => [...list!.matchAll(/'(Gatehouse\w+)'/g)].map(([, name]) => name))
+    expect(seen.toSorted()).toEqual(names)
+  })
+
+  test('has tests of its arithmetic, in which it fires and in which it does not', () => {
+    const { tests } = readYaml('deploy/prometheus/gatehouse.rules.test.yaml')
+    const looks: Json[] = tests.flatMap(({ promql_expr_test }: Json) => promql_expr_test)
+    const firing = looks.flatMap(({ exp_samples = [] }) => exp_samples.map(({ labels }: Json) => /"(\w+)"/.exec(labels)?.[1]))
+    expect([...new Set(firing)].toSorted()).toEqual(names)
+    for (const { name, promql_expr_test } of tests)
+      expect(
+        promql_expr_test.some(({ exp_samples }: Json) => exp_samples === undefined),
+        name,
+      ).toBe(true)
+  })
+
   test.each(rules)('$alert says what is wrong, how bad it is, and where more is said', ({ annotations, labels }) => {
     expect(annotations.summary).toMatch(/\S{3}/)
     expect(['page', 'ticket']).toContain(labels.severity)

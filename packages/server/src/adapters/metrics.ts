@@ -35,6 +35,7 @@ export class Metrics {
     ['outcome'],
   )
   readonly refreshes = this.#counter('refreshes_total', 'Refreshes by outcome: success, or the error code', ['outcome'])
+  readonly refusals = this.#counter('refusals_total', 'Responses with 401 or 429, by error code', ['code'])
   readonly hashWaitSeconds = this.#histogram(
     'password_hash_wait_seconds',
     'How long password hashes waited for a thread',
@@ -103,6 +104,8 @@ export class Metrics {
 
   constructor() {
     this.#gauge('build_info', 'The running version', ['version']).set({ version }, 1)
+    // Prometheus sees no increase in a counter that appears with its first event, and one reuse is an alarm.
+    this.refreshes.inc({ outcome: 'refresh_token_reused' }, 0)
   }
 
   /** Adds metrics for memory, processor, event loop and garbage collection of this process, until it ends. */

@@ -106,6 +106,7 @@ export function countReplies({ metrics }: Deps): Middleware {
       const route = ctx.state.answering?.pattern ?? 'none'
       metrics.requests.inc({ method, route, status: `${Math.floor(ctx.status / 100)}xx` })
       metrics.requestSeconds.observe({ method, route }, (performance.now() - started) / 1_000)
+      if (ctx.status === 401 || ctx.status === 429) metrics.refusals.inc({ code: ctx.state.errorCode ?? 'none' })
       doors[`${method} ${route}`]?.(metrics, ctx.status, ctx.state.errorCode)
     }
   }

@@ -208,6 +208,8 @@ async function apply({ name: rule, deleteBatch }: Rule, deps: Deps<Pool>, now: n
 
 /** Cleans up at intervals, one run at a time. `stop` waits for the running batch. */
 export function startCleanup(deps: Deps<Pool>, everyMs: number = intervalMs): { stop(): Promise<void> } {
+  // A rule that fails from the start on has a time too, from which its alarm counts.
+  for (const { name: rule } of rulesOf(deps)) deps.metrics.cleanupSucceeded.set({ rule }, Math.floor(deps.clock() / 1_000))
   let isStopping = false
   let running = Promise.resolve()
   const run = inFlight(() => removeExpired(deps, () => isStopping))

@@ -65,6 +65,8 @@ interface Sender {
 }
 
 function startSender(deps: Deps<Pool>, kind: OutboxKind, channel: Channel): Sender {
+  // Prometheus sees no increase in a counter that appears with its first event, and one of these is an alarm.
+  deps.metrics.attempts.inc({ kind, outcome: 'given_up' }, 0)
   const underway = new Map<Promise<void>, OutboxRow>()
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
