@@ -92,3 +92,9 @@ export function repeat(act: () => Promise<unknown>, pauseMs: number): () => Prom
     await running
   }
 }
+
+/** Does something at a steady pace, however long each time takes, until the returned function is called. */
+export function steadily(act: () => Promise<unknown>, everyMs: number): () => Promise<void> {
+  const timer = setInterval(() => act().catch(() => {}), everyMs)
+  return async () => clearInterval(timer)
+}
