@@ -149,13 +149,13 @@ export default {
     ),
     only(
       'flows-import-no-flow-but-sign-in',
-      `${server}(flows/(?!(?:account|account-pages|oauth)/)[^/]+)/${useCase}`,
+      `${server}(flows/(?!(?:account|mail-links|oauth)/)[^/]+)/${useCase}`,
       [...useCasesUse, `${server}$1/(?!routes[.]ts$)`, `${server}flows/sign-in/${useCase}`],
       'A flow uses resources’ use-cases, any presentation, models/, lib/, mail/, errors, deps and the flow `sign-in`.',
     ),
     only(
       'pages-use-flows',
-      `${server}flows/(account|account-pages|oauth)/${useCase}`,
+      `${server}flows/(account|mail-links|oauth)/${useCase}`,
       [...useCasesUse, `${server}flows/$1/(?!routes[.]ts$)`, `${server}flows/[^/]+/${useCase}`],
       'The pages of the service do what a frontend would ask of the other flows; no flow uses them.',
     ),

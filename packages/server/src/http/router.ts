@@ -116,7 +116,7 @@ const mostOriginsLogged = 100
 const anyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
- * CORS for browsers: `*` unless AUTH_CORS_ORIGINS narrows it. The service uses no cookies, so it allows no credentials. Answers a
+ * CORS for browsers: `*` unless AUTH_CORS_ORIGINS narrows it. These routes use no cookies, so it allows no credentials. Answers a
  * preflight with the methods of its path, and puts the headers on every other answer, errors too. Logs each origin that it refuses
  * once: the browser does not tell the page why its call failed.
  */
