@@ -1,4 +1,6 @@
 // authctl in the hands of somebody who is no system_admin.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { addUser, errorOf, gatehouseFixture, type Machine, machine, parsed, register } from './sandbox.ts'
 
@@ -84,4 +86,53 @@ test('somebody of the help desk finds out what is wrong, helps with a reason, an
     expect(refused.exit, command.join(' ')).toBe(4)
     expect(errorOf(refused).code).toBe('system_admin_required')
   }
+})
+
+test('apply with the token of a service account makes what it may, and names each entry that it may not', async () => {
+  const admin = machine()
+  await admin.login(service.url)
+  const write = (content: object) => writeFileSync(join(admin.folder, 'declared.yaml'), JSON.stringify(content, null, 2))
+  const services = [{ service: 'orders', permissions: [{ code: 'orders:read', name: 'Read orders' }] }]
+  const support = { code: 'support', name: 'Support', scope: 'org' }
+  const shop = { code: 'shop', name: 'Shop' }
+  write({ services, roles: [support], apps: [shop] })
+  await done(admin, 'apply -f declared.yaml')
+  const created = 'service-account create nightly --service nightly --scope admin:read admin:configure --json'
+  const { token } = parsed(await done(admin, created))
+  const env = { AUTHCTL_TOKEN: token, AUTHCTL_BASE_URL: service.url }
+
+  write({
+    services,
+    roles: [{ ...support, permissions: ['orders:read'] }],
+    apps: [{ ...shop, name: 'The shop', sign_up: 'closed' }],
+  })
+  const applied = await admin.authctl('apply -f declared.yaml --json', { env })
+  expect(parsed(applied)).toMatchObject({ changed: 2, unchanged: 1, failed: 0 })
+  expect((await admin.authctl('diff -f declared.yaml --exit-code', { env })).exit).toBe(0)
+
+  write({
+    services: [{ service: 'orders', permissions: [{ code: 'orders:all', name: 'All' }] }],
+    roles: [
+      { ...support, name: 'Support team', permissions: ['orders:read'] },
+      { code: 'boss', name: 'Boss' },
+    ],
+    apps: [{ ...shop, name: 'The shop', frontend_url: 'https://evil.example.com' }],
+  })
+  const refused = await admin.authctl('apply -f declared.yaml', { env })
+  expect(refused.exit).toBe(6)
+  for (const fault of [
+    /:3: services\[0\] The scope permissions:register is required/,
+    /roles\[1\] admin:configure does not cover global roles/,
+    /apps\[0\] admin:configure does not cover these settings of an app: .*frontend_url/,
+  ])
+    expect(refused.stderr).toMatch(fault)
+  expect((await done(admin, 'role show support --json')).stdout).toContain('"Support"')
+
+  write({ roles: [], apps: [] })
+  const pruned = await admin.authctl('apply -f declared.yaml --prune --confirm default', { env })
+  expect(pruned.exit).toBe(4)
+  expect(pruned.stderr).toContain('admin:configure')
+  await done(admin, 'service-account update nightly --scope admin:read')
+  write({ apps: [{ ...shop, name: 'Another', sign_up: 'closed' }] })
+  expect((await admin.authctl('apply -f declared.yaml', { env })).stderr).toContain('Needed: system_admin, or admin:configure')
 })

@@ -213,7 +213,7 @@ function assertWithinBounds({ config }: Deps, { caller }: Actor, before: AppColu
   const beyond = beyondApp(before, after)
   const what = isAdminApp(config, after)
     ? 'apps that administer the service'
-    : beyond.length > 0 && `of an app: ${beyond.join(', ')}`
+    : beyond.length > 0 && `these settings of an app: ${beyond.join(', ')}`
   if (what) throw new ApiError('system_admin_required', { detail: `admin:configure does not cover ${what}` })
 }
 

@@ -33,7 +33,7 @@ export const serviceAccountRoutes = section('Service accounts', [
     summary: 'Create a service account',
     description:
       'The token is shown only once. The scope `permissions:register` registers the permissions of its own service. `admin:read` ' +
-      'reads what a `system_admin` reads, except pools. The other scopes only apply to the apps in `app_codes`: `users:register_or_return` registers users in the mode ' +
+      'reads what a `system_admin` reads, except pools, and `admin:configure` changes settings of apps and roles that lead no further. The other scopes only apply to the apps in `app_codes`: `users:register_or_return` registers users in the mode ' +
       '`register_or_return`, `users:override` lets a login or registration link apps that the app does not declare, ' +
       '`tokens:introspect` introspects tokens, `tokens:issue` gets access tokens of the account for these apps ' +
       '(`POST /auth/token`), `limits:exempt` lifts the rate limit per address, and `users:changes` reads changes of their users ' +
