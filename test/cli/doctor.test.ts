@@ -1,8 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startBalancer } from '../support/balancer.ts'
+import { ADMIN_EMAIL, bootstrapAdmin, PASSWORD } from '../support/client.ts'
 import { assertionOf, kidOf } from '../support/consumer.ts'
+import { createDatabase } from '../support/database.ts'
+import { startInstance } from '../support/server-instance.ts'
 import { startServer } from '../support/server-process.ts'
 import { addUser, admin, gatehouseFixture, machine, reply, standIn } from './sandbox.ts'
 
@@ -10,6 +14,9 @@ const current = 'the secret that signs here, at least 32 characters long'
 const previous = 'the secret before that one, at least 32 characters long'
 
 const { service, signedIn } = gatehouseFixture({ JWT_ACCESS_SECRET: current })
+
+const refusedAnew =
+  /^the service refuses a token that it has just issued, so its servers have different secrets; trying again.*\n/gm
 
 interface Finding {
   level: 'ok' | 'warn' | 'fail'
@@ -304,6 +311,31 @@ describe('without a service that answers', () => {
       { check: 'rights', level: 'fail', fix: expect.stringContaining('authctl login') },
     ])
   })
+})
+
+test('two servers with different secrets behind a load balancer: commands go on, and doctor says which server refuses whose tokens', async () => {
+  const database = await createDatabase('postgres')
+  onTestFinished(() => database.drop())
+  const settings = { ...bootstrapAdmin, DATABASE_URL: database.url }
+  const servers = [await startInstance(settings), await startInstance({ ...settings, JWT_ACCESS_SECRET: current })]
+  const { url } = await startBalancer(servers.map((server) => server.url))
+  const here = machine()
+  await here.login(url, { email: ADMIN_EMAIL, password: PASSWORD })
+  for (let time = 0; time < 4; time += 1) {
+    const listed = await here.authctl('app list')
+    expect({ exit: listed.exit, stderr: listed.stderr.replace(refusedAnew, '') }).toEqual({ exit: 0, stderr: '' })
+  }
+  const found = await here.authctl('doctor')
+  expect(found.exit).toBe(8)
+  const ofServers = findingsOf(found).filter(({ check, level }) => check === 'servers' && level === 'fail')
+  const fix = 'give all servers the same JWT_ACCESS_SECRET, and restart them; their names are MACHINE-PROCESS-…'
+  const message = expect.stringMatching(
+    /^the server \S+ refuses the tokens of \S+, so calls fail now and then: it does not have its JWT_ACCESS_SECRET \S+$/,
+  )
+  expect(ofServers).toMatchObject([
+    { message, fix },
+    { message, fix },
+  ])
 })
 
 test('who is not signed in, or holds no system_admin, is told so: exit 8', async () => {

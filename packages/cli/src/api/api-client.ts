@@ -67,6 +67,11 @@ export async function inTurn(writes: readonly (() => Promise<unknown>)[]): Promi
 const attempts = 4
 const longestWaitMs = 20_000
 const retriedStatuses = new Set([429, 500, 502, 503, 504])
+/** How often a new token is shown: behind a load balancer the next server may have issued it. */
+const newTokenTries = 8
+/** Where this has been noted, so that one command notes it once. */
+const isTold = new WeakSet<Io>()
+const refusedAnew = 'the service refuses a token that it has just issued, so its servers have different secrets'
 /** These statuses mean that the service did nothing, so any request can be sent again. */
 const refusedStatuses = new Set([429, 503])
 /** --debug shows at most this many characters of a body. */
@@ -186,7 +191,18 @@ async function deliver(wire: Wire, request: Request, session: Session | undefine
     bearer = await session.renew(bearer.token)
     if (bearer) answer = await send(wire, request, bearer.token)
   }
-  if (answer.status < 200 || answer.status > 299) throw failureOf(answer, request.url, session?.hint)
+  const isRefusedAnew = () => bearer?.isNew === true && errorBody(answer)?.code === 'token_invalid'
+  for (let time = 1; isRefusedAnew() && time < newTokenTries; time += 1) {
+    if (!isTold.has(wire.io)) wire.io.note(`${refusedAnew}; trying again. authctl doctor names them`)
+    isTold.add(wire.io)
+    answer = await send(wire, request, bearer?.token)
+  }
+  if (answer.status < 200 || answer.status > 299)
+    throw failureOf(
+      answer,
+      request.url,
+      isRefusedAnew() ? `${refusedAnew}: compare JWT_ACCESS_SECRET of all servers` : session?.hint,
+    )
   return answer
 }
 

@@ -68,7 +68,7 @@ function report(findings: Finding[]): Result {
     value: { counts, findings },
     parts: [
       rowsOf(findings, ['level', 'check', 'app', ['finding', ({ message }) => message]]),
-      ...(remedies.length > 0 ? ['', 'how to fix it:', ...remedies] : []),
+      ...(remedies.length > 0 ? ['', 'how to fix it:', ...new Set(remedies)] : []),
     ],
     failure: counts.fail > 0 ? failure : undefined,
   }

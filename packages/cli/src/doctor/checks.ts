@@ -105,8 +105,9 @@ function secrets(servers: readonly Server[]): Finding[] {
   return servers.flatMap(({ id, kids }) => {
     const [unknown] = [...signers].filter(([kid]) => !kids.includes(kid!))
     if (!unknown) return []
-    const message = `the server ${id} refuses the tokens of ${unknown[1]}: it does not have its JWT_ACCESS_SECRET ${unknown[0]}`
-    return [fault({ check: 'servers' }, message, 'give all servers the same JWT_ACCESS_SECRET, and restart them')]
+    const message = `the server ${id} refuses the tokens of ${unknown[1]}, so calls fail now and then: it does not have its JWT_ACCESS_SECRET ${unknown[0]}`
+    const fix = 'give all servers the same JWT_ACCESS_SECRET, and restart them; their names are MACHINE-PROCESS-…'
+    return [fault({ check: 'servers' }, message, fix)]
   })
 }
 
