@@ -242,7 +242,10 @@ describe('the session renews itself', () => {
       return { here, sent }
     }
 
-    test('which is then sent again, and refused for good: exit 4 with the way back in', async () => {
+    // Behind a load balancer, another server may have issued it. Eight tries are enough to meet that one.
+    const refusedAnew = Array.from({ length: 8 }, () => ['me', 'new'])
+
+    test('which is then sent again, also to other servers, and refused for good: exit 4 with what may be wrong', async () => {
       const { here, sent } = await signedIn(({ path }, response) =>
         path.endsWith('/refresh')
           ? reply(response, 200, tokens('new'))
@@ -250,12 +253,9 @@ describe('the session renews itself', () => {
       )
       const { stderr, exit } = await here.authctl('whoami --json')
       expect(exit).toBe(4)
-      expect(JSON.parse(stderr).error).toMatchObject({ code: 'token_invalid', hint: expect.stringContaining('authctl login') })
-      expect(sent()).toEqual([
-        ['me', 'first'],
-        ['refresh', undefined],
-        ['me', 'new'],
-      ])
+      const hint = expect.stringContaining('compare JWT_ACCESS_SECRET of all servers')
+      expect(JSON.parse(stderr).error).toMatchObject({ code: 'token_invalid', hint })
+      expect(sent()).toEqual([['me', 'first'], ['refresh', undefined], ...refusedAnew])
     })
 
     test('also when the token was renewed before it was sent', async () => {
@@ -264,10 +264,7 @@ describe('the session renews itself', () => {
       )
       here.changeTokens('default', { renew_at: 0 })
       expect((await here.authctl('whoami')).exit).toBe(4)
-      expect(sent()).toEqual([
-        ['refresh', undefined],
-        ['me', 'new'],
-      ])
+      expect(sent()).toEqual([['refresh', undefined], ...refusedAnew])
     })
 
     test('and never when the refresh is refused: exit 4 with the way back in', async () => {
