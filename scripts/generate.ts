@@ -16,6 +16,7 @@ import { drawFiveBars, fiveBarsTable } from './drawings/five-bars.ts'
 import { drawRecording } from './drawings/recording.ts'
 import { drawScalePicture } from './drawings/scale.ts'
 import { errorSections } from './error-sections.ts'
+import { sizingTables } from './sizing.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -25,6 +26,7 @@ interface Derived {
 }
 
 const performancePath = 'docs/operate/performance.md'
+const sizingPath = 'docs/operate/sizing.md'
 const figuresPath = 'docs/reference/performance-figures.md'
 
 const derived: Derived[] = [
@@ -42,6 +44,7 @@ const derived: Derived[] = [
   })),
   { path: 'docs/pictures/performance.svg', generate: () => drawFiveBars(benchRuns()) },
   { path: performancePath, generate: performancePage },
+  { path: sizingPath, generate: sizingPage },
   { path: 'docs/pictures/scale.svg', generate: () => drawScalePicture(benchRuns().scale) },
   { path: figuresPath, generate: figuresPage },
   { path: 'packages/sdk/api.md', generate: renderApiReport },
@@ -165,10 +168,22 @@ function drawing(path: string): string {
 
 /** Renders the table of five figures. The text around it is written by hand and stays. */
 function performancePage(): string {
-  const marks = ['<!-- Five figures: written by `npm run generate`. -->', '<!-- End of the five figures. -->'] as const
-  const [before = '', rest = ''] = (read(performancePath) ?? '').split(marks[0])
-  const [, after = ''] = rest.split(marks[1])
-  return `${before}${marks[0]}\n\n${fiveBarsTable(benchRuns())}\n\n${marks[1]}${after}`
+  return withTable(read(performancePath) ?? '', 'five figures', fiveBarsTable(benchRuns()))
+}
+
+/** Renders the tables of costs and of sizes, which a reader can compute with the text between them. */
+function sizingPage(): string {
+  const { costs, sizes } = sizingTables(benchRuns())
+  return withTable(withTable(read(sizingPath) ?? '', 'costs', costs), 'sizes', sizes)
+}
+
+/** Writes a table between its marks. */
+function withTable(text: string, name: string, table: string): string {
+  const marks = [`<!-- Table of ${name}: written by \`npm run generate\`. -->`, `<!-- End of the ${name}. -->`] as const
+  const [before = '', rest] = text.split(marks[0])
+  const after = rest?.split(marks[1])[1]
+  if (after === undefined) throw new Error(`the page has no place for the table of ${name}`)
+  return `${before}${marks[0]}\n\n${table}\n\n${marks[1]}${after}`
 }
 
 /** Renders the figures. The text above them is written by hand and stays. */
