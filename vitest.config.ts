@@ -55,7 +55,7 @@ const fullLaneOnly = isFastLane
       'test/faults/*',
       'test/packaging/{example-tests,next-scaffold,packages,programs,quickstarts,sdk,single-file}',
       'test/workspace/check',
-      'test/workspace/deployment',
+      'test/workspace/{deployment,sdk-examples}',
     ].map((name) => `${name}.test.ts`)
   : []
 

@@ -95,6 +95,15 @@ export interface Auth<Name extends string = string> {
 /**
  * Creates the verifier of one app. Options that you leave out are read from the environment. Throws `CONFIG_INVALID`, naming
  * every variable that is wrong; with `lazy`, the first use throws it.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ *
+ * const auth = createAuth() // reads SERVICE_AUTH_URL, JWT_ACCESS_SECRET and SERVICE_APP_CODE
+ * const principal = await auth.verify(token)
+ * principal.has('invoices:read')
+ * ```
  */
 export function createAuth<Name extends string = string>(options: AuthOptions<Name> = {}): Auth<Name> {
   const make = () => assembleAuth(readConfig(options))

@@ -15,6 +15,16 @@ const permissionCode = /^[A-Za-z0-9._*/-]+:[A-Za-z0-9._*/:-]+$/
 /**
  * Declares the permissions of `service` and returns the manifest, frozen. Each code, `resource:action`, comes with a line that
  * says what it allows. Throws `CONFIG_INVALID` for a code of another shape or an empty `service`.
+ *
+ * @example
+ * ```ts
+ * import { definePermissions } from '@gatehouse/sdk'
+ *
+ * export const permissions = definePermissions('billing', {
+ *   'invoices:read': 'See invoices',
+ *   'invoices:void': 'Cancel an invoice',
+ * })
+ * ```
  */
 export function definePermissions<Name extends `${string}:${string}`>(
   service: string,

@@ -31,6 +31,18 @@ const brand: unique symbol = Symbol.for('gatehouse.AuthError')
 /**
  * The error class of this package. It never holds a token or a part of one, not even as `cause`: `JSON.parse` quotes a bad
  * payload in its message.
+ *
+ * @example
+ * ```ts
+ * import { AuthError } from '@gatehouse/sdk'
+ *
+ * try {
+ *   await auth.verify(token)
+ * } catch (error) {
+ *   if (error instanceof AuthError && error.code === 'TOKEN_EXPIRED') console.log(error.hint)
+ *   else throw error
+ * }
+ * ```
  */
 export class AuthError extends Error {
   declare readonly name: 'AuthError'

@@ -28,6 +28,19 @@ export type ExpressGuard = (request: GuardRequest, response: GuardResponse, next
  * token is valid and meets the requirements; `getAuth(req)` then returns the principal. Otherwise it answers 401 or 403 in the
  * service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it needs no middleware before it,
  * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { getAuth, requireAuth } from '@gatehouse/sdk/express'
+ * import express from 'express'
+ *
+ * const auth = createAuth()
+ * const app = express()
+ * app.get('/invoices', requireAuth(auth, { permissions: ['invoices:read'] }), (req, res) => {
+ *   res.json({ for: getAuth(req).userId })
+ * })
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -36,7 +49,16 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Like `requireAuth`, but a request without a bearer token passes: `getAuth(req)` is then undefined. A bad token gets 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `getAuth(req)` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * app.get('/', optionalAuth(auth), (req, res) => {
+ *   res.send(getAuth<string, undefined>(req) ? 'Welcome back' : 'Hello')
+ * })
+ * ```
+ */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
   options: GuardOptions<GuardRequest, Kind> = {},
@@ -48,6 +70,11 @@ export function optionalAuth<Name extends string, Kind extends TokenKind = 'user
  * Answers a failed `getAuth(req).assert(…)` in a handler with 403 and a failed `assertFreshProof` with 401, in the service's
  * error shape, and passes every other error on: `app.use(authErrorHandler)`, after the routes. Without it, Express answers 403
  * with an HTML page.
+ *
+ * @example
+ * ```ts
+ * app.use(authErrorHandler) // after the routes
+ * ```
  */
 export function authErrorHandler(
   error: unknown,

@@ -29,6 +29,19 @@ export type FastifyGuard = (request: GuardRequest, reply: GuardReply) => Promise
  * valid and meets the requirements; `getAuth(request)` then returns the principal. Otherwise it answers 401 or 403 in the
  * service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it needs no hook before it, and
  * trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { getAuth, requireAuth } from '@gatehouse/sdk/fastify'
+ * import fastify from 'fastify'
+ *
+ * const auth = createAuth()
+ * const app = fastify()
+ * app.get('/invoices', { onRequest: requireAuth(auth, { permissions: ['invoices:read'] }) }, async (request) => ({
+ *   for: getAuth(request).userId,
+ * }))
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -39,6 +52,11 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
 
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * app.addHook('onRequest', optionalAuth(auth))
+ * ```
  */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -51,6 +69,11 @@ export function optionalAuth<Name extends string, Kind extends TokenKind = 'user
  * Answers a failed `getAuth(request).assert(…)` in a handler with 403 and a failed `assertFreshProof` with 401, in the service's
  * error shape, and rethrows every other error: `app.setErrorHandler(authErrorHandler)`. Without it, Fastify answers 403 in its
  * own shape.
+ *
+ * @example
+ * ```ts
+ * app.setErrorHandler(authErrorHandler)
+ * ```
  */
 export function authErrorHandler(error: unknown, request: GuardRequest, reply: GuardReply): void {
   if (!isRefusedByHandler(error)) throw error

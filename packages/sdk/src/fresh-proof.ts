@@ -14,7 +14,9 @@ export type AnyAuth<Name extends string = string> = Auth<Name> & Partial<Pick<Lo
  * machine token holds no proof, so it is refused too. Throws `CONFIG_INVALID` for a misspelt requirement, or none.
  *
  * @example
- * if (amount > 1000) assertFreshProof(auth, getAuth(request), { maxAgeSec: 300, amr: 'mfa' })
+ * ```ts
+ * if (amount > 1000) assertFreshProof(auth, principal, { maxAgeSec: 300, amr: 'mfa' })
+ * ```
  */
 export function assertFreshProof<Name extends string>(
   auth: Auth<Name>,

@@ -28,6 +28,17 @@ export interface OptionalAuthEnv<Name extends string = string, Kind extends Toke
  * `c.var.auth`. Otherwise it answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It also
  * answers a failed `c.var.auth.assert(…)` in a handler with 403, and a failed `assertFreshProof` with 401. It verifies the token
  * itself: it needs no middleware before it, and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { requireAuth } from '@gatehouse/sdk/hono'
+ * import { Hono } from 'hono'
+ *
+ * const auth = createAuth()
+ * const app = new Hono()
+ * app.get('/invoices', requireAuth(auth, { permissions: ['invoices:read'] }), (c) => c.json({ for: c.var.auth.userId }))
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -36,7 +47,14 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Like `requireAuth`, but a request without a bearer token passes: `c.var.auth` is then undefined. A bad token gets 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `c.var.auth` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * app.get('/', optionalAuth(auth), (c) => c.text(c.var.auth ? 'Welcome back' : 'Hello'))
+ * ```
+ */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
   options: GuardOptions<GuardRequest, Kind> = {},

@@ -41,6 +41,14 @@ export interface Inspection {
 /**
  * Decodes a token and, if you pass a secret, verifies it by the rules of `auth.verify`, without revocation. Does not throw for a
  * bad token. Show the result only to an operator: unlike an error, it contains the claims, even of a token that is refused.
+ *
+ * @example
+ * ```ts
+ * import { inspectToken } from '@gatehouse/sdk/inspect'
+ *
+ * const inspection = await inspectToken(token, { secrets: [secret] })
+ * console.log(inspection)
+ * ```
  */
 export async function inspectToken(token: string, options: InspectOptions = {}): Promise<Inspection> {
   const material = { secrets: options.secrets ?? [], maxTokenBytes: MAX_TOKEN_BYTES }

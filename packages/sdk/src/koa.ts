@@ -35,6 +35,19 @@ export interface OptionalAuthState<Name extends string = string, Kind extends To
  * also answers a failed `ctx.state.auth.assert(…)` in a handler with 403, and a failed `assertFreshProof` with 401. It verifies
  * the token itself: it needs no middleware before it, and trusts none. A router of `@koa/router` that has a prefix must be
  * `sensitive: true`, or requests in another case pass by its middleware. Throws `CONFIG_INVALID` for a misspelt requirement.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { requireAuth } from '@gatehouse/sdk/koa'
+ * import Router from '@koa/router'
+ *
+ * const auth = createAuth()
+ * const router = new Router()
+ * router.get('/invoices', requireAuth(auth, { permissions: ['invoices:read'] }), (ctx) => {
+ *   ctx.body = { for: ctx.state.auth.userId }
+ * })
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -43,7 +56,16 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
   return guardWith(admitAuthorized(auth, requirements))
 }
 
-/** Like `requireAuth`, but a request without a bearer token passes: `ctx.state.auth` is then undefined. A bad token gets 401. */
+/**
+ * Like `requireAuth`, but a request without a bearer token passes: `ctx.state.auth` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * router.get('/', optionalAuth(auth), (ctx) => {
+ *   ctx.body = ctx.state.auth ? 'Welcome back' : 'Hello'
+ * })
+ * ```
+ */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
   options: GuardOptions<GuardContext<unknown>, Kind> = {},

@@ -36,6 +36,15 @@ interface HttpResponse {
  * answers 401 or 403 in the service's error shape, or 503 if revocations cannot be checked. It verifies the token itself: it
  * needs no guard before it, and trusts none. For HTTP on Express or Fastify. Throws `CONFIG_INVALID` for a misspelt requirement,
  * and for a request on any other transport.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { requireAuth } from '@gatehouse/sdk/nest'
+ *
+ * const auth = createAuth({ lazy: true })
+ * app.useGlobalGuards(requireAuth(auth, { permissions: ['invoices:read'] }))
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -50,6 +59,13 @@ const publicKey = 'gatehouse.public'
 /**
  * Opens a route, or all routes of a controller, that a guard of the app or of the controller would close, such as a health check. A
  * guard with requirements stays closed. `@AuthPrincipal()` is then undefined, whatever token comes.
+ *
+ * @example
+ * ```ts
+ * import { applyDecorators, Get } from '@nestjs/common'
+ *
+ * export const OpenRoute = (path: string) => applyDecorators(Get(path), Public())
+ * ```
  */
 export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(publicKey, true)
 
@@ -59,6 +75,11 @@ const isPublic = (target: unknown): boolean =>
 
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `@AuthPrincipal()` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * app.useGlobalGuards(optionalAuth(auth))
+ * ```
  */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -70,6 +91,11 @@ export function optionalAuth<Name extends string, Kind extends TokenKind = 'user
 /**
  * Passes the principal that a guard found to a parameter of a handler: `find(@AuthPrincipal() principal: Principal)`. A pipe can
  * turn it into something else: `@AuthPrincipal(LoadUser) user: User`. Throws `CONFIG_INVALID` for an argument that is not a pipe.
+ *
+ * @example
+ * ```ts
+ * export const CurrentUser = () => AuthPrincipal(LoadUser) // a pipe of yours, from the principal to your row
+ * ```
  */
 export const AuthPrincipal = (...pipes: (Type<PipeTransform> | PipeTransform)[]): ParameterDecorator => {
   // Many decorators take the name of a member. This one would ignore the name and pass the whole principal.
@@ -86,6 +112,11 @@ const principalParameter = createParamDecorator((_: unknown, context: ExecutionC
  * Answers a failed `principal.assert(…)` in a handler with 403 and a failed `assertFreshProof` with 401, in the service's error
  * shape, and leaves every other error to Nest: `app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))`. Without it,
  * Nest answers 500.
+ *
+ * @example
+ * ```ts
+ * app.useGlobalFilters(new AuthErrorFilter(app.getHttpAdapter()))
+ * ```
  */
 export class AuthErrorFilter extends BaseExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {

@@ -13,6 +13,14 @@ export type { GuardOptions, Requirements } from './requirements.ts'
  * For server components and server actions: the principal for the bearer token in the headers of the request. Undefined without a
  * valid token. Waits for the request with `connection()`, so Next.js never runs it while it prerenders; with Cache Components, the
  * component must be below a `<Suspense>`. Throws `REVOCATIONS_UNAVAILABLE` if revocations cannot be checked.
+ *
+ * @example
+ * ```ts
+ * export default async function Page() {
+ *   const principal = await getPrincipal(auth)
+ *   return principal ? `Signed in: ${principal.claims.email}` : 'Signed out'
+ * }
+ * ```
  */
 export async function getPrincipal<Name extends string>(auth: Auth<Name>): Promise<Principal<Name> | undefined> {
   // Loaded here, because the guards also run where Next.js is not installed, as in unit tests.
@@ -44,6 +52,17 @@ export type NextGuard = <Incoming extends Request = Request, Context = RouteCont
  * 503 if revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in a handler with 403, and a failed
  * `assertFreshProof` with 401. It verifies the token itself: it needs no middleware before it, and trusts none. Throws
  * `CONFIG_INVALID` for a misspelt requirement.
+ *
+ * @example
+ * ```ts
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { getAuth, requireAuth } from '@gatehouse/sdk/next'
+ *
+ * const auth = createAuth({ lazy: true })
+ * export const GET = requireAuth(auth, { permissions: ['invoices:read'] })(async (request) =>
+ *   Response.json({ for: getAuth(request).userId }),
+ * )
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -54,6 +73,13 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
 
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * export const GET = optionalAuth(auth)(async (request) =>
+ *   Response.json({ signedIn: getAuth<string, undefined>(request) !== undefined }),
+ * )
+ * ```
  */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,

@@ -20,6 +20,16 @@ export type NodeGuard = (handler: (request: IncomingMessage, response: ServerRes
  * revocations cannot be checked. It also answers a failed `getAuth(request).assert(…)` in the handler with 403, and a failed
  * `assertFreshProof` with 401, and rethrows every other error. It verifies the token itself: it needs no other check before it,
  * and trusts none. Throws `CONFIG_INVALID` for a misspelt requirement.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { createAuth } from '@gatehouse/sdk'
+ * import { getAuth, requireAuth } from '@gatehouse/sdk/node'
+ *
+ * const guard = requireAuth(createAuth(), { permissions: ['invoices:read'] })
+ * createServer(guard((request, response) => response.end(getAuth(request).userId))).listen(8080)
+ * ```
  */
 export function requireAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,
@@ -30,6 +40,11 @@ export function requireAuth<Name extends string, Kind extends TokenKind = 'user'
 
 /**
  * Like `requireAuth`, but a request without a bearer token passes: `getAuth(request)` is then undefined. A bad token gets 401.
+ *
+ * @example
+ * ```ts
+ * createServer(optionalAuth(auth)((request, response) => response.end(getAuth<string, undefined>(request)?.userId ?? 'nobody')))
+ * ```
  */
 export function optionalAuth<Name extends string, Kind extends TokenKind = 'user'>(
   auth: Auth<Name>,

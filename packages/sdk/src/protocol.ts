@@ -48,7 +48,14 @@ export const TOKEN_PREFIXES = {
 } as const
 export type TokenPrefix = (typeof TOKEN_PREFIXES)[keyof typeof TOKEN_PREFIXES]
 
-/** Returns the text whose hash is the id of a secret. */
+/**
+ * Returns the text whose hash is the id of a secret.
+ *
+ * @example
+ * ```ts
+ * createHash('sha256').update(keyIdText(secret)).digest('hex')
+ * ```
+ */
 export function keyIdText(secret: string): string {
   return `gatehouse-kid:${secret}`
 }
@@ -56,6 +63,11 @@ export function keyIdText(secret: string): string {
 /**
  * Returns the `kid` of a secret, which tells two secrets apart but does not help to find one. `hash` returns hex digits, as in
  * `node:crypto`.
+ *
+ * @example
+ * ```ts
+ * keyIdOf(secret, (algorithm, text) => createHash(algorithm).update(text).digest('hex'))
+ * ```
  */
 export function keyIdOf(secret: string, hash: (algorithm: 'sha256', text: string) => string): string {
   return hash('sha256', keyIdText(secret)).slice(0, 8)

@@ -40,12 +40,34 @@ const Provided = createContext<BrowserAuth | undefined>(undefined)
 /** The state on a server that renders pages, and for the first rendering in the browser, which must match the server's. */
 const nobody: AuthState = { status: 'signed_out', reason: null }
 
-/** Provides the session of this page to `useAuth` and `useFetch` below it: `<AuthProvider auth={auth}>…</AuthProvider>`. */
+/**
+ * Provides the session of this page to `useAuth` and `useFetch` below it: `<AuthProvider auth={auth}>…</AuthProvider>`.
+ *
+ * @example
+ * ```tsx
+ * const auth = createBrowserAuth({ authUrl: 'https://login.example.com', appCode: 'shop' })
+ * createRoot(element).render(
+ *   <AuthProvider auth={auth}>
+ *     <Orders />
+ *   </AuthProvider>,
+ * )
+ * ```
+ */
 export function AuthProvider({ auth, children }: AuthProviderProps): ReactElement {
   return createElement(Provided.Provider, { value: auth }, children)
 }
 
-/** Returns who is signed in and the calls that change it: `const { state, auth, has } = useAuth()`. Throws without a provider. */
+/**
+ * Returns who is signed in and the calls that change it: `const { state, auth, has } = useAuth()`. Throws without a provider.
+ *
+ * @example
+ * ```tsx
+ * function Greeting() {
+ *   const { state, auth } = useAuth()
+ *   return state.status === 'signed_in' ? <button onClick={() => auth.logout()}>Sign out</button> : <SignInButton />
+ * }
+ * ```
+ */
 export function useAuth(): UsedAuth {
   const auth = useProvided()
   const state = useSyncExternalStore(
@@ -56,17 +78,45 @@ export function useAuth(): UsedAuth {
   return { state, auth, has: (...all) => state.status === 'signed_in' && state.has(...all) }
 }
 
-/** Returns the `fetch` of `BrowserAuth`, the same function at each rendering. Throws without an `AuthProvider`. */
+/**
+ * Returns the `fetch` of `BrowserAuth`, the same function at each rendering. Throws without an `AuthProvider`.
+ *
+ * @example
+ * ```tsx
+ * function Orders() {
+ *   const fetch = useFetch()
+ *   return <button onClick={() => fetch('/api/orders', { method: 'POST' })}>Order</button>
+ * }
+ * ```
+ */
 export function useFetch(): BrowserAuth['fetch'] {
   return useProvided().fetch
 }
 
-/** Renders its children while a user is signed in. */
+/**
+ * Renders its children while a user is signed in.
+ *
+ * @example
+ * ```tsx
+ * <SignedIn>
+ *   <Orders />
+ * </SignedIn>
+ * ```
+ */
 export function SignedIn({ children }: { readonly children?: ReactNode }): ReactNode {
   return useAuth().state.status === 'signed_in' ? children : null
 }
 
-/** Renders its children while nobody is signed in. A server that renders pages always renders them. */
+/**
+ * Renders its children while nobody is signed in. A server that renders pages always renders them.
+ *
+ * @example
+ * ```tsx
+ * <SignedOut>
+ *   <SignInButton />
+ * </SignedOut>
+ * ```
+ */
 export function SignedOut({ children }: { readonly children?: ReactNode }): ReactNode {
   return useAuth().state.status === 'signed_out' ? children : null
 }
@@ -74,6 +124,11 @@ export function SignedOut({ children }: { readonly children?: ReactNode }): Reac
 /**
  * A button that leads to the sign-in page: `<SignInButton />`, or with text, options of `signIn` and attributes of a button,
  * `<SignInButton returnTo="/orders" className="primary">Sign in to order</SignInButton>`.
+ *
+ * @example
+ * ```tsx
+ * <SignInButton returnTo="/orders">Sign in to order</SignInButton>
+ * ```
  */
 export function SignInButton(props: SignInButtonProps): ReactElement {
   const auth = useProvided()

@@ -18,6 +18,19 @@ export interface Refusal {
  * Returns the answer to a request that failed with `error`, for a guard that you write yourself: status, headers, and a body for
  * `application/json`. It never contains the hint, and contains `requestId` if that is well formed. Returns undefined for errors
  * that are not about the caller: rethrow those.
+ *
+ * @example
+ * ```ts
+ * import { refusal } from '@gatehouse/sdk'
+ *
+ * try {
+ *   await auth.verify(token)
+ * } catch (error) {
+ *   const answer = refusal(error)
+ *   if (!answer) throw error
+ *   response.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.body))
+ * }
+ * ```
  */
 export function refusal(error: unknown, requestId?: unknown): Refusal | undefined {
   if (!AuthError.is(error)) return undefined

@@ -13,6 +13,14 @@ export function setAuth(request: object, principal: Principal | undefined): void
  * `CONFIG_INVALID` if no guard ran. Behind `optionalAuth`, it returns undefined for a request without a token; to have that in
  * the type, write `getAuth<BillingPermission, undefined>(req)`. Behind a guard with another `kind` than `user`, name it too:
  * `getAuth<BillingPermission, never, 'any'>(req)`.
+ *
+ * @example
+ * ```ts
+ * app.get('/me', requireAuth(auth), (req, res) => {
+ *   const { userId, claims } = getAuth(req)
+ *   res.json({ userId, email: claims.email })
+ * })
+ * ```
  */
 export function getAuth<Name extends string = string, Nobody extends undefined = never, Kind extends TokenKind = 'user'>(
   request: object,

@@ -3,6 +3,14 @@ import type { ServiceTokenOptions, ServiceTokens } from './hold-service-tokens.t
 /**
  * Creates machine tokens with which this backend calls others for itself, not for a user. It does not throw: if the configuration
  * is wrong, each use rejects with `CONFIG_INVALID`, naming every variable that is missing or wrong.
+ *
+ * @example
+ * ```ts
+ * import { createServiceTokens } from '@gatehouse/sdk'
+ *
+ * const tokens = createServiceTokens()
+ * const response = await tokens.fetch('stock', 'https://stock.example.com/parts')
+ * ```
  */
 export function createServiceTokens(options?: ServiceTokenOptions): ServiceTokens {
   // Loaded here, since most backends never call another.

@@ -50,7 +50,21 @@ export type WebhookErrorCode =
 // A registered symbol, so that two copies of this package recognize each other's errors.
 const brand = Symbol.for('gatehouse.WebhookError')
 
-/** The reason why a webhook message is refused. It contains no part of the message except names of headers. */
+/**
+ * The reason why a webhook message is refused. It contains no part of the message except names of headers.
+ *
+ * @example
+ * ```ts
+ * import { verifyWebhook, WebhookError } from '@gatehouse/sdk/webhooks'
+ *
+ * try {
+ *   await verifyWebhook(headers, rawBody, secret)
+ * } catch (error) {
+ *   if (error instanceof WebhookError) console.log(error.code) // answer 401
+ *   else throw error
+ * }
+ * ```
+ */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError'
   readonly code: WebhookErrorCode
@@ -93,6 +107,14 @@ const MIN_SECRET_BYTES = 24
  * Verifies a webhook message by Standard Webhooks and resolves to its event. Pass `rawBody` as it was received, before any
  * parser. `secret` is the `whsec_…` of the webhook, or several while it is being replaced. Throws a `WebhookError` if the message
  * is refused, and an `AuthError` with `CONFIG_INVALID` if a secret is malformed or `rawBody` is not bytes or text.
+ *
+ * @example
+ * ```ts
+ * import { verifyWebhook } from '@gatehouse/sdk/webhooks'
+ *
+ * const event = await verifyWebhook(headers, rawBody, 'whsec_…')
+ * if (event.event === 'user.registered') console.log(event.user.id)
+ * ```
  */
 export async function verifyWebhook(
   headers: WebhookHeaders,

@@ -24,7 +24,17 @@ export interface AdminOptions {
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
-/** Creates a client of the admin API, typed by its OpenAPI document. Throws `CONFIG_INVALID` if `authUrl` is missing or wrong. */
+/**
+ * Creates a client of the admin API, typed by its OpenAPI document. Throws `CONFIG_INVALID` if `authUrl` is missing or wrong.
+ *
+ * @example
+ * ```ts
+ * import { createAdmin } from '@gatehouse/sdk/admin'
+ *
+ * const admin = createAdmin({ authUrl: 'https://login.example.com', token: process.env.SERVICE_ACCOUNT_TOKEN })
+ * const { data, error } = await admin.GET('/api/v1/admin/users', { params: { query: { email: 'ada@example.com' } } })
+ * ```
+ */
 export function createAdmin(options: AdminOptions = {}): AdminClient {
   const env = (variable: string) => globalThis.process?.env?.[variable] || undefined
   const { authUrl = env('SERVICE_AUTH_URL'), token = env('SERVICE_ACCOUNT_TOKEN'), fetch } = options

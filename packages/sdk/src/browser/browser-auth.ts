@@ -118,7 +118,17 @@ export interface BrowserAuth {
   dispose(): void
 }
 
-/** Creates the login of this page. Throws `config_invalid` at once, naming the option that is missing or wrong. */
+/**
+ * Creates the login of this page. Throws `config_invalid` at once, naming the option that is missing or wrong.
+ *
+ * @example
+ * ```ts
+ * import { createBrowserAuth } from '@gatehouse/sdk/browser'
+ *
+ * const auth = createBrowserAuth({ authUrl: 'https://login.example.com', appCode: 'shop' })
+ * await auth.signIn({ returnTo: '/orders' })
+ * ```
+ */
 export function createBrowserAuth(options: BrowserAuthOptions): BrowserAuth {
   const platform = browserPlatform()
   return new TabAuth(readOptions(options, platform), platform)

@@ -63,7 +63,21 @@ interface Details {
 // A registered symbol, so that two copies of this package recognize each other's errors.
 const brand = Symbol.for('gatehouse.BrowserAuthError')
 
-/** The error class of this entry point. It never holds a token, a password or a code of a third-party login. */
+/**
+ * The error class of this entry point. It never holds a token, a password or a code of a third-party login.
+ *
+ * @example
+ * ```ts
+ * import { BrowserAuthError } from '@gatehouse/sdk/browser'
+ *
+ * try {
+ *   await auth.login({ email, password })
+ * } catch (error) {
+ *   if (!(error instanceof BrowserAuthError)) throw error
+ *   console.log(error.code, error.fields)
+ * }
+ * ```
+ */
 export class BrowserAuthError extends Error {
   override readonly name = 'BrowserAuthError'
   readonly code: BrowserAuthErrorCode

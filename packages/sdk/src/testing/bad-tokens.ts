@@ -19,6 +19,16 @@ type Row = [code: AuthErrorCode, name: string, token: string, harm: string]
 /**
  * Makes one token for each way of being wrong, from a good token and as long-lived. `secret` is the one that signed it; without
  * it, the tokens that need the secret are left out. No token is too long, because Node itself refuses such a header.
+ *
+ * @example
+ * ```ts
+ * import { createBadTokens } from '@gatehouse/sdk/testing'
+ *
+ * for (const bad of createBadTokens(good)) {
+ *   const response = await fetch('http://localhost:8080/invoices', { headers: { authorization: `Bearer ${bad.token}` } })
+ *   console.log(bad.name, response.status) // 401
+ * }
+ * ```
  */
 export function createBadTokens(good: string, secret?: string): BadToken[] {
   const made = (rows: Row[], needsSecret: boolean) =>
@@ -26,7 +36,14 @@ export function createBadTokens(good: string, secret?: string): BadToken[] {
   return [...made(rowsOfAnybody(good), false), ...(secret === undefined ? [] : made(rowsOfInsider(good, secret), true))]
 }
 
-/** Makes a machine token with the permissions of a user's token. `auth.verify` accepts it; a guard for users refuses it. */
+/**
+ * Makes a machine token with the permissions of a user's token. `auth.verify` accepts it; a guard for users refuses it.
+ *
+ * @example
+ * ```ts
+ * const token = createMachineToken(good, secret)
+ * ```
+ */
 export function createMachineToken(good: string, secret: string): string {
   const { header, claims } = decode(good)
   const ofUser = {

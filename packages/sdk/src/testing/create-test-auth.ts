@@ -88,6 +88,14 @@ const { setTimeout } = globalThis
 /**
  * Creates an `auth` for tests, with real tokens that are signed with a random secret, and a service on this machine. Throws
  * `CONFIG_INVALID` if `NODE_ENV` is `production`: there, a caller of this could sign tokens.
+ *
+ * @example
+ * ```ts
+ * import { createTestAuth } from '@gatehouse/sdk/testing'
+ *
+ * const test = createTestAuth({ appCode: 'billing' })
+ * const token = test.token({ permissions: ['invoices:read'] })
+ * ```
  */
 export function createTestAuth<Name extends string = string>(options: TestAuthOptions<Name> = {}): TestAuth<Name> {
   if (process.env.NODE_ENV === 'production')
