@@ -365,6 +365,18 @@ export const errorAdvice: Readonly<Record<ErrorCode, Advice>> = {
     cause: 'The user of the event was erased, and the content of the delivery with them.',
     cure: 'Nothing can be sent again; the receiver deletes what it has of that user.',
   },
+  mail_pending: {
+    cause: 'The mail waits for an attempt, or somebody else has just sent it again.',
+    cure: 'Wait: `authctl mail list --status pending` says when the next attempt is due.',
+  },
+  mail_not_kept: {
+    cause: 'Only a mail that was given up is kept; this one was sent, was not due, or its user is gone.',
+    cure: 'Have the user ask for another one; `detail` says which way there is.',
+  },
+  mail_outdated: {
+    cause: 'The link or code in this mail has ended or was used, a newer mail was sent, or the mail is no longer due.',
+    cure: 'Do what `detail` says: mostly, have the user ask for another one.',
+  },
   consumers_behind: {
     cause: 'A backend was seen without the new key, or tokens signed with the old one are still valid.',
     cure: 'Set the new key there, or wait until the time in `detail`; `authctl app signing CODE` shows the state.',

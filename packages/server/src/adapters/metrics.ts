@@ -49,10 +49,15 @@ export class Metrics {
   readonly hashesWaiting = this.#gauge('password_hash_queue_length', 'Hashes waiting for a thread')
   readonly attempts = this.#counter(
     'outbox_attempts_total',
-    'Attempts to send a message, by outcome: delivered, retried or given_up',
+    'Attempts to send a message, by outcome: delivered, retried, given_up, or unsent if there was nothing to send',
     ['kind', 'outcome'],
   )
   readonly outboxPending = this.#gauge('outbox_pending', 'Messages still to be sent, counted up to 10000', ['kind'])
+  readonly outboxOldestPendingSeconds = this.#gauge(
+    'outbox_oldest_pending_seconds',
+    'How long the oldest message still to be sent has waited, retries included',
+    ['kind'],
+  )
   readonly outboxOldestDueSeconds = this.#gauge('outbox_oldest_due_seconds', 'How long the oldest due message has waited', [
     'kind',
   ])

@@ -46,6 +46,11 @@ export const auditEvents = {
   'logout.all': 'All sessions of a user were ended',
   'machine_token.issued': 'A service account got an access token for an app',
   'mail.failed': 'A mail could not be delivered and was given up',
+  'mail.requested':
+    'A mail to verify an address, to set a password or to sign in was asked for, by link or code. `reason` says why none was ' +
+    'queued; `authctl audit show ID` says what became of one that was. Many requests of one IP address share an event, and `count` ' +
+    'is their number',
+  'mail.resent': 'An admin sent a mail again that was given up',
   'mail.tested': 'An admin sent a test mail for an app',
   'membership.created': 'A user became a member of an organization',
   'membership.deleted': 'A user is no longer a member of an organization',

@@ -137,6 +137,15 @@ export class MailToken extends BaseModel {
     return (await undone.where('created_at', '<=', askedAt).where('spent_at', '>=', askedAt).first('token_hash')) !== undefined
   }
 
+  /** Whether the user has used a link or code for the purpose since then. */
+  static async hasSpent(
+    db: Db,
+    { userId, purpose, since }: { userId: string; purpose: MailToken['purpose']; since: number },
+  ): Promise<boolean> {
+    const spent = rowsOf(MailToken, db).where({ user_id: userId, purpose }).where('spent_at', '>=', since)
+    return (await spent.first('token_hash')) !== undefined
+  }
+
   /** Deletes all unspent tokens. Returns their number. */
   static async deleteAllUnspent(db: Tx): Promise<number> {
     return rowsOf(MailToken, db).whereNull('spent_at').delete()

@@ -26,6 +26,8 @@ export type OutboxRow = Pick<
   | 'last_error'
   | 'created_at'
   | 'finished_at'
+  | 'request_id'
+  | 'unsent'
 >
 
 const deliveryColumns = [
@@ -42,6 +44,22 @@ const deliveryColumns = [
   'finished_at',
 ] as const
 export type DeliveryRow = Pick<OutboxMessage, (typeof deliveryColumns)[number]>
+
+const mailColumns = [...deliveryColumns, 'app_id', 'request_id', 'unsent'] as const
+/** A mail without its content. */
+export type MailRow = Pick<OutboxMessage, (typeof mailColumns)[number]>
+export type MailStatus = OutboxMessage['status'] | 'unsent'
+
+/** Why there was no mail to send. */
+export const unsentReasons = [
+  'unknown_user',
+  'account_suspended',
+  'already_verified',
+  'app_inactive',
+  'limit_reached',
+  'no_longer_needed',
+] as const
+export type UnsentReason = (typeof unsentReasons)[number]
 
 type FinishedStatus = Exclude<OutboxMessage['status'], 'pending'>
 
@@ -95,7 +113,7 @@ const leasing = new Statement<OutboxRow>(
 
 const insertedColumns = [
   ...(['id', 'kind', 'app_id', 'user_id', 'name', 'destination', 'payload', 'priority'] as const),
-  ...(['created_at', 'next_attempt_at'] as const),
+  ...(['created_at', 'next_attempt_at', 'request_id'] as const),
 ]
 type NewOutboxRow = Pick<OutboxMessage, (typeof insertedColumns)[number]>
 const insertion = `insert into outbox (${insertedColumns.join(', ')})`
@@ -106,11 +124,12 @@ const inserting = new Statement(
 
 /** What an attempt changes. */
 type AttemptEnd = Pick<OutboxRow, 'attempts' | 'last_status' | 'last_error' | 'status' | 'finished_at'> &
-  Partial<Pick<OutboxRow, 'next_attempt_at' | 'payload' | 'destination'>>
+  Partial<Pick<OutboxRow, 'next_attempt_at' | 'payload' | 'destination' | 'user_id' | 'unsent'>>
 const completing = new Statement(`
   update outbox set attempts = :attempts, last_status = :last_status, last_error = :last_error, status = :status,
     finished_at = :finished_at, next_attempt_at = :next_attempt_at,
-    payload = coalesce(:payload, payload), destination = coalesce(:destination, destination)
+    payload = coalesce(:payload, payload), destination = coalesce(:destination, destination),
+    user_id = coalesce(:user_id, user_id), unsent = :unsent
   where id = :id and status = 'pending' and next_attempt_at = :leasedUntil`)
 
 /** A webhook or mail that is to be sent, or was. */
@@ -137,6 +156,12 @@ export class OutboxMessage extends BaseModel {
   declare last_error: string | null
   declare created_at: number
   declare finished_at: number | null
+  /** The request that led to it. Null for one by an earlier version. */
+  declare request_id: string | null
+  /** When it was sent again, if it was. */
+  declare queued_at: number | null
+  /** Why a failed mail was not to be sent at all. */
+  declare unsent: UnsentReason | null
 
   static async insert(db: Tx, rows: readonly NewOutboxRow[]): Promise<void> {
     await inserting.run(db, { rows: JSON.stringify(rows) })
@@ -172,7 +197,7 @@ export class OutboxMessage extends BaseModel {
     { id, next_attempt_at: leasedUntil }: Pick<OutboxRow, 'id' | 'next_attempt_at'>,
     end: AttemptEnd,
   ): Promise<boolean> {
-    const same = { next_attempt_at: leasedUntil, payload: null, destination: null }
+    const same = { next_attempt_at: leasedUntil, payload: null, destination: null, user_id: null, unsent: null }
     return (await completing.run(db, { id, leasedUntil, ...same, ...end })) > 0
   }
 
@@ -183,7 +208,7 @@ export class OutboxMessage extends BaseModel {
 
   /** Makes a finished message pending again. False if it is not finished. */
   static async requeue(db: Tx, id: string, { now, destination }: { now: number; destination: string }): Promise<boolean> {
-    const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
+    const due = { ...queuedAgain(now), destination }
     return (await rowsOf(OutboxMessage, db).where({ id }).whereNot({ status: 'pending' }).update(due)) > 0
   }
 
@@ -230,7 +255,7 @@ export class OutboxMessage extends BaseModel {
     ids: readonly string[],
     { status, now, destination }: { status: FinishedStatus; now: number; destination: string },
   ): Promise<number> {
-    const due = { status: 'pending', attempts: 0, next_attempt_at: now, finished_at: null, destination } as const
+    const due = { ...queuedAgain(now), destination }
     return rowsOf(OutboxMessage, db).whereIn('id', ids).where({ status }).update(due)
   }
 
@@ -279,17 +304,29 @@ export class OutboxMessage extends BaseModel {
     return counted.map((row) => ({ ...row, count: Number(row.count), last_at: Number(row.last_at) }))
   }
 
-  /** How many are pending, counted to `most`, and when the first of them is due. */
-  static async measure(db: Db, kind: OutboxKind, most: number): Promise<{ pending: number; dueAt: number | undefined }> {
+  /** How many are pending and since when the first of them is, looking at `most` of them; and when the first is due. */
+  static async measure(
+    db: Db,
+    kind: OutboxKind,
+    most: number,
+  ): Promise<{ pending: number; pendingSince: number | undefined; dueAt: number | undefined }> {
     // A literal, since SQLite does not use a partial index for a bound value.
     const waiting = () => rowsOf(OutboxMessage, db).where({ kind }).whereRaw("status = 'pending'")
-    const [counted] = await db.from(waiting().select('next_attempt_at').limit(most).as('some')).count({ pending: '*' })
+    const since = db.raw('coalesce(queued_at, created_at) as since')
+    const [counted] = await db
+      .from(waiting().select(since).limit(most).as('some'))
+      .count({ pending: '*' })
+      .min({ since: 'since' })
     const dueAt: number[] = []
     for (const priority of priorities) {
       const oldest = await waiting().where({ priority }).orderBy('next_attempt_at').first('next_attempt_at')
       if (oldest) dueAt.push(oldest.next_attempt_at)
     }
-    return { pending: Number(counted?.pending ?? 0), dueAt: dueAt.length === 0 ? undefined : Math.min(...dueAt) }
+    return {
+      pending: Number(counted?.pending ?? 0),
+      pendingSince: counted?.since == null ? undefined : Number(counted.since),
+      dueAt: dueAt.length === 0 ? undefined : Math.min(...dueAt),
+    }
   }
 
   /** The webhooks of an app, newest first, and only those before `before` if it is given. */
@@ -305,6 +342,57 @@ export class OutboxMessage extends BaseModel {
       .orderBy('id', 'desc')
       .limit(limit)
       .select(...deliveryColumns)
+  }
+
+  /** Mails, newest first, and only those before `before` if it is given. */
+  static async listMails(
+    db: Db,
+    { of, status, before, limit }: MailSelection & { before: string | undefined; limit: number },
+  ): Promise<MailRow[]> {
+    const query = OutboxMessage.#mails(db)
+    if (of) query.where((any) => any.where({ user_id: of.userId }).orWhere(untriedTo(of.email)))
+    if (status !== undefined) query.where({ status: status === 'unsent' ? 'failed' : status })
+    if (status === 'unsent') query.whereNotNull('unsent')
+    if (status === 'failed') query.whereNull('unsent')
+    if (before !== undefined) query.where('id', '<', before)
+    return query
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .select(...mailColumns)
+  }
+
+  static async findMail(db: Db, id: string): Promise<OutboxRow | undefined> {
+    return OutboxMessage.#mails(db).where({ id }).first()
+  }
+
+  /** Whether a mail of the same kind to the same user came after it, and was sent or waits. */
+  static async hasNewerMail(db: Db, { id, name }: Pick<OutboxRow, 'id' | 'name'>, userId: string): Promise<boolean> {
+    const newer = OutboxMessage.#mails(db).where({ user_id: userId, name }).where('id', '>', id).whereNot({ status: 'failed' })
+    return (await newer.first('id')) !== undefined
+  }
+
+  /** Makes a mail that was given up pending again. False if it is not, or its content is gone. */
+  static async requeueMail(db: Tx, id: string, now: number): Promise<boolean> {
+    const kept = OutboxMessage.#mails(db).where({ id, status: 'failed' }).whereNull('unsent').whereNot({ destination: '' })
+    return (await kept.update(queuedAgain(now))) > 0
+  }
+
+  /**
+   * Drops what is left of the mails to a user that were given up. Waits for attempts that are being completed: the rows that it
+   * selects include pending ones.
+   */
+  static async dropGivenUp(db: Tx, { id, email }: { id: string; email: string }): Promise<void> {
+    const failed = (column: string) =>
+      db.raw(`case when status = 'failed' then ? else ${column} end`, [column === 'payload' ? '{}' : ''])
+    await OutboxMessage.#mails(db)
+      .whereNot({ status: 'delivered' })
+      .where((any) => any.where({ user_id: id }).orWhere(untriedTo(email)))
+      .update({ payload: failed('payload'), destination: failed('destination') })
+  }
+
+  static #mails(db: Db) {
+    // A literal, since SQLite does not use a partial index for a bound value.
+    return rowsOf(OutboxMessage, db).whereRaw("kind = 'mail'")
   }
 
   /** Blanks the mails of a user, and ends those that are not sent yet. */
@@ -375,6 +463,21 @@ export class OutboxMessage extends BaseModel {
       finished_at: db.raw('coalesce(finished_at, ?)', [now]),
     }
   }
+}
+
+export interface MailSelection {
+  /** Mails to this user, and those that were asked for by the address and not tried yet, so that their user is not known. */
+  of: { userId: string; email: string } | undefined
+  status: MailStatus | undefined
+}
+
+function untriedTo(destination: string) {
+  return { user_id: null, destination, status: 'pending' } as const
+}
+
+/** The columns of a finished message that is to be sent once more. */
+function queuedAgain(now: number) {
+  return { status: 'pending', attempts: 0, next_attempt_at: now, queued_at: now, finished_at: null } as const
 }
 
 /** Selects the user of a message if that user was erased, so that the payload is gone. */

@@ -206,6 +206,9 @@ export const exportedTables = {
       next_attempt_at: sending,
       last_status: sending,
       last_error: sending,
+      request_id: sending,
+      queued_at: sending,
+      unsent: sending,
     },
   },
   audit_events: {

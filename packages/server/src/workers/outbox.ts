@@ -26,7 +26,7 @@ export interface Channel {
   waitsMs: readonly number[]
   /** Makes one attempt, within its own time limit. If it throws, the attempt has failed and may be retried. */
   attempt(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOutcome>
-  /** Columns that are overwritten once the message is finished. */
+  /** Columns that are overwritten once the message is finished, unless it was given up. */
   remains?: Completion['remains']
   /** Runs when a message is given up, in the same transaction. */
   onGivenUp?(deps: Deps<Tx>, message: OutboxRow, outcome: FailedAttempt): Promise<void>
@@ -196,10 +196,19 @@ function report({ logger, metrics }: Deps, message: OutboxRow, outcome: AttemptO
     kind: message.kind,
     name: message.name,
     attempt: message.attempts + 1,
-    status: outcome.status,
+    // The request that led to it, as the lines about that request say it.
+    request_id: message.request_id ?? undefined,
+    user_id: message.user_id ?? outcome.userId ?? undefined,
+    app_id: message.app_id ?? undefined,
   }
-  const end = outcome.result === 'delivered' ? 'delivered' : waitMs === undefined ? 'given_up' : 'retried'
+  const end = outcome.result !== 'failed' ? outcome.result : waitMs === undefined ? 'given_up' : 'retried'
   metrics.attempts.inc({ kind: message.kind, outcome: end })
-  if (outcome.result === 'delivered') logger.debug(facts, 'sent')
-  else logger.warn({ ...facts, error: outcome.error, retry_in_ms: waitMs }, waitMs === undefined ? 'given up' : 'not sent')
+  if (outcome.result === 'unsent') {
+    logger.debug({ ...facts, reason: outcome.reason }, 'nothing to send')
+    return
+  }
+  const { status } = outcome
+  if (outcome.result === 'delivered') logger.debug({ ...facts, status }, 'sent')
+  else
+    logger.warn({ ...facts, status, error: outcome.error, retry_in_ms: waitMs }, waitMs === undefined ? 'given up' : 'not sent')
 }

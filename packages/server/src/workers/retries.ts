@@ -14,7 +14,7 @@ export function pauseAfter(
   message: OutboxRow,
   outcome: AttemptOutcome,
 ): number | undefined {
-  if (outcome.result === 'delivered' || outcome.isFinal) return undefined
+  if (outcome.result !== 'failed' || outcome.isFinal) return undefined
   const waitMs = waitsMs[message.attempts]
   return waitMs === undefined ? undefined : Math.max(waitMs, Math.min(outcome.retryAfterMs ?? 0, longestRetryAfterMs))
 }

@@ -1,21 +1,24 @@
-import type { Pool } from '../db/handle.ts'
+import type { Pool, Tx } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { isUnproven } from '../lib/account-record.ts'
 import { MailError } from '../lib/mail.ts'
 import { noticePurposes } from '../mail/texts/mail-texts.ts'
-import { App } from '../models/app.ts'
-import type { OutboxRow } from '../models/outbox-message.ts'
+import { OutboxMessage, type OutboxRow } from '../models/outbox-message.ts'
+import { User } from '../models/user.ts'
 import { recordEvent, systemActor } from '../resources/audit/record-event.ts'
 import { takeInvitationSlot, takeMailSlot } from '../resources/mail/mail.ts'
 import { isTokenPurpose } from '../resources/mail/mail-tokens.ts'
-import { findRecipient, prepareMail } from '../resources/mail/messages.ts'
+import { prepareMail } from '../resources/mail/messages.ts'
 import type { AttemptOutcome, FailedAttempt } from '../resources/outbox/outbox.ts'
 import { type Attempt, giveBackAttempt } from '../resources/rate-limits/rate-limits.ts'
 import { getUser } from '../resources/users/users.ts'
 import type { Channel } from './outbox.ts'
 import { mailWaitsMs } from './retries.ts'
 
-/** Account mail (docs/sign-users-in/account-mail.md). A finished message loses its payload and its address, which may be a stranger's. */
+/**
+ * Account mail (docs/sign-users-in/account-mail.md). A message that was sent, or was not to be, loses its payload and its address, which
+ * may be a stranger's. One that was given up keeps both, so that it can be sent again.
+ */
 export const mailChannel: Channel = {
   atOnce: 5,
   // One at a time: only the newest link works, so it should arrive last.
@@ -26,27 +29,29 @@ export const mailChannel: Channel = {
   onGivenUp: recordGivenUp,
 }
 
-const nothingToSend: AttemptOutcome = { result: 'delivered' }
-
 async function sendMail(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOutcome> {
-  const write = await prepareMail(deps, message)
-  if (!write) return nothingToSend
+  const prepared = await prepareMail(deps, message)
+  const { userId } = prepared
+  if ('unsent' in prepared) return { result: 'unsent', reason: prepared.unsent, userId }
   const takeSlot = await limitOf(deps, message)
   const slot = await takeSlot?.()
   if (takeSlot && !slot) {
-    if (message.name !== 'invitation') return nothingToSend
+    if (message.name !== 'invitation') return { result: 'unsent', reason: 'limit_reached', userId }
     return { result: 'failed', isFinal: true, error: 'three invitations were sent to this address in 24 hours' }
   }
   try {
-    const mail = await write()
-    if (mail) await deps.mailer.send({ id: message.id, to: message.destination, at: deps.clock(), ...mail })
-    else await giveBackAttempt(deps, slot)
-    return { result: 'delivered' }
+    const mail = await prepared.write(deps)
+    if (mail) {
+      await deps.mailer.send({ id: message.id, to: message.destination, at: deps.clock(), ...mail })
+      return { result: 'delivered', userId }
+    }
+    await giveBackAttempt(deps, slot)
+    return { result: 'unsent', reason: 'no_longer_needed', userId }
   } catch (error) {
     await giveBackAttempt(deps, slot)
     if (!(error instanceof MailError)) throw error
     const { message, status, isFinal } = error
-    return { result: 'failed', error: message, isFinal, ...(status === undefined ? {} : { status }) }
+    return { result: 'failed', userId, error: message, isFinal, ...(status === undefined ? {} : { status }) }
   }
 }
 
@@ -67,17 +72,21 @@ async function limitOf(
   return isLimited ? () => takeMailSlot(deps, 'sent', name, destination) : undefined
 }
 
-/** Records a mail that was given up, so that an operator finds it in the audit. */
-async function recordGivenUp(deps: Deps, message: OutboxRow, outcome: FailedAttempt): Promise<void> {
-  const app = message.app_id === null ? undefined : await App.findById(deps.db, message.app_id)
-  const user = app && (await findRecipient(deps, message, app))
+/** Records a mail that was given up, so that an operator finds it in the audit. What was for a deleted user is not kept. */
+async function recordGivenUp(deps: Deps<Tx>, message: OutboxRow, outcome: FailedAttempt): Promise<void> {
+  const userId = message.user_id ?? outcome.userId ?? null
+  const user = userId === null ? undefined : await User.findById(deps.db, userId)
+  if (user?.status === 'deleted') await OutboxMessage.dropGivenUp(deps.db, user)
   const { status = null, error, isFinal } = outcome
   await recordEvent(deps, {
     event: 'mail.failed',
     actor: systemActor,
-    userId: message.user_id ?? user?.id ?? null,
+    userId,
     appId: message.app_id,
     reason: isFinal ? 'refused' : 'not_delivered',
-    details: { purpose: message.name, email: message.destination, attempts: message.attempts + 1, status, error },
+    details: {
+      ...{ purpose: message.name, email: message.destination, attempts: message.attempts + 1, status, error },
+      mail: message.id,
+    },
   })
 }

@@ -90,7 +90,7 @@ export async function confirmEmail(
   const { email, app, redirectUrl } = link
   if (form.forgot !== '') {
     const mail = { email, app_code: app.code, redirect_url: redirectUrl ?? undefined }
-    await requestMail(deps, 'reset_password', mail, actor.origin)
+    await requestMail(deps, 'reset_password', mail, actor)
     return 'reset_mailed'
   }
   const code = form.two_factor_code.trim() || undefined

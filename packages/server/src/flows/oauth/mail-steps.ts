@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { hashOpaqueToken } from '../../lib/random.ts'
 import type { SpendableToken } from '../../models/mail-token.ts'
-import { takeMailSlot } from '../../resources/mail/mail.ts'
+import { queueMail } from '../../resources/mail/mail.ts'
 import {
   getMailToken,
   getMailTokenByHash,
@@ -13,7 +13,6 @@ import {
   type PageOfMail,
   spendMailToken,
 } from '../../resources/mail/mail-tokens.ts'
-import { addTokenMail } from '../../resources/mail/messages.ts'
 import { findBrowserSession } from '../../resources/sessions/browser-sessions.ts'
 import { verifyAddress } from '../../resources/users/find-users.ts'
 import { userOf } from '../../resources/users/present.ts'
@@ -37,15 +36,13 @@ export async function askForMail(
   journey: Journey,
   { purpose, email }: Pick<AskedMail, 'purpose' | 'email'>,
   before: AskedMail | undefined,
-  { origin }: Actor,
+  actor: Actor,
 ): Promise<{ mail: AskedMail }> {
   const { app } = journey.request
   const again = before?.purpose === purpose && before.email === email ? before : undefined
   const mail = { purpose, email, codeKey: newCodeKey() }
-  if (!(await takeMailSlot(deps, 'asked', purpose, email, app.id))) return { mail: again ?? mail }
-  const page = pageOfMail(deps, journey, mail)
-  await transaction(deps, (deps) => addTokenMail(deps, { purpose, email, appId: app.id, page }, origin))
-  return { mail }
+  const isQueued = await queueMail(deps, { purpose, email, app, page: pageOfMail(deps, journey, mail) }, actor)
+  return { mail: isQueued ? mail : (again ?? mail) }
 }
 
 /** What a mail needs to know of the page that waits for it. */

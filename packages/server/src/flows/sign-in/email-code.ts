@@ -2,7 +2,7 @@ import type { Pool } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
-import type { Actor, RequestOrigin } from '../../lib/caller.ts'
+import type { Actor } from '../../lib/caller.ts'
 import { codeOfMail } from '../../lib/codes.ts'
 import { mailCodeKey } from '../../lib/lock-keys.ts'
 import { randomText } from '../../lib/random.ts'
@@ -80,9 +80,9 @@ function ruleOf({ config, clock }: Deps): LockRule {
  * The code works only with the `request_id` that is returned: a code that a stranger reads off a screen is worth nothing elsewhere.
  * Throws what `requestMail` throws.
  */
-export async function requestEmailCode(deps: Deps<Pool>, input: EmailCodeInput, origin: RequestOrigin): Promise<string> {
+export async function requestEmailCode(deps: Deps<Pool>, input: EmailCodeInput, actor: Actor): Promise<string> {
   const codeKey = newCodeKey()
-  const { app, isQueued } = await requestMail(deps, 'magic_link', input, origin, { codeKey })
+  const { app, isQueued } = await requestMail(deps, 'magic_link', input, actor, { codeKey })
   const before = openField(deps, 'email_code', '', input.request_id)
   const isSame = before?.email === input.email && before.appId === app.id
   if (!isQueued && isSame && input.request_id !== undefined) return input.request_id

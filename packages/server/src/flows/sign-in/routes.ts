@@ -84,7 +84,7 @@ export const mailLoginRoutes: Route[] = [
     errors: ['app_code_required', 'app_inactive', 'app_not_found'],
     handle: async (deps, { body, origin }) => ({
       status: 202,
-      body: { request_id: await requestEmailCode(deps, body, origin) },
+      body: { request_id: await requestEmailCode(deps, body, { caller: undefined, origin }) },
     }),
   }),
   route({

@@ -28,7 +28,7 @@ export async function closeRequests(deps: Deps<Tx>, { app, users, status, reason
     await recordEvent(deps, { event: `grant.request_${status}`, actor, ...about })
     const payload: DecisionPayload = { reason }
     const message = { name: `access_${status}`, app_id: app.id, user_id: userId, destination: email }
-    await addMail(deps, { ...message, priority: 1 }, payload)
+    await addMail(deps, { ...message, priority: 1 }, payload, actor.origin)
   }
 }
 

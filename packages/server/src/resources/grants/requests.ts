@@ -72,7 +72,7 @@ export async function openRequest(
       appId: app.id,
       details: { request_id: request.id },
     })
-    if (tellsAdmins) await tellAdmins(deps, request)
+    if (tellsAdmins) await tellAdmins(deps, request, actor)
     return { request: await getRequest(deps, request.id), isNew: true }
   })
 }
@@ -88,11 +88,11 @@ async function isMailDue(deps: Deps<Tx>, appId: string): Promise<boolean> {
   return oldest === undefined || oldest <= deps.clock() - HOUR_MS
 }
 
-async function tellAdmins(deps: Deps<Tx>, request: { id: string; app_id: string }): Promise<void> {
+async function tellAdmins(deps: Deps<Tx>, request: { id: string; app_id: string }, { origin }: Actor): Promise<void> {
   const payload: RequestPayload = { request_id: request.id }
   const admins = await User.listActiveHolders(deps.db, SYSTEM_ADMIN)
   for (const { id, email } of admins.slice(0, MOST_TOLD))
-    await addMail(deps, { name: 'access_requested', app_id: request.app_id, user_id: id, destination: email }, payload)
+    await addMail(deps, { name: 'access_requested', app_id: request.app_id, user_id: id, destination: email }, payload, origin)
 }
 
 /** The access requests, newest first. Throws `not_found` if the app does not exist. */

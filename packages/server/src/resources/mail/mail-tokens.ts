@@ -7,6 +7,7 @@ import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/rando
 import type { ActionPurpose, NoticePurpose } from '../../mail/texts/mail-texts.ts'
 import { App } from '../../models/app.ts'
 import { MailToken, type SpendableToken } from '../../models/mail-token.ts'
+import type { UnsentReason } from '../../models/outbox-message.ts'
 import { type LockedUser, User } from '../../models/user.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
@@ -37,7 +38,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     const user = await User.findForUpdate(deps.db, userId)
-    if (!user || !mayHaveToken(user, order)) return undefined
+    if (!user || whyNoToken(user, order)) return undefined
     // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one. Once an
     // earlier one is undone, a mail that waited must not bring the later one back.
     const isUndo = purpose === 'undo_email_change'
@@ -64,13 +65,18 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
 }
 
 /**
- * Whether a token would be of any use: the account is active, has the address, and has not verified it for the app yet, and
- * nothing has raised its token version since a change or deletion was asked for.
+ * Why a token would be of no use: the account is not active, no longer has the address, or has verified it for the app, or
+ * something has raised its token version since a change or deletion was asked for.
  */
-export function mayHaveToken(user: LockedUser, { purpose, email, app, tokenVersion, accountEmail = email }: TokenOrder): boolean {
-  if (tokenVersion !== undefined && user.token_version !== tokenVersion) return false
-  if (user.status !== 'active' || (accountEmail !== null && user.email !== accountEmail)) return false
-  return purpose !== 'verify_email' || user.email_verified_at === null || !isVerifiedFor(app, user)
+export function whyNoToken(
+  user: LockedUser,
+  { purpose, email, app, tokenVersion, accountEmail = email }: TokenOrder,
+): UnsentReason | undefined {
+  if (user.status === 'suspended') return 'account_suspended'
+  const isOther = user.status !== 'active' || (accountEmail !== null && user.email !== accountEmail)
+  if (isOther || (tokenVersion !== undefined && user.token_version !== tokenVersion)) return 'no_longer_needed'
+  const isVerified = purpose === 'verify_email' && user.email_verified_at !== null && isVerifiedFor(app, user)
+  return isVerified ? 'already_verified' : undefined
 }
 
 /**
@@ -153,7 +159,7 @@ export function isTokenPurpose(name: string): name is TokenPurpose {
 const minuteMs = 60_000
 
 /** How long a token of each purpose lives (docs/sign-users-in/account-mail.md#tokens). */
-const tokenLifeMs: Record<TokenPurpose, number> = {
+export const tokenLifeMs: Record<TokenPurpose, number> = {
   verify_email: 24 * 60 * minuteMs,
   reset_password: 60 * minuteMs,
   magic_link: 15 * minuteMs,
@@ -165,7 +171,7 @@ const tokenLifeMs: Record<TokenPurpose, number> = {
 }
 
 /** How long the code in a mail to sign in with lives. The link beside it lives longer. */
-const signInCodeLifeMs = 10 * minuteMs
+export const signInCodeLifeMs = 10 * minuteMs
 
 /** Where the link of each mail leads, below the origin. */
 export const linkPaths = {

@@ -2,16 +2,19 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
-import type { Actor, RequestOrigin } from '../../lib/caller.ts'
+import type { Actor } from '../../lib/caller.ts'
+import { addressKey } from '../../lib/client-address.ts'
 import { keyedDigest } from '../../lib/digests.ts'
+import { cutCode } from '../../lib/fields.ts'
 import { type Language, preferredLocale } from '../../lib/locale.ts'
 import { logoId, MailError } from '../../lib/mail.ts'
+import type { AttemptLimit } from '../../lib/rate-limit.ts'
 import { matchesRedirectUrl } from '../../lib/redirect-url.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type Sender, sampleMails, writeSample } from '../../mail/samples.ts'
 import type { App } from '../../models/app.ts'
 import { getActiveApp, getApp } from '../apps/apps.ts'
-import { recordEvent } from '../audit/record-event.ts'
+import { countEvent, recordEvent } from '../audit/record-event.ts'
 import { type Attempt, takeAttempt } from '../rate-limits/rate-limits.ts'
 import type { NoticePayload, NoticePurpose, PageOfMail, TokenPurpose } from './mail-tokens.ts'
 import { addMail, addTokenMail, senderOf } from './messages.ts'
@@ -47,31 +50,92 @@ export async function addNotice(
     deps,
     { name: purpose, app_id: appId ?? through, user_id: user.id, destination: user.email, priority: 1 },
     payload,
+    origin,
   )
 }
 
 /**
- * Queues a mail to an address, for any caller. It does not look up whether a user has the address, the worker does: known and
- * unknown addresses run the same statements and get the same answer, even once the limit of three is reached. Returns the app,
- * and whether the mail was queued. Throws `app_code_required`, `app_not_found`, `app_inactive`, and `validation_failed` for a
- * redirect URL that the app does not allow.
+ * Queues a mail to an address, for any caller, as `queueMail` does. Returns the app, and whether the mail was queued. Throws
+ * `app_code_required`, `app_not_found`, `app_inactive`, and `validation_failed` for a redirect URL that the app does not allow; the
+ * audit counts these.
  */
 export async function requestMail(
   deps: Deps<Pool>,
   purpose: TokenPurpose,
   request: MailRequest,
-  origin: RequestOrigin,
+  actor: Actor,
   page?: PageOfMail,
 ): Promise<{ app: App; isQueued: boolean }> {
-  const { email, app_code: code, redirect_url: redirectUrl } = request
+  const { email, redirect_url: redirectUrl } = request
+  const app = await getMailingApp(deps, request).catch(async (error: unknown) => {
+    if (error instanceof ApiError) {
+      const code = request.app_code === undefined ? undefined : cutCode(request.app_code)
+      const details = { purpose, email, ...(code !== undefined && { app_code: code }) }
+      // Callers can make up as many codes as they like.
+      const key = [addressKey(actor.origin.ip), purpose, error.code, ...(error.code === 'app_not_found' ? [] : [code ?? ''])]
+      await countEvent(deps, { event: 'mail.requested', actor, reason: error.code, email, details }, key)
+    }
+    throw error
+  })
+  return { app, isQueued: await queueMail(deps, { purpose, email, app, redirectUrl, page }, actor) }
+}
+
+async function getMailingApp(deps: Deps, { app_code: code, redirect_url: redirectUrl }: MailRequest): Promise<App> {
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   const app = await getActiveApp(deps, code)
   if (redirectUrl !== undefined && !matchesRedirectUrl(redirectUrl, app.allowed_redirect_urls))
     throw fieldError('redirect_url', 'invalid_value', 'is not one of the allowed_redirect_urls of the app')
+  return app
+}
+
+interface AskedMail {
+  purpose: TokenPurpose
+  email: string
+  app: App
+  redirectUrl?: string | undefined
+  page?: PageOfMail | undefined
+}
+
+/** Requests from one address for one app in a minute that have an event of their own. */
+const ownEvents = { count: 20, seconds: 60 }
+
+/**
+ * Queues a mail to an address. It does not look up whether a user has the address, the worker does: known and unknown addresses run
+ * the same statements, even once the limit of three is reached. The audit has an event for each of the first 20 requests that an IP
+ * address sends for an app within a minute. All further ones cost the caller nothing, so they share events. Returns whether the mail
+ * was queued.
+ */
+export async function queueMail(
+  deps: Deps<Pool>,
+  { purpose, email, app, redirectUrl, page }: AskedMail,
+  actor: Actor,
+): Promise<boolean> {
+  const address = addressKey(actor.origin.ip)
+  const details = { purpose, email, ...(page && { code: true }) }
+  const about = { event: 'mail.requested', actor, appId: app.id, email } as const
+  const hasOwn = (await takeIfFree(deps, `mail-audit:${app.id}:${address}`, ownEvents)) !== undefined
   // Count per app: requests through another app must not use up the user's requests here.
-  if (!(await takeMailSlot(deps, 'asked', purpose, email, app.id))) return { app, isQueued: false }
-  await transaction(deps, (deps) => addTokenMail(deps, { purpose, email, appId: app.id, redirectUrl, page }, origin))
-  return { app, isQueued: true }
+  if (!(await takeMailSlot(deps, 'asked', purpose, email, app.id))) {
+    const key = [address, app.id, purpose, 'limit_reached', ...(hasOwn ? [email] : [])]
+    await countEvent(deps, { ...about, reason: 'limit_reached', details }, key)
+    return false
+  }
+  const mail = await transaction(deps, async (deps) => {
+    const id = await addTokenMail(deps, { purpose, email, appId: app.id, redirectUrl, page }, actor.origin)
+    if (hasOwn) await recordEvent(deps, { ...about, details: { ...details, mail: id } })
+    return id
+  })
+  if (!hasOwn) await countEvent(deps, { ...about, details: { ...details, mail } }, [address, app.id, purpose])
+  return true
+}
+
+async function takeIfFree(deps: Deps<Pool>, key: string, limit: AttemptLimit): Promise<Attempt | undefined> {
+  try {
+    return await takeAttempt(deps, key, limit)
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
 }
 
 const slots = 3
@@ -103,11 +167,8 @@ async function takeSlot(
 ): Promise<Attempt | undefined> {
   const key = `mail-${kind}:${keyedDigest(deps.config.encryptionKeys[0], `mail-${kind}`, ...what)}`
   for (let slot = 0; slot < slots; slot += 1) {
-    try {
-      return await takeAttempt(deps, `${key}:${slot}`, { count: 1, seconds })
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-    }
+    const attempt = await takeIfFree(deps, `${key}:${slot}`, { count: 1, seconds })
+    if (attempt) return attempt
   }
   return undefined
 }

@@ -18,7 +18,7 @@ import { noticePurposes } from '../../mail/texts/mail-texts.ts'
 import { AccessRequest } from '../../models/access-request.ts'
 import { App, AppLogo } from '../../models/app.ts'
 import { Invitation } from '../../models/invitation.ts'
-import type { OutboxRow } from '../../models/outbox-message.ts'
+import type { OutboxRow, UnsentReason } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { readCatalog } from '../catalog/catalog.ts'
@@ -32,7 +32,6 @@ import {
   issueMailToken,
   isTokenPurpose,
   linkPaths,
-  mayHaveToken,
   type NoticePayload,
   ownPages,
   type PageOfMail,
@@ -40,6 +39,7 @@ import {
   type TokenMailPayload,
   type TokenOrder,
   type TokenPurpose,
+  whyNoToken,
 } from './mail-tokens.ts'
 
 // All functions here need the transaction that makes the change which the mail reports.
@@ -60,8 +60,8 @@ interface TokenMail {
   page?: PageOfMail | undefined
 }
 
-/** Queues a mail with a token. The worker finds out whether there is a recipient when it sends. */
-export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<void> {
+/** Queues a mail with a token. The worker finds out whether there is a recipient when it sends. Returns the id of the message. */
+export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: RequestOrigin): Promise<string> {
   const { purpose, email, appId, userId, redirectUrl, change, tokenVersion, page } = mail
   const id = newId(deps.clock())
   const asked = {
@@ -76,7 +76,8 @@ export async function addTokenMail(deps: Deps<Tx>, mail: TokenMail, origin: Requ
     ...(tokenVersion !== undefined && { token_version: tokenVersion }),
     ...(page && { page_box: deps.secretBox.seal(JSON.stringify(page), messageContext(id)) }),
   }
-  await addMail(deps, { id, name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload)
+  await addMail(deps, { id, name: purpose, app_id: appId, user_id: userId ?? null, destination: email }, payload, origin)
+  return id
 }
 
 /** The context that binds the sealed token of a message. */
@@ -98,15 +99,16 @@ export async function addInvitationMail(
     locale: preferredLocale(origin.languages ?? ''),
   }
   const message = { id, name: 'invitation', app_id: invitation.appId, user_id: null, destination: invitation.email }
-  await addMail(deps, { ...message, priority: 1 }, payload)
+  await addMail(deps, { ...message, priority: 1 }, payload, origin)
 }
 
 export async function addMail(
   deps: Deps<Tx>,
   message: Omit<NewOutboxMessage, 'kind' | 'payload'>,
   payload: object,
+  { requestId }: Pick<RequestOrigin, 'requestId'>,
 ): Promise<void> {
-  await addToOutbox(deps, [{ kind: 'mail', ...message, payload: JSON.stringify(payload) }])
+  await addToOutbox(deps, [{ kind: 'mail', ...message, request_id: requestId, payload: JSON.stringify(payload) }])
 }
 
 /**
@@ -137,45 +139,55 @@ function asciiUrl(url: string): string {
  * Writes the mail to send. For a mail with a token it issues the token, which ends earlier links of the same purpose
  * (`issueMailToken`). Returns undefined if there is no longer a recipient.
  */
-type WriteMail = () => Promise<WrittenMail | undefined>
+type WriteMail = (deps: Deps<Pool>) => Promise<WrittenMail | undefined>
 
-/** Prepares a message of the outbox for sending. Returns undefined if there is no recipient or the mail is no longer needed. */
-export async function prepareMail(deps: Deps<Pool>, message: OutboxRow): Promise<WriteMail | undefined> {
+/** How to write a mail, or why there is none to send. The user is the recipient, if they are known. */
+export type PreparedMail = { userId: string | null } & ({ write: WriteMail } | { unsent: UnsentReason })
+
+/** Prepares a message of the outbox for sending. It changes nothing until the mail is written. */
+export async function prepareMail(deps: Deps, message: OutboxRow): Promise<PreparedMail> {
+  if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, JSON.parse(message.payload))
+  const write = await prepareOther(deps, message)
+  return { userId: message.user_id, ...(write ? { write } : { unsent: 'no_longer_needed' }) }
+}
+
+async function prepareOther(deps: Deps, message: OutboxRow): Promise<WriteMail | undefined> {
   const payload = JSON.parse(message.payload)
-  if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, payload)
   if (message.name === 'invitation') return prepareInvitation(deps, message, payload)
   if (message.name === 'access_requested') return prepareAccessRequest(deps, message, payload)
   if (message.name === 'access_approved' || message.name === 'access_denied') return prepareDecision(deps, message, payload)
   const { user_agent: userAgent, locale: asked, ...facts }: NoticePayload = payload
   const purpose = noticePurposes.find((purpose) => purpose === message.name)
   if (!purpose) throw new Error(`unknown mail ${message.name}`)
-  return async () => {
+  return async (deps) => {
     const app = await findAppOfNotice(deps, message)
     return noticeMail(await senderOf(deps, app, { reader: message.user_id, asked }), purpose, { ...facts, userAgent })
   }
 }
 
 async function prepareTokenMail(
-  deps: Deps<Pool>,
+  deps: Deps,
   message: OutboxRow,
   purpose: TokenPurpose,
   { redirect_url: redirectUrl, asked, change, page_box: pageBox, token_version: tokenVersion }: TokenMailPayload,
-): Promise<WriteMail | undefined> {
-  if (message.app_id === null) return undefined
-  const app = await (await readCatalog(deps)).findApp({ id: message.app_id })
+): Promise<PreparedMail> {
+  const app = message.app_id === null ? undefined : await (await readCatalog(deps)).findApp({ id: message.app_id })
   // An owner who lost an account can take it back even if the app is inactive by now.
-  if (!app || (app.status !== 'active' && purpose !== 'undo_email_change')) return undefined
+  if (!app || (app.status !== 'active' && purpose !== 'undo_email_change'))
+    return { userId: message.user_id, unsent: 'app_inactive' }
   const user = await findRecipient(deps, message, app)
-  if (!user) return undefined
+  if (!user) return { userId: null, unsent: 'unknown_user' }
+  const userId = user.id
   const page: PageOfMail | undefined =
     pageBox === undefined ? undefined : JSON.parse(deps.secretBox.open(pageBox, messageContext(message.id)))
   const order = {
     page,
-    ...{ userId: user.id, purpose, email: message.destination, app, redirectUrl, tokenVersion },
+    ...{ userId, purpose, email: message.destination, app, redirectUrl, tokenVersion },
     ...(change && { accountEmail: change.account_email, change: changeIn(change, asked.at) }),
   }
-  if (!mayHaveToken(user, order)) return undefined
-  return async () => {
+  const unsent = whyNoToken(user, order)
+  if (unsent) return { userId, unsent }
+  const write: WriteMail = async (deps) => {
     const token = await issueMailToken(deps, order)
     if (token === undefined) return undefined
     const link = isOfService(purpose)
@@ -195,6 +207,7 @@ async function prepareTokenMail(
       disownLink,
     })
   }
+  return { userId, write }
 }
 
 /** Only our own pages do what these mails lead to. */
@@ -231,7 +244,7 @@ function changeIn(change: NonNullable<TokenMailPayload['change']>, askedAt: numb
 }
 
 /** The recipient of a mail: the user of the message, or else the user of the app who has the address. */
-export async function findRecipient(deps: Deps, message: OutboxRow, app: App): Promise<PooledUser | undefined> {
+async function findRecipient(deps: Deps, message: OutboxRow, app: App): Promise<PooledUser | undefined> {
   return message.user_id === null ? findUserInPools(deps, message.destination, poolSet(app)) : getUser(deps, message.user_id)
 }
 

@@ -2,6 +2,7 @@ import { accepted, ok, type Route, route, section } from '../../http/route.ts'
 import { appParams } from '../../lib/fields.ts'
 import { previewMail, requestMail, sendTestMail } from './mail.ts'
 import type { TokenPurpose } from './mail-tokens.ts'
+import { getMail, listMails, listMailsQuery, mailPage, mailParams, mailRecord, resendMail } from './mails.ts'
 import { mailPreview, mailRequestBody, previewParams, previewQuery, queued, testMailBody, testMailOutcome } from './schema.ts'
 
 export const mailRoutes = section('Account mail', [
@@ -19,6 +20,44 @@ export const mailRoutes = section('Account mail', [
     responses: { 200: mailPreview },
     errors: [],
     handle: async (deps, { params, query }) => ok(await previewMail(deps, params.appId, params.mail, query.language)),
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/mails',
+    summary: 'List what became of mails, newest first',
+    description:
+      'To whom, in which state, and why; never what a mail says. Mails are kept for AUTH_RETENTION_DAYS after their end.',
+    auth: 'system_admin',
+    query: listMailsQuery,
+    responses: { 200: mailPage },
+    errors: [],
+    handle: async (deps, { query }) => {
+      const { items, nextCursor } = await listMails(deps, query)
+      return ok({ items, next_cursor: nextCursor })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/mails/{mailId}',
+    summary: 'Show what became of a mail',
+    auth: 'system_admin',
+    params: mailParams,
+    responses: { 200: mailRecord },
+    errors: [],
+    handle: async (deps, { params }) => ok(await getMail(deps, params.mailId)),
+  }),
+  route({
+    method: 'POST',
+    path: '/admin/mails/{mailId}/resend',
+    summary: 'Send a mail again that was given up',
+    description:
+      'It goes to the same address, with a new link if it has one, and gets all attempts of a new mail. A mail whose link or code has ' +
+      'ended or was used is not sent again.',
+    auth: 'system_admin',
+    params: mailParams,
+    responses: { 202: mailRecord },
+    errors: ['mail_not_kept', 'mail_outdated', 'mail_pending'],
+    handle: async (deps, { params, ...actor }) => ({ status: 202, body: await resendMail(deps, params.mailId, actor) }),
   }),
   route({
     method: 'POST',
@@ -54,7 +93,7 @@ function mailRoute(purpose: TokenPurpose, path: string, summary: string): Route 
     responses: { 202: queued },
     errors: ['app_code_required', 'app_inactive', 'app_not_found'],
     handle: async (deps, { body, origin }) => {
-      await requestMail(deps, purpose, body, origin)
+      await requestMail(deps, purpose, body, { caller: undefined, origin })
       return accepted()
     },
   })

@@ -2,10 +2,10 @@ import type { Pool, Tx } from '../../db/handle.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { newId } from '../../lib/uuid.ts'
-import { type OutboxKind, OutboxMessage, type OutboxRow, outboxKinds } from '../../models/outbox-message.ts'
+import { type OutboxKind, OutboxMessage, type OutboxRow, outboxKinds, type UnsentReason } from '../../models/outbox-message.ts'
 
 export type NewOutboxMessage = Pick<OutboxRow, 'kind' | 'app_id' | 'user_id' | 'name' | 'destination' | 'payload'> &
-  Partial<Pick<OutboxMessage, 'id' | 'priority'>>
+  Partial<Pick<OutboxMessage, 'id' | 'priority' | 'request_id'>>
 
 /**
  * Writes rows to send in the transaction of what they tell about: they go out if it commits, and never if it rolls back. Returns
@@ -17,6 +17,7 @@ export async function addToOutbox(deps: Deps<Tx>, messages: readonly NewOutboxMe
   const rows = messages.map((message) => ({
     id: newId(now),
     priority: 0 as const,
+    request_id: null,
     ...message,
     created_at: now,
     next_attempt_at: now,
@@ -26,23 +27,31 @@ export async function addToOutbox(deps: Deps<Tx>, messages: readonly NewOutboxMe
   return rows.map(({ id }) => id)
 }
 
-/** How an attempt ended. `status` is what the other side answered, where it did. */
-export type AttemptOutcome = { result: 'delivered'; status?: number } | FailedAttempt
+/**
+ * How an attempt ended. `status` is what the other side answered, where it did; `userId` is the recipient of a mail, once known.
+ * `unsent`: nobody was to get anything.
+ */
+export type AttemptOutcome = (
+  | { result: 'delivered'; status?: number }
+  | { result: 'unsent'; reason: UnsentReason }
+  | FailedAttempt
+) & { userId?: string | null }
 
 export interface FailedAttempt {
   result: 'failed'
   status?: number
   error: string
   isFinal?: boolean
+  userId?: string | null
   retryAfterMs?: number
 }
 
 export interface Completion {
   /** Until the next attempt, in milliseconds; undefined when there is none. */
   waitMs: number | undefined
-  /** Columns that are overwritten once the message is finished. */
+  /** Columns that are overwritten once the message is finished, unless it was given up. */
   remains?: Partial<Pick<OutboxRow, 'payload' | 'destination'>>
-  /** Run in the same transaction when the message is given up. */
+  /** Run in the same transaction when the message is given up, after that is written. */
   onGivenUp?: (deps: Deps<Tx>) => Promise<void>
 }
 
@@ -54,25 +63,33 @@ export async function completeAttempt(
   completion: Completion,
 ): Promise<boolean> {
   const now = deps.clock()
-  const isDelivered = outcome.result === 'delivered'
+  const isFailed = outcome.result === 'failed'
   const tally = {
     attempts: message.attempts + 1,
-    last_status: outcome.status ?? null,
+    last_status: outcome.result === 'unsent' ? null : (outcome.status ?? null),
     // The text of the other side is stored here. A NUL in it would fail the write, and the message would be sent for ever.
-    last_error: isDelivered ? null : outcome.error.replace(/\p{Cc}+/gu, ' ').slice(0, 500),
+    last_error: isFailed ? outcome.error.replace(/\p{Cc}+/gu, ' ').slice(0, 500) : null,
+    ...(outcome.userId != null && { user_id: outcome.userId }),
   }
   const { waitMs, remains, onGivenUp } = completion
-  const isRetried = !isDelivered && waitMs !== undefined
+  const isRetried = isFailed && waitMs !== undefined
   const end = isRetried
     ? ({ status: 'pending', finished_at: null, next_attempt_at: now + waitMs } as const)
-    : { status: outcome.result, finished_at: now, ...remains }
+    : { ...endOf(outcome, remains), finished_at: now }
   const write = (deps: Deps) => OutboxMessage.complete(deps.db, message, { ...tally, ...end })
-  if (isDelivered || isRetried || !onGivenUp) return write(deps)
+  if (!isFailed || isRetried || !onGivenUp) return write(deps)
   return transaction(deps, async (deps) => {
     const isOurs = await write(deps)
     if (isOurs) await onGivenUp(deps)
     return isOurs
   })
+}
+
+/** What stays of a message that was given up can be sent again. */
+function endOf(outcome: AttemptOutcome, remains: Completion['remains']) {
+  if (outcome.result === 'failed') return { status: 'failed' as const }
+  if (outcome.result === 'delivered') return { status: 'delivered' as const, ...remains }
+  return { status: 'failed' as const, unsent: outcome.reason, ...remains }
 }
 
 /** Longer than any attempt takes, so a server that lives never loses a message to another. */
@@ -103,6 +120,8 @@ export interface Backlog {
   kind: OutboxKind
   /** Messages still to be sent, counted to 10,000. */
   pending: number
+  /** How long the oldest of them has been waiting, retries included, in milliseconds. 0 if there is none. */
+  oldestPendingMs: number
   /** How long the oldest due message has waited, in milliseconds. 0 if none is due. */
   oldestDueMs: number
 }
@@ -112,9 +131,8 @@ export async function measureBacklog(deps: Deps): Promise<Backlog[]> {
   const now = deps.clock()
   const backlogs: Backlog[] = []
   for (const kind of outboxKinds) {
-    const { pending, dueAt } = await OutboxMessage.measure(deps.db, kind, countLimit)
-    const oldestDueMs = dueAt === undefined ? 0 : Math.max(0, now - dueAt)
-    backlogs.push({ kind, pending, oldestDueMs })
+    const { pending, pendingSince = now, dueAt = now } = await OutboxMessage.measure(deps.db, kind, countLimit)
+    backlogs.push({ kind, pending, oldestPendingMs: Math.max(0, now - pendingSince), oldestDueMs: Math.max(0, now - dueAt) })
   }
   return backlogs
 }

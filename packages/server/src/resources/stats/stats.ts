@@ -67,6 +67,7 @@ export const statsRecord = z
         z.object({
           kind: z.enum(['webhook', 'mail']),
           pending: z.int().meta({ description: 'Waiting to be sent, counted up to 10,000' }),
+          oldest_pending_seconds: z.int().meta({ description: 'How long the oldest one has waited, retries included' }),
           oldest_due_seconds: z.int().meta({ description: 'How long the oldest one that is due has waited' }),
         }),
       )
@@ -167,7 +168,7 @@ interface Collected {
   tallies: readonly LoginTally[]
   users: ReadonlyMap<string, { email: string; namespace: string }>
   locked: { count: number; items: readonly LockoutView[] }
-  outbox: readonly { kind: 'webhook' | 'mail'; pending: number; oldestDueMs: number }[]
+  outbox: readonly Backlog[]
   givenUp: readonly { app_code: string; webhook: string; count: number; last_at: number }[]
   consumers: {
     apps: number
@@ -206,9 +207,10 @@ export function presentStats(stats: Collected): StatsRecord {
       }
     }),
     locked: { count: locked.count, items: locked.items.map(presentLockout) },
-    outbox: outbox.map(({ kind, pending, oldestDueMs }) => ({
+    outbox: outbox.map(({ kind, pending, oldestPendingMs, oldestDueMs }) => ({
       kind,
       pending,
+      oldest_pending_seconds: Math.floor(oldestPendingMs / 1_000),
       oldest_due_seconds: Math.floor(oldestDueMs / 1_000),
     })),
     failed_webhooks: givenUp.map(({ app_code, webhook, count, last_at }) => ({

@@ -154,9 +154,11 @@ function setBacklogs({ metrics, clock }: Deps, figures: Figures | undefined): vo
   metrics.databaseUp.set(figures ? 1 : 0)
   metrics.outboxPending.reset()
   metrics.outboxOldestDueSeconds.reset()
+  metrics.outboxOldestPendingSeconds.reset()
   metrics.auditOldestUnsealedSeconds.reset()
-  for (const { kind, pending, oldestDueMs } of figures?.backlogs ?? []) {
+  for (const { kind, pending, oldestPendingMs, oldestDueMs } of figures?.backlogs ?? []) {
     metrics.outboxPending.set({ kind }, pending)
+    metrics.outboxOldestPendingSeconds.set({ kind }, oldestPendingMs / 1_000)
     metrics.outboxOldestDueSeconds.set({ kind }, oldestDueMs / 1_000)
   }
   if (figures) metrics.auditOldestUnsealedSeconds.set(Math.max(0, clock() - (figures.oldestUnsealedAt ?? clock())) / 1_000)

@@ -201,6 +201,7 @@ async function queueEvent(
       user_id: test ? null : user.id,
       name,
       destination: url,
+      request_id: origin.requestId,
       payload: JSON.stringify(payload),
     }
   })
