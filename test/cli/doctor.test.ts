@@ -57,6 +57,7 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
       'signing',
     ],
     'webhooks',
+    'mail',
   ])
   const { screen, exit } = await here.terminal('doctor').ended()
   expect(exit).toBe(0)

@@ -47,7 +47,8 @@ const stats = () => ({
     ],
   },
   outbox: [
-    { kind: 'webhook', pending: 12, oldest_due_seconds: 95 },
+    // All wait for another attempt.
+    { kind: 'webhook', pending: 12, oldest_pending_seconds: 95, oldest_due_seconds: 0 },
     { kind: 'mail', pending: 0, oldest_due_seconds: 0 },
   ],
   failed_webhooks: [
@@ -112,7 +113,7 @@ test('at 40 columns', async () => {
       Addresses  192.0.2.1 21, 2001:db8::7 …
       E-mails    ada@example.com 20, eve\\u0…
       Locked     2: ada@example.com (in 10m…
-      Outbox     12 webhooks, the oldest du…
+      Outbox     12 webhooks, the oldest wa…
       Webhooks   failed for good: crm of sh…
       Consumers  1 of 4 apps without the cu…
 
@@ -136,7 +137,7 @@ test('at 80 columns', async () => {
       Addresses  192.0.2.1 21, 2001:db8::7 16
       E-mails    ada@example.com 20, eve\\u001b[2J\\u001b]0;pwned\\u0007\\u202e@example…
       Locked     2: ada@example.com (in 10m), second factor (in 2h)
-      Outbox     12 webhooks, the oldest due for 1m; no mail
+      Outbox     12 webhooks, the oldest waiting for 1m; no mail
       Webhooks   failed for good: crm of shop 1,204, chat of notes 2
       Consumers  1 of 4 apps without the current secret: shop
 
@@ -160,7 +161,7 @@ test('at 140 columns', async () => {
       Addresses  192.0.2.1 21, 2001:db8::7 16
       E-mails    ada@example.com 20, eve\\u001b[2J\\u001b]0;pwned\\u0007\\u202e@example.com 12, wang@example.com@@staff 5
       Locked     2: ada@example.com (in 10m), second factor (in 2h)
-      Outbox     12 webhooks, the oldest due for 1m; no mail
+      Outbox     12 webhooks, the oldest waiting for 1m; no mail
       Webhooks   failed for good: crm of shop 1,204, chat of notes 2
       Consumers  1 of 4 apps without the current secret: shop
 

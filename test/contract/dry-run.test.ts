@@ -239,6 +239,12 @@ const writes: Record<string, () => Promise<Write>> = {
     await service.deps.db('outbox').where({ app_id: id }).update({ status: 'failed', finished_at: 1, next_attempt_at: 1 })
     return { path: '/admin/webhook-deliveries/redeliver', body: { app: code }, plan: { count: 1 } }
   },
+  'POST /admin/mails/{mailId}/resend': async () => {
+    const { id, email } = await newUser()
+    const finished = { status: 'failed', finished_at: service.deps.clock(), attempts: 7, last_error: 'x' }
+    const [mail] = await service.deps.db('outbox').where({ user_id: id, destination: email }).update(finished).returning('id')
+    return { path: `/admin/mails/${mail.id}/resend` }
+  },
   'POST /admin/organizations': async () => ({ path: '/admin/organizations', body: { name: unique('org') } }),
   'PATCH /admin/organizations/{organizationId}': async () => ({
     path: `/admin/organizations/${(await buildOrganization(service)).id}`,

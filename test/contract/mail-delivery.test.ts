@@ -144,7 +144,7 @@ describe('a mail server', () => {
     mailbox.refuse = refuse
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
-    expect(await attempted(service, user, 1)).toMatchObject({ status: 'failed', last_status: status, payload: '{}' })
+    expect(await attempted(service, user, 1)).toMatchObject({ status: 'failed', last_status: status, destination: user.email })
     const [event, ...others] = await failuresOf(user)
     expect(others).toEqual([])
     expect(event).toMatchObject({ user_id: user.id, app_id: app.id, actor_type: 'system', reason: 'refused' })
@@ -190,7 +190,7 @@ describe('a mail server', () => {
       expect(entry.status).toBe('pending')
       letPass(service, seconds + 1)
     }
-    expect(await attempted(service, user, 7)).toMatchObject({ status: 'failed', payload: '{}' })
+    expect(await attempted(service, user, 7)).toMatchObject({ status: 'failed', destination: user.email })
     expect(await failuresOf(user)).toMatchObject([
       { user_id: user.id, reason: 'not_delivered', details: { attempts: 7, status: null } },
     ])

@@ -205,7 +205,7 @@ describe('what waits', () => {
     },
   )
 
-  test('the outbox: entries still to be sent, the age of the oldest due one, and attempts by their outcome', async () => {
+  test('the outbox: entries still to be sent, how long the oldest has waited, retries included, and attempts by their outcome', async () => {
     const mailbox = await startMailbox()
     // The clock stands, so a refused mail is tried again only when the test moves it.
     const service = freezeClock(await buildService({ SMTP_URL: mailbox.url }))
@@ -227,6 +227,7 @@ describe('what waits', () => {
     const mails = () =>
       service.deps.db('outbox').where({ kind: 'mail' }).select('name', 'attempts', 'next_attempt_at', 'last_error')
     await expect.poll(async () => ({ retried: await countRetried(), mails: await mails() })).toMatchObject({ retried: 2 })
+    expect(sum(await scrape(service), 'outbox_oldest_pending_seconds', { kind: 'mail' })).toBeGreaterThanOrEqual(90)
     mailbox.refuse = {}
     service.advance(3)
     service.deps.outboxBell.ring()
@@ -236,6 +237,7 @@ describe('what waits', () => {
     expect(sum(sent, 'outbox_attempts_total', { kind: 'mail', outcome: 'delivered' })).toBe(2)
     expect(sum(sent, 'outbox_attempts_total', { kind: 'webhook', outcome: 'given_up' })).toBe(2)
     expect(sum(sent, 'outbox_oldest_due_seconds')).toBe(0)
+    expect(sum(sent, 'outbox_oldest_pending_seconds')).toBe(0)
   })
 
   test('consumers that listen, and how far behind a revocation reached them', async () => {
@@ -332,6 +334,7 @@ describe('the database', () => {
     expect(sum(samples, 'database_up')).toBe(0)
     expect(sum(samples, 'outbox_pending')).toBeUndefined()
     expect(sum(samples, 'outbox_oldest_due_seconds')).toBeUndefined()
+    expect(sum(samples, 'outbox_oldest_pending_seconds')).toBeUndefined()
     expect(sum(samples, 'logins_total', { outcome: 'invalid_credentials' })).toBe(1)
   })
 

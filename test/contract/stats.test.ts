@@ -164,10 +164,14 @@ test('what waits to be sent tells for how long', async () => {
   const webhooks = [{ name: 'crm', url: 'https://example.com/hook' }]
   const announced = await buildApp(service, { auto_grant_on_signup: true, webhooks })
   const waiting = (found: Json) => found.outbox.find(({ kind }: Json) => kind === 'webhook')
-  expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 0, oldest_due_seconds: 0 })
+  expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 0, oldest_pending_seconds: 0, oldest_due_seconds: 0 })
   await service.register(`${randomUUID()}@example.com`, announced.code)
   service.advance(90)
-  expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 1, oldest_due_seconds: 90 })
+  expect(waiting(await stats())).toEqual({ kind: 'webhook', pending: 1, oldest_pending_seconds: 90, oldest_due_seconds: 90 })
+  // It waits for another attempt.
+  const next_attempt_at = service.deps.clock() + 60_000
+  await service.deps.db('outbox').where({ app_id: announced.id, kind: 'webhook' }).update({ attempts: 1, next_attempt_at })
+  expect(waiting(await stats())).toMatchObject({ pending: 1, oldest_pending_seconds: 90, oldest_due_seconds: 0 })
 })
 
 test('webhooks whose deliveries were given up are counted, by when they were first sent', async () => {

@@ -18,6 +18,7 @@ import {
 } from '../nouns/audit-events.ts'
 import { faultOfFormer, sayFormer, sentenceOf } from '../nouns/audit-faults.ts'
 import { refusalByLaterChange } from '../nouns/later-change.ts'
+import { mailOf, sayMail } from '../nouns/mail-states.ts'
 import { parsePlainName } from '../nouns/plain-name.ts'
 import { type Undo, undoOf, wordsToTakeRole } from '../nouns/undo-event.ts'
 import { userSubject } from '../nouns/user-commands.ts'
@@ -109,7 +110,7 @@ async function read(api: Api, query: AuditQuery): Promise<AuditEvent[]> {
 export const showAudit = command({
   path: 'audit show',
   options: { id: positional('ID', 'Id of the event, as audit list shows it') },
-  summary: 'Show an event in full, and the command that undoes the change',
+  summary: 'Show an event in full, the command that undoes the change, and what became of a mail',
   description:
     'Shows users, apps and service accounts by name if they still exist. Not every change can be undone. If something changed the ' +
     'same thing later, the newest such event is named and no command is printed.',
@@ -126,15 +127,28 @@ export const showAudit = command({
       })
     }
     const event = await bodyOf(api.GET('/api/v1/admin/audit/{id}', { params: { path: { id } } }))
+    const mail = await mailOf(api, event)
     const undoing = await stillSafe(api, event, undoOf(event, now()))
     const undo = undoing && 'words' in undoing ? `authctl ${toCommandLine(undoing.words)}` : null
     const refusal = undoing && 'refusal' in undoing ? undoing.refusal : null
     const { details, actor: _, names, user_id, app_id, ...told } = event
-    const record = { ...told, actor: shownActor(event), user: names.user, app: names.app, user_id, app_id, ...(details ?? {}) }
+    const record = {
+      ...{ ...told, actor: shownActor(event), user: names.user, app: names.app, user_id, app_id, ...(details ?? {}) },
+      ...(mail !== undefined && {
+        mail: typeof mail === 'string' ? mail : sayMail(mail),
+        mail_id: textOf(details?.mail) ?? null,
+      }),
+    }
+    const again = typeof mail === 'object' && mail.status === 'failed' ? `authctl mail resend ${mail.id}` : null
     return {
       kind: 'report',
-      value: { ...event, undo, undo_refused: refusal },
-      parts: [{ record }, ...(undo ? ['', 'To undo it:', `  ${undo}`] : []), ...(refusal ? ['', refusal] : [])],
+      value: { ...event, undo, undo_refused: refusal, ...(mail !== undefined && { mail }) },
+      parts: [
+        { record },
+        ...(undo ? ['', 'To undo it:', `  ${undo}`] : []),
+        ...(refusal ? ['', refusal] : []),
+        ...(again ? ['', 'To send the mail again:', `  ${again}`] : []),
+      ],
     }
   },
 })

@@ -3,7 +3,15 @@ import { Failure } from '../command-line/exit-codes.ts'
 import { text } from '../command-line/options.ts'
 import { type App, checkApps, checkSecondFactors } from '../doctor/check-apps.ts'
 import { checkPasskeys, checkRights, checkSearch, type ServiceSettings } from '../doctor/check-rights.ts'
-import { checkAudit, checkSecrets, checkServers, checkService, checkServiceAccounts, checkWebhooks } from '../doctor/checks.ts'
+import {
+  checkAudit,
+  checkMail,
+  checkSecrets,
+  checkServers,
+  checkService,
+  checkServiceAccounts,
+  checkWebhooks,
+} from '../doctor/checks.ts'
 import { type Finding, fault, faultOf } from '../doctor/finding.ts'
 import { type Result, rowsOf } from '../output/output.ts'
 import { command } from '../tools/command.ts'
@@ -16,8 +24,8 @@ export const doctor = command({
   description:
     'Checks that the service answers, is ready, and agrees with this authctl on version and time; that you may administer it; that ' +
     'all servers have the same secrets, clock and version; that the ends of the audit are what was sealed; that consumers accept the secret that signs; that no service account ends soon; that all passkeys belong to the host of the service; that searches find a text inside a name; that apps link only apps that exist, their services ' +
-    'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; and ' +
-    'that no webhook delivery failed for good. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
+    'have permissions, users cannot give themselves access, pools share no e-mails, and no app is at the origin of the service; ' +
+    'that no webhook delivery failed for good, and that no mail waits or was given up. Changes nothing. Exits with 8 if a check fails, and with 0 if there are only warnings.',
   examples: ['doctor', 'doctor --app shop', 'doctor --json'],
   async run(tools, { app }) {
     const { findings, isThere } = await checkService(tools)
@@ -53,6 +61,7 @@ async function checkContents({ api, now }: Tools, settings: ServiceSettings, nam
     ...checkSearch(settings),
     ...(await checkApps(chosen, { api, settings, apps })),
     ...(await checkWebhooks(api, chosen, now())),
+    ...(await checkMail(api, now())),
   ]
 }
 

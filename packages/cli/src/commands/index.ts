@@ -12,7 +12,7 @@ import { probeBackend } from './dev.ts'
 import { doctor } from './doctor.ts'
 import { addGrant, approveRequest, denyRequest, explainGrant, listGrants, listRequests, revokeGrant } from './grant.ts'
 import { clearLockouts, listLockouts } from './lockout.ts'
-import { previewMail, testMail } from './mail.ts'
+import { listMails, previewMail, resendMail, testMail } from './mail.ts'
 import {
   createOrganization,
   deleteOrganization,
@@ -149,6 +149,8 @@ export const commands: readonly Command[] = [
   listLockouts,
   clearLockouts,
   previewMail,
+  listMails,
+  resendMail,
   testMail,
   listOrganizations,
   showOrganization,

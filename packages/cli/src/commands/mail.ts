@@ -1,11 +1,76 @@
-import { bodyOf } from '../api/api-client.ts'
+import { bodyOf, pages } from '../api/api-client.ts'
 import { Failure } from '../command-line/exit-codes.ts'
-import { positional, requiredText, text } from '../command-line/options.ts'
+import { choice, count, positional, requiredText, text } from '../command-line/options.ts'
 import { parseAppRef } from '../nouns/app-ref.ts'
+import { type Mail, sayMail } from '../nouns/mail-states.ts'
 import { languages, mails } from '../nouns/mails.ts'
-import { record } from '../output/output.ts'
+import { findUserId, shownUser, userRefSyntax } from '../nouns/user-ref.ts'
+import type { Column } from '../output/cells.ts'
+import { list, record } from '../output/output.ts'
 import { writeFile } from '../terminal/write-file.ts'
+import { isUuid } from '../text/uuid.ts'
 import { command } from '../tools/command.ts'
+
+const mailColumns: Column<Mail>[] = [
+  // Needed to send it again.
+  ['id', ({ id }) => id, 'needed'],
+  'created_at',
+  ['mail', ({ purpose }) => purpose],
+  ['to', ({ user, email }) => (user === null ? email : shownUser(user))],
+  ['app', ({ app_code }) => app_code],
+  'status',
+  ['state', sayMail],
+  ['email', ({ email }) => email, 'wide'],
+  ['user_id', ({ user_id }) => user_id, 'wide'],
+  ['app_id', ({ app_id }) => app_id, 'wide'],
+  ['request_id', ({ request_id }) => request_id, 'wide'],
+]
+
+export const listMails = command({
+  path: 'mail list',
+  options: {
+    user: text('USER', `Only mails to this user: ${userRefSyntax}`),
+    status: choice(['pending', 'delivered', 'failed', 'unsent'], 'Only mails with this status'),
+    limit: count('N', 'Maximum number of mails. Default: all'),
+  },
+  summary: 'List what became of mails, newest first',
+  description:
+    'pending: waits for its first try or another one; delivered: the mail server has accepted it; failed: given up, and mail resend sends ' +
+    'it again; unsent: none was due. Never shows what a mail says. Who asked for a mail, and got none, is in the audit: ' +
+    'audit list --event mail.requested --email ADDRESS.',
+  examples: ['mail list --user bob@example.com', 'mail list --status failed', 'mail list --status pending -o ndjson'],
+  lists: 'long',
+  async run({ api }, { user, status, limit }) {
+    const of = user === undefined ? {} : { user_id: await findUserId(api, user) }
+    const query = { ...of, ...(status === undefined ? {} : { status: status as Mail['status'] }) }
+    const all = pages((page) => bodyOf(api.GET('/api/v1/admin/mails', { params: { query: { ...query, ...page } } })), limit)
+    return list(all, mailColumns, 'no mails')
+  },
+})
+
+export const resendMail = command({
+  path: 'mail resend',
+  options: { id: positional('ID', 'The mail, as mail list shows it') },
+  summary: 'Send a mail again that was given up',
+  description:
+    'It goes to the same address, with a new link if it has one. If its link or code has ended or was used, it is refused and the message ' +
+    'says what to do instead. mail list shows what becomes of it.',
+  examples: [
+    'mail resend 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f',
+    'mail resend 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --dry-run',
+    'mail resend 0197c2f0-4c1e-7d3a-9b5e-2f6a8c0d1e3f --reason "The mailbox was full"',
+  ],
+  async run({ api }, { id }) {
+    if (!isUuid(id)) {
+      throw new Failure('invalid', `"${id}" is not the id of a mail`, {
+        code: 'invalid_mail',
+        hint: 'authctl mail list shows the ids',
+      })
+    }
+    const mail = await bodyOf(api.POST('/api/v1/admin/mails/{mailId}/resend', { params: { path: { mailId: id } } }))
+    return record({ id, mail: mail.purpose, to: mail.email }, 'queued')
+  },
+})
 
 export const previewMail = command({
   path: 'mail preview',

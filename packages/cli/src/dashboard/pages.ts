@@ -5,7 +5,7 @@ import type { Failure } from '../command-line/exit-codes.ts'
 import { parseAppRef } from '../nouns/app-ref.ts'
 import { auditEventNames } from '../nouns/audit-event-names.ts'
 import { type AuditEvent, auditColumns } from '../nouns/audit-events.ts'
-import { readStats, type Stats } from '../nouns/stats.ts'
+import { ageOf, readStats, type Stats } from '../nouns/stats.ts'
 import { withTriedEmail } from '../nouns/tried-email.ts'
 import { findUserId, shownUser, userRefOf } from '../nouns/user-ref.ts'
 import { type Column, cell, memberOf, nameOfColumn } from '../output/cells.ts'
@@ -259,7 +259,7 @@ function outboxView(outbox: Stats['outbox']): Html {
   const columns: LinkedColumn<Stats['outbox'][number]>[] = [
     ['kind', ({ kind }) => kind],
     ['pending', ({ pending }) => number(pending)],
-    ['oldest due for', ({ oldest_due_seconds }) => counted(oldest_due_seconds, 'second')],
+    ['oldest waits for', (waiting) => counted(ageOf(waiting), 'second')],
   ]
   return dataTable(outbox, columns, 'Waiting to be sent')
 }

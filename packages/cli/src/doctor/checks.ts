@@ -2,7 +2,7 @@ import type { components } from '@gatehouse/sdk/admin'
 import { type Answer, type Api, bodyOf, pages } from '../api/api-client.ts'
 import { version as ownVersion } from '../command-line/version.ts'
 import { faultOfFormer, sayFormer, sentenceOf } from '../nouns/audit-faults.ts'
-import { readStats } from '../nouns/stats.ts'
+import { ageOf, readStats } from '../nouns/stats.ts'
 import { counted } from '../text/counted.ts'
 import { whoAccepts } from '../tokens/who-accepts-secret.ts'
 import type { Tools } from '../tools/create-tools.ts'
@@ -219,6 +219,32 @@ export async function checkServiceAccounts(api: Api, now: number): Promise<Findi
 function successorOf(name: string): string {
   const [, stem = name, turn = '1'] = /^(.+) (\d{1,9})$/.exec(name) ?? []
   return `${stem} ${Number(turn) + 1}`
+}
+
+/** A mail server that works takes a mail within seconds. */
+const mostMailSeconds = 60
+
+/** Checks that no mail waits for long, also one that waits for another attempt, and that none was given up lately. */
+export async function checkMail(api: Api, now: number): Promise<Finding[]> {
+  const check = 'mail'
+  try {
+    const { outbox } = await readStats(api, undefined)
+    const waiting = outbox.find(({ kind }) => kind === 'mail')
+    const age = waiting ? ageOf(waiting) : 0
+    if (waiting && age > mostMailSeconds) {
+      const message = `${counted(waiting.pending, 'mail')} to be sent, the oldest waiting for ${age} s`
+      return [fault({ check }, message, 'authctl mail list --status pending shows what the mail server says')]
+    }
+    const { items } = await bodyOf(api.GET('/api/v1/admin/mails', { params: { query: { status: 'failed', limit: 200 } } }))
+    const recent = items.filter(({ finished_at: at }) => Date.parse(at ?? '') > now - days * dayMs)
+    const [last] = recent
+    if (!last) return [fine({ check }, `no mail waits, and none was given up in ${days} days`)]
+    const count = recent.length === 200 ? '200 or more' : recent.length
+    const message = `mails that were given up in ${days} days: ${count}, the last ${last.finished_at}`
+    return [warning({ check }, message, 'authctl mail list --status failed')]
+  } catch (thrown) {
+    return [faultOf(check, thrown)]
+  }
 }
 
 const days = 7

@@ -1,5 +1,5 @@
 import type { AuditQuery } from '../nouns/audit-events.ts'
-import { loginTotals, type Stats } from '../nouns/stats.ts'
+import { ageOf, loginTotals, type Stats } from '../nouns/stats.ts'
 import { shownUser } from '../nouns/user-ref.ts'
 import type { Column } from '../output/cells.ts'
 import { counted } from '../text/counted.ts'
@@ -114,12 +114,13 @@ export const sections: readonly Section[] = [
   }),
   section({
     name: 'Outbox',
-    isAlarming: ({ outbox }) => outbox.some(({ oldest_due_seconds }) => oldest_due_seconds > alarmingSeconds),
+    isAlarming: ({ outbox }) => outbox.some((waiting) => ageOf(waiting) > alarmingSeconds),
     summarize: ({ outbox }) => outbox.map(waiting).join('; '),
     rows: ({ outbox }) => outbox,
     columns: [
       'kind',
       ['pending', ({ pending }) => number(pending)],
+      ['oldest', (waiting) => lasting(ageOf(waiting))],
       ['oldest due', ({ oldest_due_seconds }) => lasting(oldest_due_seconds)],
     ],
     none: 'nothing is waiting',
@@ -154,7 +155,7 @@ export const sections: readonly Section[] = [
   }),
 ]
 
-/** Due messages are sent within seconds as long as the servers and the receivers work. */
+/** Messages are sent within seconds as long as the servers and the receivers work. */
 const alarmingSeconds = 60
 
 function listed(names: string[], none: string): string {
@@ -176,8 +177,9 @@ function until(moment: string | null, now: number): string {
   return moment === null ? '' : `(${relativeTime(moment, now)})`
 }
 
-function waiting({ kind, pending, oldest_due_seconds }: Stats['outbox'][number]): string {
-  return pending === 0 ? `no ${kind}` : `${counted(pending, kind)}, the oldest due for ${lasting(oldest_due_seconds)}`
+function waiting(backlog: Stats['outbox'][number]): string {
+  const { kind, pending } = backlog
+  return pending === 0 ? `no ${kind}` : `${counted(pending, kind)}, the oldest waiting for ${lasting(ageOf(backlog))}`
 }
 
 function lasting(seconds: number): string {

@@ -39,6 +39,8 @@ export const auditEventNames = [
   'logout.all',
   'machine_token.issued',
   'mail.failed',
+  'mail.requested',
+  'mail.resent',
   'mail.tested',
   'membership.created',
   'membership.deleted',
