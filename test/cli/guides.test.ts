@@ -9,7 +9,7 @@ import { createDatabase } from '../support/database.ts'
 import { buildPng } from '../support/images.ts'
 import { startInstance } from '../support/server-instance.ts'
 import { runGatehouse } from '../support/server-process.ts'
-import { admin, type Machine, machine } from './sandbox.ts'
+import { addUser, admin, type Machine, machine } from './sandbox.ts'
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
 
@@ -100,7 +100,8 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
   'administer/apps.md': async () => {},
   'operate/first-production-day.md': async ({ here }) =>
     writeFileSync(join(here.folder, 'password.txt'), 'a long enough password\n'),
-  'sign-users-in/account-mail.md#When it does not arrive': ({ here }) => here.authctl('app create shop --name Shop'),
+  'sign-users-in/account-mail.md#When it does not arrive': ({ here }) =>
+    addUser(here, { email: 'bob@example.com', password: 'a fine password' }),
   'sign-users-in/branding-and-languages.md': async ({ here }) => {
     writeFileSync(join(here.folder, 'shop.png'), buildPng(40, 20))
     await here.authctl('app create shop --name Shop --redirect https://shop.example.com/callback')

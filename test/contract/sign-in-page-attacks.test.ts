@@ -1069,6 +1069,8 @@ describe('what a stranger can find out', () => {
         const email = await someone()
         // The first call fills what the service keeps in memory.
         await take(someEmail())
+        // The requests of one address that have an event of their own do not depend on whom they name.
+        await own.deps.db('rate_limits').where('key', 'like', 'mail-audit:%').delete()
         statements.splice(0)
         await take(email)
         traces[who] = statements.splice(0)
