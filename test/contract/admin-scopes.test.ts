@@ -113,6 +113,7 @@ describe('admin:read', () => {
       roleCode: 'org_admin',
       providerCode: provider.code,
       mail: 'password_reset',
+      mailId: (await service.admin('GET', '/admin/mails')).body.items[0].id,
       id: (await service.admin('GET', '/admin/audit')).body.items[0].id,
     }
     const seen: Record<string, number> = {}

@@ -27,7 +27,7 @@ export const mailRoutes = section('Account mail', [
     summary: 'List what became of mails, newest first',
     description:
       'To whom, in which state, and why; never what a mail says. Mails are kept for AUTH_RETENTION_DAYS after their end.',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     query: listMailsQuery,
     responses: { 200: mailPage },
     errors: [],
@@ -40,7 +40,7 @@ export const mailRoutes = section('Account mail', [
     method: 'GET',
     path: '/admin/mails/{mailId}',
     summary: 'Show what became of a mail',
-    auth: 'system_admin',
+    auth: 'help_desk_reader',
     params: mailParams,
     responses: { 200: mailRecord },
     errors: [],
