@@ -107,7 +107,7 @@ export async function resendMail(deps: Deps<Pool>, id: string, actor: Actor): Pr
     const why = 'unsent' in prepared ? sayUnsent[prepared.unsent] : await whyOutdated(deps, message, userId)
     if (why !== undefined) throw new ApiError('mail_outdated', { detail: `${why}. ${instead(purpose)}` })
     if (!(await OutboxMessage.requeueMail(deps.db, id, deps.clock()))) throw new ApiError('mail_pending')
-    deps.afterCommit?.push(() => deps.outboxBell.ring())
+    deps.afterCommit?.push(() => deps.outboxBell.ring('mail'))
     await recordEvent(deps, { event: 'mail.resent', actor, userId, appId, details: { purpose, mail: id } })
     return presentMail(deps, await getMessage(deps, id))
   })
