@@ -11,14 +11,11 @@ const spendableColumns = [
   ...(['redirect_url', 'created_at', 'expires_at', 'browser_hash', 'request_field', 'code_key_hash'] as const),
 ] as const
 
-const insertion = `insert into mail_tokens (${spendableColumns.join(', ')})`
-const values = spendableColumns.map((column) => `:${column}`).join(', ')
+const inserted = `insert into mail_tokens (${spendableColumns.join(', ')})
+  values (${spendableColumns.map((column) => `:${column}`).join(', ')})`
 const replaced = 'delete from mail_tokens where user_id = :user_id and purpose = :purpose and spent_at is null'
-// The delete comes first: a mail that is tried again keeps its code, whose key is unique.
-const replacing = new Statement(
-  `with gone as (${replaced} returning 1) ${insertion} select ${values} from (select count(*) from gone) as counted`,
-  [replaced, `${insertion} values (${values})`],
-)
+// The parts of one statement of Postgres do not see what the others write.
+const replacing = new Statement(`with made as (${inserted}) ${replaced}`, [inserted, `${replaced} and token_hash <> :token_hash`])
 
 /** The token of a mailed link, stored by its hash. */
 export class MailToken extends BaseModel {
@@ -59,6 +56,8 @@ export class MailToken extends BaseModel {
 
   /** Inserts a token, and deletes the other unspent ones of the user for the same purpose. */
   static async replace(db: Tx, row: Omit<MailTokenRow, 'spent_at'>): Promise<void> {
+    // A mail that is tried again keeps its code, whose key is unique.
+    if (row.code_key_hash !== null) await MailToken.deleteUnspent(db, row.user_id, [row.purpose])
     await replacing.run(db, row)
   }
 
