@@ -35,8 +35,8 @@ export const listMails = command({
   },
   summary: 'List what became of mails, newest first',
   description:
-    'pending: waits for its first try or another one; delivered: the mail server has accepted it; failed: given up, and mail resend sends ' +
-    'it again; unsent: none was due. Never shows what a mail says. Who asked for a mail, and got none, is in the audit: ' +
+    'A pending mail waits for its first try or another one. A delivered one was accepted by the mail server. One that failed was given ' +
+    'up, and mail resend sends it again. For one that is unsent, no mail was due. Never shows what a mail says. Who asked for a mail, and got none, is in the audit: ' +
     'audit list --event mail.requested --email ADDRESS.',
   examples: ['mail list --user bob@example.com', 'mail list --status failed', 'mail list --status pending -o ndjson'],
   lists: 'long',
