@@ -44,7 +44,7 @@ async function refuse(user: Json, path = '/auth/password/forgot'): Promise<Json>
   return mail!
 }
 
-/** Everything that an admin is told of mails. */
+/** Everything that the API shows of mails. */
 async function everyMail(query = ''): Promise<Json[]> {
   const items: Json[] = []
   for (let cursor = ''; ; ) {
