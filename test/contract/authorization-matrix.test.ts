@@ -179,7 +179,6 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'PUT /admin/apps/{appId}/logo',
       'DELETE /admin/apps/{appId}/logo',
       'POST /admin/apps/{appId}/test-mail',
-      'POST /admin/mails/{mailId}/resend',
       'POST /admin/apps/{appId}/client-secrets',
       'DELETE /admin/apps/{appId}/client-secrets/{secretId}',
       'POST /admin/signing-keys/rotate',
@@ -273,6 +272,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'POST /admin/users/{userId}/logout',
       'DELETE /admin/users/{userId}/sessions/{sessionId}',
       'DELETE /admin/users/{userId}/2fa',
+      'POST /admin/mails/{mailId}/resend',
     ],
   },
   'who configures': {

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../packages/server/src/adapters/logger.ts'
 import { atOnce } from '../support/chance.ts'
 import { expectError, faultsOf } from '../support/expect-reply.ts'
-import { buildInvitation, buildOrganization } from '../support/factories.ts'
+import { assignRole, buildInvitation, buildOrganization } from '../support/factories.ts'
 import { appFixture, mailingFixture } from '../support/fixtures.ts'
 import { allSent, sendNow, until } from '../support/mailbox.ts'
 import { auditEvents, countRows } from '../support/rows.ts'
@@ -394,4 +394,24 @@ test('the log says which request, user and app a mail was for, and never the add
   expect(await until(() => said('sent'))).toMatchObject({ ...about, attempt: 2 })
   await allSent(service)
   expect(lines.join('')).not.toContain(user.email)
+})
+
+test('somebody of the help desk sends a mail again with a reason, but none to a holder of a further global role', async () => {
+  const { user: helper } = await buildUser(service, app)
+  await assignRole(service, helper.id, 'help_desk')
+  await service.admin('POST', `/admin/users/${helper.id}/apps/authctl`)
+  const { access_token: token } = (await service.login(helper.email, 'authctl')).body
+  await allSent(service)
+  const help = (id: string, headers: Record<string, string> = { 'x-audit-reason': 'Ticket' }) =>
+    service.call('POST', `/admin/mails/${id}/resend`, { token, headers })
+  const user = await newUser()
+  const failed = await refuse(user)
+  expectError(await help(failed.id, {}), 'validation_failed')
+  await assignRole(service, user.id, 'auditor')
+  expectError(await help(failed.id), 'system_admin_required')
+  await service.admin('DELETE', `/admin/users/${user.id}/roles/auditor`)
+  expect((await help(failed.id)).status).toBe(202)
+  const [event] = await auditEvents(service, { event: 'mail.resent', user_id: user.id })
+  expect(event).toMatchObject({ actor_id: helper.id, audit_reason: 'Ticket' })
+  expectError(await help(randomUUID()), 'not_found')
 })

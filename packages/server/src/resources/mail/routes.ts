@@ -53,7 +53,9 @@ export const mailRoutes = section('Account mail', [
     description:
       'It goes to the same address, with a new link if it has one, and gets all attempts of a new mail. A mail whose link or code has ' +
       'ended or was used is not sent again.',
-    auth: 'system_admin',
+    auth: 'help_desk',
+    // A mail without a user goes to an invited address, or to one that nobody has.
+    helps: async (deps, { mailId }) => (await getMail(deps, mailId)).user_id ?? undefined,
     params: mailParams,
     responses: { 202: mailRecord },
     errors: ['mail_not_kept', 'mail_outdated', 'mail_pending'],
