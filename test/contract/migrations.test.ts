@@ -135,10 +135,7 @@ test('on a new database all of it is one transaction', async () => {
 })
 
 describe('a role that had the code of one that is built in now', () => {
-  const steps = Object.entries(migrations.steps)
-  const at = steps.findIndex(([name]) => name === '0034-admin-roles')
-  /** As the version before it had them. */
-  const former: Migrations = { steps: Object.fromEntries(steps.slice(0, at)), checksums: migrations.checksums }
+  const name = '0034-admin-roles'
   const custom = { code: 'auditor', name: 'Auditor', scope: 'global', built_in: 0, created_at: 1, updated_at: 1 }
   const isBuiltIn = (db: Awaited<ReturnType<typeof someDatabase>>) => db('roles').where({ built_in: 1 }).pluck('code')
 
@@ -151,10 +148,10 @@ describe('a role that had the code of one that is built in now', () => {
         /whose holders administer the service: use another role instead of auditor; with/,
       )
       expect(await isBuiltIn(db)).not.toContain('help_desk')
-      expect(await db('schema_migrations').where('name', '>=', '0034')).toEqual([])
+      expect(await db('schema_migrations').where({ name })).toEqual([])
     }
     await db('roles').where({ code: 'auditor' }).delete()
-    expect(await migrate(db, 1)).toContain('0034-admin-roles')
+    expect(await migrate(db, 1)).toEqual([name])
     expect(await isBuiltIn(db)).toEqual(expect.arrayContaining(['auditor', 'help_desk']))
   })
 
@@ -172,9 +169,9 @@ describe('a role that had the code of one that is built in now', () => {
   const insertCustom =
     "insert into roles (code, name, scope, built_in, created_at, updated_at) values ('auditor', 'Auditor', 'global', 0, 1, 1)"
 
+  /** As before that migration. Later ones do not concern roles. */
   async function takeBack(db: Awaited<ReturnType<typeof someDatabase>>): Promise<void> {
-    await db('schema_migrations').where('name', '>=', '0034').delete()
+    await db('schema_migrations').where({ name }).delete()
     await db('roles').whereIn('code', ['auditor', 'help_desk']).delete()
-    expect(await migrate(db, 1, former)).toEqual([])
   }
 })
