@@ -1,9 +1,11 @@
 // A role that is taken away, and one that is given, while the help desk works.
 import { expect, test } from 'vitest'
+import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { assignRole } from '../support/factories.ts'
 import { appFixture, serviceFixture } from '../support/fixtures.ts'
-import { auditEvents } from '../support/rows.ts'
-import { buildUser, type Json, type Reply } from '../support/service.ts'
+import { until } from '../support/mail-server.ts'
+import { auditEvents, everyRow } from '../support/rows.ts'
+import { buildUser, type Json, type Reply, testDatabase } from '../support/service.ts'
 import { enableTwoFactor } from '../support/totp.ts'
 
 const service = serviceFixture({ AUTH_ADMIN_APP_CODES: 'authctl' })
@@ -67,4 +69,35 @@ test('while a user is given a role, a second factor is reset before that or not 
     }),
   )
   for (const { id } of users) expect((await reset(helper.token, id)).body.code).toBe('system_admin_required')
+})
+
+/** Waits until a call waits for a lock. On SQLite it waits before it has read anything. */
+async function someoneWaits(): Promise<void> {
+  if (testDatabase() === 'sqlite') return
+  const waiting = () =>
+    service.deps.db('pg_stat_activity').where({ wait_event_type: 'Lock' }).whereRaw('datname = current_database()').first('pid')
+  await until(waiting, 'a call that waits')
+}
+
+test.each([
+  ['POST', 'unlock'],
+  ['POST', 'logout'],
+  ['DELETE', '2fa'],
+] as const)('%s …/%s that has to wait until its user has become an admin is refused', async (method, path) => {
+  const helper = await buildHelper()
+  const [user] = await buildUsers(1)
+  await service.login(user!.email, shop.code, { password: 'a wrong one' })
+  const tables = ['sessions', 'lockouts', 'second_factors', 'recovery_codes']
+  const held = async () => Object.entries(await everyRow(service)).filter(([table]) => tables.includes(table))
+  const before = await held()
+  expect(before).toHaveLength(tables.length)
+  let helping: Promise<Reply> | undefined
+  await transaction(service.deps, async ({ db }) => {
+    await db('users').where({ id: user!.id }).update({ first_name: 'Carol' })
+    helping = service.call(method, `/admin/users/${user!.id}/${path}`, { token: helper.token, headers })
+    await someoneWaits()
+    await db('user_roles').insert({ user_id: user!.id, role_code: 'system_admin', created_at: 1 })
+  })
+  expect((await helping)!.body).toMatchObject({ status: 403, code: 'system_admin_required' })
+  expect(await held()).toEqual(before)
 })

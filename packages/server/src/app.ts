@@ -55,7 +55,7 @@ import { userChangeRoutes } from './resources/user-changes/routes.ts'
 import { userDeletionRoutes } from './resources/user-deletions/routes.ts'
 import { userExportRoutes } from './resources/user-exports/routes.ts'
 import { userImportRoutes } from './resources/user-imports/routes.ts'
-import { holdsGlobalRole } from './resources/users/administration.ts'
+import { assertMayHelp } from './resources/users/administration.ts'
 import { userRoutes } from './resources/users/routes.ts'
 import { webhookRoutes } from './resources/webhooks/routes.ts'
 
@@ -145,7 +145,7 @@ export function createHttpApp(deps: Deps<Pool>, options: AppOptions = {}): Koa {
   app.use(countReplies(deps))
   app.use(errorHandler(deps))
   app.use(showWelcome)
-  app.use(createRouting(deps, mounts, { ...callers, ...limits, rehearse: rehearsal, holdsGlobalRole, onReply: options.onReply }))
+  app.use(createRouting(deps, mounts, { ...callers, ...limits, rehearse: rehearsal, assertMayHelp, onReply: options.onReply }))
   // These errors were thrown outside the error handler, for example by a broken socket. No client could read an answer.
   app.on('error', (error: unknown, ctx?: Koa.Context) =>
     deps.logger.warn({ ...ctx?.state.lineFields, err: error }, 'response failed'),

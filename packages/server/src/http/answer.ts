@@ -4,6 +4,7 @@ import type { Pool } from '../db/handle.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError, fieldError } from '../errors.ts'
 import { isAdminDoor } from '../lib/authority.ts'
+import type { Caller } from '../lib/caller.ts'
 import { isRecord } from '../lib/collections.ts'
 import type { CookieName, Cookies, SetCookies } from '../lib/cookies.ts'
 import { shownOnceMark } from '../lib/fields.ts'
@@ -34,8 +35,8 @@ import { type CallerOptions, type KnownCaller, whoCalls } from './who-calls.ts'
 export interface AnswerOptions extends CallerOptions {
   rehearse: Rehearse
   onReply: ReplyObserver | undefined
-  /** Whether the user, or another one with the same e-mail, holds a global role besides `base_user`. */
-  holdsGlobalRole(deps: Deps, userId: string): Promise<boolean>
+  /** Throws `system_admin_required` if somebody of the help desk may not help this user. */
+  assertMayHelp(deps: Deps, userId: string, by: { caller: Caller | undefined }): Promise<void>
 }
 
 /** Runs `fn` in a transaction that is rolled back, with stand-ins for what reaches outside; handed in by `app.ts`. */
@@ -118,7 +119,7 @@ async function whatTheySent(
   const query = querySchema ? validate(querySchema, soundQuery(sentQuery)) : {}
   if (isDryRun(query)) ctx.set('X-Dry-Run', 'true')
   const auditReason = route.dryRun && auditReasonOf(ctx)
-  await assertMayHelp(deps, route, { caller, params, auditReason }, options)
+  await assertMayAct(deps, route, { caller, params, auditReason }, options)
   const sent = known.sent ?? (route.body ? await readBody(ctx, route) : noBody)
   route.assertMaySend?.(caller, sent.value)
   const { given, sentBack } = partsOf(route, sent.value)
@@ -135,17 +136,16 @@ async function whatTheySent(
 }
 
 /** Throws `validation_failed` if somebody of the help desk gives no reason, and `system_admin_required` if they may not help this user. */
-async function assertMayHelp(
+async function assertMayAct(
   deps: Deps,
   { helps }: Route,
   { caller, params, auditReason }: Pick<AnyRequest, 'caller' | 'params'> & { auditReason: string | undefined },
-  { holdsGlobalRole }: AnswerOptions,
+  options: AnswerOptions,
 ): Promise<void> {
   if (!helps || caller?.kind !== 'user' || !caller.authority.helpsWithReason) return
   if (auditReason === undefined) throw fieldError(reasonHeader, 'required', 'is required: say why you do this')
   const userId = await helps(deps, params)
-  const refusal = caller.authority.refuseHelp(userId !== undefined && (await holdsGlobalRole(deps, userId)))
-  if (refusal) throw new ApiError(refusal.code, refusal)
+  if (userId !== undefined) await options.assertMayHelp(deps, userId, { caller })
 }
 
 /** A malformed id names nothing, so it is answered like an unknown one. */

@@ -11,6 +11,7 @@ import { poolsOf } from '../../lib/pool-set.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { type Lock, Lockout, type LockRule } from '../../models/lockout.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { assertMayHelp } from '../users/administration.ts'
 import { listUsersByIds, listUsersOfEmail } from '../users/find-users.ts'
 import { lockUser } from '../users/users.ts'
 
@@ -70,6 +71,7 @@ export async function clearLockout(deps: Deps<Pool>, key: string, actor: Actor):
 export async function unlockUser(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const { email } = await lockUser(deps, userId)
+    await assertMayHelp(deps, userId, actor)
     const forgotten = await forgetFailures(deps, { id: userId, email }, { codes: true })
     if (!forgotten) return
     const before = { failures: forgotten.failures, locked: forgotten.isLocked }

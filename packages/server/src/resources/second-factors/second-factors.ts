@@ -14,7 +14,8 @@ import { User } from '../../models/user.ts'
 import { getApp } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/mail.ts'
-import { getUser } from '../users/users.ts'
+import { assertMayHelp } from '../users/administration.ts'
+import { getUser, lockUser } from '../users/users.ts'
 
 export const reportQuery = z.strictObject({
   ...pageQuery,
@@ -34,6 +35,8 @@ export const reportPage = page(withoutSecondFactor)
 /** Removes a user's second factor on behalf of an admin. Throws `not_found`, also if none is active. */
 export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
+    await lockUser(deps, userId)
+    await assertMayHelp(deps, userId, actor)
     const user = await getUser(deps, userId)
     if (!(await deleteSecondFactor(deps, user.id))) throw new ApiError('not_found', { detail: 'The user has no second factor' })
     await addNotice(deps, 'two_factor_removed', { user }, actor)

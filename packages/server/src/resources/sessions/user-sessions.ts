@@ -12,6 +12,7 @@ import { BrowserSession, type LiveBrowserSession } from '../../models/browser-se
 import { type SelfRow, Session, type SessionRow } from '../../models/session.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { endSession, raiseTokenVersion } from '../revocations/end-tokens.ts'
+import { assertMayHelp } from '../users/administration.ts'
 import { type ShownUser, shownUserOf } from '../users/present.ts'
 import { getUser, lockUser, lockUserRow } from '../users/users.ts'
 import { callerOf } from './authenticate-caller.ts'
@@ -79,6 +80,7 @@ export async function endUserSession(
 export async function logOutEverywhere(deps: Deps<Pool>, userId: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
+    await assertMayHelp(deps, userId, actor)
     await endSessions(deps, userId, actor)
   })
 }

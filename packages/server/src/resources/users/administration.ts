@@ -83,10 +83,21 @@ export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolea
 }
 
 /**
+ * Throws `system_admin_required` if the caller is of the help desk and may not help this user. Their route asks before it reads on. Who
+ * changes the account asks again with the lock on the user's row, which giving a role takes too: otherwise a call that waits for that
+ * lock would help somebody who has become an admin.
+ */
+export async function assertMayHelp(deps: Deps, userId: string, { caller }: Pick<Actor, 'caller'>): Promise<void> {
+  if (caller?.kind !== 'user' || !caller.authority.helpsWithReason) return
+  const refusal = caller.authority.refuseHelp(await holdsGlobalRole(deps, userId))
+  if (refusal) throw new ApiError(refusal.code, refusal)
+}
+
+/**
  * Whether the user, or another one with the same e-mail, holds a global role besides `base_user`. Wrong codes are counted by address,
  * so helping the one helps the other.
  */
-export async function holdsGlobalRole(deps: Deps, userId: string): Promise<boolean> {
+async function holdsGlobalRole(deps: Deps, userId: string): Promise<boolean> {
   const user = await User.findById(deps.db, userId)
   const { users } = user?.email ? await User.listByEmail(deps.db, user.email) : { users: [] }
   const roles = await UserRole.listOfUsers(deps.db, [userId, ...users.map(({ id }) => id)])
