@@ -1,8 +1,10 @@
 // Runs every code block of some pages as it stands, from top to bottom: commands by authctl and gatehouse, requests by HTTP. A block
 // that cannot be run says why: `<!-- notest: needs a database of Supabase -->`.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { callHttp, type Json } from '../support/client.ts'
 import { createDatabase } from '../support/database.ts'
@@ -40,10 +42,11 @@ interface Place {
   settings: Record<string, string>
 }
 
-async function buildPlace(): Promise<Place> {
+async function buildPlace(more: Record<string, string> = {}): Promise<Place> {
   const database = await createDatabase('sqlite')
   onTestFinished(() => database.drop())
   const settings = {
+    ...more,
     DATABASE_URL: database.url,
     AUTH_BOOTSTRAP_ADMIN_EMAIL: admin.email,
     AUTH_BOOTSTRAP_ADMIN_PASSWORD: admin.password,
@@ -82,7 +85,9 @@ function filled(text: string, given: Given): string {
 /** Runs the lines of a block for the shell, of which none needs one. */
 async function runLines(block: string, { here, settings }: Place): Promise<void> {
   for (const line of block.trim().split('\n')) {
-    const [command = '', file] = line.split(' < ')
+    const [redirected = '', file] = line.replace(/\s+# .*/, '').split(' < ')
+    const [command = '', out] = redirected.trim().split(' > ')
+    if (command === '') continue
     const [program, ...words] = command.split(' ')
     const input = file === undefined ? '' : readFileSync(join(here.folder, file), 'utf8')
     if (program === 'gatehouse') {
@@ -90,14 +95,43 @@ async function runLines(block: string, { here, settings }: Place): Promise<void>
       expect({ line, code, stderr }).toMatchObject({ line, code: 0 })
     } else {
       expect(program).toBe('authctl')
-      const { exit, stderr } = await here.authctl(command.replace(/^authctl /, ''), { input })
+      const { exit, stdout, stderr } = await here.authctl(command.replace(/^authctl /, ''), { input })
       expect({ line, exit, stderr }).toMatchObject({ line, exit: 0 })
+      if (out !== undefined) writeFileSync(join(here.folder, out), stdout)
     }
   }
 }
 
+/** Runs commands of authctl that a page takes for done. */
+const after =
+  (...commands: string[]) =>
+  async ({ here }: Place) => {
+    for (const command of commands) expect(await here.authctl(command)).toMatchObject({ exit: 0 })
+  }
+const shop = 'app create shop --name Shop --redirect https://shop.example.com/callback --auto-grant'
+const bob = 'user create --email bob@example.com'
+
 const guides: Record<string, (place: Place) => Promise<unknown>> = {
+  'administer/admin-roles.md': after(
+    shop,
+    bob,
+    'user create --email carol@example.com',
+    'grant add --app shop --user bob@example.com',
+  ),
   'administer/apps.md': async () => {},
+  'administer/importing-users.md': async ({ here }) =>
+    writeFileSync(join(here.folder, 'users.ndjson'), '{"email": "ada@example.com"}\n'),
+  'administer/own-keys.md': after(shop),
+  'administer/require-second-factor.md': after(shop),
+  'administer/service-accounts.md': async () => {},
+  'administer/users.md': after(shop),
+  'guard-a-backend/service-to-service.md': async ({ here }) => {
+    for (const app of ['orders', 'billing'])
+      await here.authctl(`app create ${app} --name ${app} --redirect https://${app}.example.com/callback`)
+    const input = '[{"code": "orders:read", "name": "Read orders"}]'
+    expect(await here.authctl('permission register --service orders -f -', { input })).toMatchObject({ exit: 0 })
+  },
+  'operate/deep-check.md': async () => {},
   'operate/first-production-day.md': async ({ here }) =>
     writeFileSync(join(here.folder, 'password.txt'), 'a long enough password\n'),
   'sign-users-in/account-mail.md#When it does not arrive': ({ here }) =>
@@ -107,6 +141,10 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
     await here.authctl('app create shop --name Shop --redirect https://shop.example.com/callback')
   },
   'sign-users-in/by-http.md': ({ here }) => here.authctl('app create shop --name Shop --auto-grant'),
+  'sign-users-in/cookie-sessions.md': after('app create notes --name Notes --redirect https://notes.example.com/callback'),
+  'sign-users-in/openid-connect.md': async () => {},
+  'sign-users-in/phone-apps.md': async () => {},
+  'sign-users-in/sign-in-page.md': async ({ here }) => writeFileSync(join(here.folder, 'notes.png'), buildPng(40, 20)),
   'start/migrating.md': async ({ here }) => {
     const lines = blocksOf('start/migrating.md').find(({ language }) => language === 'json')!
     writeFileSync(join(here.folder, 'users.ndjson'), lines.text)
@@ -114,6 +152,30 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
   'start/limits.md': async () => {},
   'why/extending.md': async () => {},
 }
+
+/** Pages whose commands another test runs. */
+const elsewhere: Record<string, string> = {
+  'administer/declarative.md': 'cli/declarative',
+  'guard-a-backend/revocation.md': 'cli/guides',
+  'operate/deploying.md': 'workspace/deployment',
+  'operate/restoring.md': 'faults/point-in-time',
+  'operate/rotating-the-secret.md': 'contract/secret-rotation-guide',
+  'operate/sealed-audit.md': 'contract/sealed-audit',
+  'start/overview.md': 'e2e/npm-start',
+  'start/quickstarts.md': 'packaging/quickstarts',
+}
+
+test('every page with commands is run here, or names what runs it', () => {
+  const left = globSync('*/*.md', { cwd: docs }).filter((page) => {
+    const runs =
+      !/^(runbooks|reference\/authctl)\//.test(page) &&
+      blocksOf(page).some(({ language, notest }) => language === 'sh' && !notest)
+    return runs && !Object.keys(guides).some((each) => each.split('#')[0] === page) && elsewhere[page] === undefined
+  })
+  expect(left).toEqual([])
+  for (const [page, file] of Object.entries(elsewhere))
+    expect(readFileSync(join(docs, `../test/${file}.test.ts`), 'utf8')).toContain(page.split('/')[1])
+})
 
 test.each(Object.entries(guides))('every block of %s runs as it stands, or says why not', async (page, prepare) => {
   const place = await buildPlace()
@@ -130,7 +192,8 @@ test.each(Object.entries(guides))('every block of %s runs as it stands, or says 
       answer = await send(text, place.url, given)
       if (/^POST \S+\/logout\n/.test(text)) await send(signIn, place.url, given)
     } else if (language === 'json' && answer) expect(answer).toMatchObject(shapeOf(JSON.parse(text)))
-    else expect({ page, language }).toEqual({ page: 'start/migrating.md', language: 'json' })
+    // Blocks of code are compiled in `sdk-examples.test.ts`; a drawing or an answer has no language.
+    else expect(['', 'js', 'ts', 'tsx', 'json', 'text', 'console', 'html']).toContain(language)
   }
 })
 
@@ -160,3 +223,18 @@ test('users who move with a bcrypt hash sign in with their old password, and oth
   expect(JSON.parse(refused.stdout)).toMatchObject({ failed: 3, imported: 0 })
   expect(refused.stdout.match(/validation_failed/g)).toHaveLength(3)
 })
+
+const hasTools = ['bash', 'openssl', 'curl', 'od'].every((tool) => spawnSync(tool, ['--version']).status !== null)
+
+test.skipIf(!hasTools)(
+  'the script of guard-a-backend/revocation.md, with openssl alone, gets the revocations of an app',
+  async () => {
+    const secret = 'a secret of this test, "quoted" and longer than 32 bytes'
+    const { here, url } = await buildPlace({ JWT_ACCESS_SECRET: secret })
+    await after(shop)({ here, url, settings: {} })
+    const script = blocksOf('guard-a-backend/revocation.md').find(({ language }) => language === 'sh')!.text
+    const env = { PATH: process.env.PATH, JWT_ACCESS_SECRET: secret, SERVICE_APP_CODE: 'shop', SERVICE_AUTH_URL: url }
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { env })
+    expect(JSON.parse(stdout)).toMatchObject({ items: [], has_more: false })
+  },
+)
