@@ -1,6 +1,8 @@
 // The built-in roles `auditor` and `help_desk`: what they do, and to whom they may not do it.
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createSystemAdmin } from '../../packages/server/src/flows/bootstrap/bootstrap.ts'
+import { systemActor } from '../../packages/server/src/resources/audit/record-event.ts'
 import { expectError } from '../support/expect-reply.ts'
 import { assignRole, buildRole } from '../support/factories.ts'
 import { fixture, serviceFixture } from '../support/fixtures.ts'
@@ -107,6 +109,34 @@ describe('the roles', () => {
     const { code } = await enableTwoFactor(strict, token)
     const { body } = await strict.login(user.email, 'authctl', { two_factor_code: code() })
     expect((await strict.call('GET', '/admin/apps', { token: body.access_token })).status).toBe(200)
+  })
+
+  test.each([
+    ...['system_admin', 'auditor', 'help_desk'].flatMap((role) => [
+      [role, 'given'],
+      [role, 'imported'],
+    ]),
+    ['system_admin', 'given by create-admin'],
+  ])('%s, %s while somebody is signed in where admins show a second factor, opens nothing to that session', async (role, way) => {
+    const strict = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
+    await strict.admin('PATCH', '/admin/apps/authctl', { body: { require_two_factor: 'admins' } })
+    const app = await buildApp(strict, { auto_grant_on_signup: true })
+    const { user, access_token: elsewhere } = await buildUser(strict, app as { code: string })
+    await strict.admin('POST', `/admin/users/${user.id}/apps/authctl`)
+    const { body } = await strict.login(user.email, 'authctl')
+    const read = () => strict.call('GET', '/admin/users', { token: body.access_token })
+    expectError(await read(), 'system_admin_required')
+    await markVerified(strict, user.id)
+    const line = JSON.stringify({ email: user.email, roles: [role] })
+    const headers = { 'content-type': 'application/x-ndjson' }
+    const promoted = { email: user.email, password: undefined, promote: true, unlessOneExists: false }
+    if (way === 'given') await assignRole(strict, user.id, role!)
+    else if (way !== 'imported') expect(await createSystemAdmin(strict.deps, promoted, systemActor)).toBe('promoted')
+    else expect((await strict.admin('POST', '/admin/users/import', { body: line, headers })).body.updated).toBe(1)
+    expectError(await read(), 'token_revoked')
+    const refresh = await strict.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+    expect(refresh.body.code).toBe('two_factor_enrollment_required')
+    expect((await strict.call('GET', '/auth/me', { token: elsewhere })).status).toBe(200)
   })
 
   test('together allow what each of them does', async () => {

@@ -37,6 +37,7 @@ const namedColumns = [
   'code',
   'status',
   'built_in',
+  'require_two_factor',
   'registration_namespace',
   'read_namespaces',
   'require_verified_email',

@@ -16,7 +16,7 @@ import { UserRole } from '../../models/user-role.ts'
 import { claimAccounts } from '../../resources/account-claims/claim-accounts.ts'
 import { recordEvent, recordEvents, systemActor } from '../../resources/audit/record-event.ts'
 import { giveGrants } from '../../resources/grants/grants.ts'
-import { assignedRoles, isAdministrable } from '../../resources/users/administration.ts'
+import { assignedRoles, endAccessWithoutProof, isAdministrable } from '../../resources/users/administration.ts'
 import { findUserInPools } from '../../resources/users/find-users.ts'
 import { userOf } from '../../resources/users/present.ts'
 import { getUser, hashNewPassword, insertUser, lockUserRow } from '../../resources/users/users.ts'
@@ -95,7 +95,10 @@ export async function createSystemAdmin(
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
   const row = { user_id: userId, role_code: SYSTEM_ADMIN, created_at: deps.clock() }
   const isNew = await UserRole.insert(deps.db, row)
-  if (isNew) await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
+  if (isNew) {
+    await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
+    await endAccessWithoutProof(deps, userId, SYSTEM_ADMIN)
+  }
   await giveAdminApps(deps, userId, actor)
   return isNew ? 'promoted' : 'unchanged'
 }

@@ -23,7 +23,7 @@ import { renewCatalog, type TokenSizeWarning, tokenSizeMember, warnOfTokenSize }
 import { unknownRole } from '../names/unknown-name.ts'
 import { resolvePermissionIds } from '../permissions/permissions.ts'
 import { raiseAccessFloor } from '../revocations/end-tokens.ts'
-import { assertAdministrable } from '../users/administration.ts'
+import { assertAdministrable, endAccessWithoutProof } from '../users/administration.ts'
 import { assertProven } from '../users/find-users.ts'
 import type { PooledUser } from '../users/present.ts'
 import { getUser, lockUser } from '../users/users.ts'
@@ -381,6 +381,7 @@ export async function assignRole(
     const created = await UserRole.insert(deps.db, { ...key, created_at: now })
     if (created) {
       await recordEvent(deps, { event: 'role.assigned', actor, userId: input.userId, details: { role_code: role.code } })
+      await endAccessWithoutProof(deps, input.userId, role.code)
     }
     const held = await UserRole.find(deps.db, key)
     return { created, user, held: { role, assignedAt: held?.created_at ?? now } }

@@ -18,7 +18,7 @@ import { UserRole, type UserRoleRow } from '../../models/user-role.ts'
 import { type AccountClaim, claimAccounts } from '../account-claims/claim-accounts.ts'
 import { type NewAuditEvent, recordEvents } from '../audit/record-event.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
-import { assignedRoles, BASE_ROLE } from '../users/administration.ts'
+import { assignedRoles, BASE_ROLE, endAccessWithoutProof } from '../users/administration.ts'
 import { listUsersByIds } from '../users/find-users.ts'
 import type { ClaimableAccount } from '../users/present.ts'
 
@@ -305,6 +305,7 @@ async function writePlan(deps: Deps<Tx>, plan: ImportPlan, actor: Actor): Promis
   await User.insertBulk(deps.db, made)
   await UserNamespace.insertBulk(deps.db, tagged)
   await UserRole.insertBulk(deps.db, assigned)
+  for (const { user_id, role_code } of assigned) await endAccessWithoutProof(deps, user_id, role_code)
   await UserApp.insertBulk(deps.db, granted)
   const userIds = [...new Set(granted.map(({ user_id }) => user_id))]
   await closeAnswered(deps, { userIds, decidedBy: actorIdOf(actor) }, actor)

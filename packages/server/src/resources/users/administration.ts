@@ -3,7 +3,7 @@ import { lockUntilCommit } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
 import { isVerifiedFor } from '../../lib/account-record.ts'
-import { entersWithoutGrant, SYSTEM_ADMIN } from '../../lib/authority.ts'
+import { adminRoles, entersWithoutGrant, SYSTEM_ADMIN } from '../../lib/authority.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { App } from '../../models/app.ts'
@@ -12,6 +12,7 @@ import { User } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { UserRole } from '../../models/user-role.ts'
 import type { NewAuditEvent } from '../audit/record-event.ts'
+import { raiseAccessFloor } from '../revocations/end-tokens.ts'
 import { userOf } from './present.ts'
 
 /** The role that every user holds. */
@@ -76,6 +77,19 @@ export async function lockAdministrationOf(deps: Deps<Tx>, ...userIds: string[])
 /** Like `assertAdministrable`, after a change to these users. Checks only if one of them is a system_admin. */
 export async function assertAdministrableWithout(deps: Deps<Tx>, ...userIds: string[]): Promise<void> {
   if (await UserRole.isHeldByAny(deps.db, userIds, SYSTEM_ADMIN)) await assertAdministrable(deps)
+}
+
+/**
+ * For somebody who has just got this role and is signed in to an app that administers: if the role administers and
+ * admins show a second factor there, the session may have shown none, so its access tokens die, and the next refresh asks. Needs the lock on the user's row.
+ */
+export async function endAccessWithoutProof(deps: Deps<Tx>, userId: string, roleCode: string): Promise<void> {
+  if (!adminRoles.some((role) => role === roleCode)) return
+  const apps = await App.listNamed(deps.db, deps.config.adminAppCodes)
+  const strict = apps.filter(({ require_two_factor }) => require_two_factor !== 'off').map(({ id }) => id)
+  const grants = await UserApp.listOfUsers(deps.db, [userId])
+  const entered = grants.filter(({ app_id }) => strict.includes(app_id)).map(({ app_id }) => app_id)
+  await raiseAccessFloor(deps, userId, entered)
 }
 
 export async function holdsAdminRole(deps: Deps, userId: string): Promise<boolean> {
