@@ -29,6 +29,8 @@ async function buildHolder(role: string, of: TestService = service, through: Jso
 }
 
 const because = { 'x-audit-reason': 'Ticket%204711' }
+/** A space, a no-break space, a zero-width space, a direction mark, a blank of Hangul, one of Braille, and an accent on nothing. */
+const blanks = ['%20', '%C2%A0', '%E2%80%8B', '%E2%80%AE', '%E3%85%A4', '%E2%A0%80', '%CC%81']
 type Call = (token: string, userId: string, options?: { headers?: Record<string, string>; query?: string }) => Promise<Reply>
 
 const act =
@@ -157,7 +159,7 @@ describe.each(Object.entries(acts))('somebody of the help desk, to %s,', (_, { c
   test('gives a reason, which the audit keeps', async () => {
     const { id } = await buildTroubled()
     const before = await everyRow(service)
-    for (const headers of [{}, { 'x-audit-reason': '%20' }] as Record<string, string>[]) {
+    for (const headers of [{}, ...blanks.map((blank) => ({ 'x-audit-reason': blank }))] as Record<string, string>[]) {
       for (const query of ['', '?dry_run=true']) {
         const refused = await call(helper.token, id, { headers, query })
         expectError(refused, 'validation_failed')

@@ -75,14 +75,17 @@ export const auditReason = z
     description: `Reason for the call, in percent-encoded UTF-8 of at most ${maxReasonCharacters} characters. Stored with its audit events`,
   })
 
-/** The audit reason that the caller sent. Undefined if it is absent or blank. Throws `validation_failed`. */
+/** Something that a reader sees. Unicode counts the five excluded ones as letters and a symbol, but they are drawn as nothing. */
+const visible = /(?![\u115f\u1160\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]/u
+
+/** The audit reason that the caller sent. Undefined if it is absent, or shows nothing. Throws `validation_failed`. */
 export function auditReasonOf(ctx: Context): string | undefined {
   const [sent = '', ...more] = ctx.req.headersDistinct[reasonHeader.toLowerCase()] ?? []
   if (more.length > 0) throw fieldError(reasonHeader, 'invalid_value', 'must be sent once')
   const reason = decodeReason(sent).trim()
   if ([...reason].length > maxReasonCharacters)
     throw fieldError(reasonHeader, 'too_long', `must have at most ${maxReasonCharacters} characters`)
-  return reason || undefined
+  return visible.test(reason) ? reason : undefined
 }
 
 function decodeReason(sent: string): string {
