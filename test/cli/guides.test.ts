@@ -125,6 +125,9 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
   'administer/require-second-factor.md': after(shop),
   'administer/service-accounts.md': async () => {},
   'administer/users.md': after(shop),
+  'guard-a-backend/sdk-other-languages.md': after(
+    'app create reports --name Reports --redirect https://reports.example.com/callback',
+  ),
   'guard-a-backend/service-to-service.md': async ({ here }) => {
     for (const app of ['orders', 'billing'])
       await here.authctl(`app create ${app} --name ${app} --redirect https://${app}.example.com/callback`)
@@ -193,7 +196,7 @@ test.each(Object.entries(guides))('every block of %s runs as it stands, or says 
       if (/^POST \S+\/logout\n/.test(text)) await send(signIn, place.url, given)
     } else if (language === 'json' && answer) expect(answer).toMatchObject(shapeOf(JSON.parse(text)))
     // Blocks of code are compiled in `sdk-examples.test.ts`; a drawing or an answer has no language.
-    else expect(['', 'js', 'ts', 'tsx', 'json', 'text', 'console', 'html']).toContain(language)
+    else expect(['', 'js', 'ts', 'tsx', 'json', 'text', 'console', 'html', 'python']).toContain(language)
   }
 })
 
