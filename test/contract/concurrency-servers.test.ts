@@ -5,6 +5,7 @@ import { createKnex } from '../../packages/server/src/db/knex.ts'
 import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
+import { mailsOf } from '../support/outbox.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import {
   ADMIN_EMAIL,
@@ -78,6 +79,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   })
 
   async function holdUserRow(id: string) {
+    await mailsOf(db, id)
     const held = await db.transaction()
     await held('users').where({ id }).forUpdate().first('id')
     return held

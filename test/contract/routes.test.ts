@@ -456,7 +456,8 @@ describe('queries', () => {
     for (const field of Object.keys(route.query?.shape ?? {})) {
       const twice = await ask(`${field}=1&${field}=1`)
       expectError(twice, 'validation_failed', field)
-      expect(faultsOf(twice)).toContain(`${field}: invalid_type`)
+      const isList = `${route.method} ${route.path} ${field}` === 'GET /admin/audit event'
+      expect(faultsOf(twice)).toContain(`${field}: ${isList ? 'invalid_value' : 'invalid_type'}`)
       expectError(await ask(`${field}=%00`), 'validation_failed', field)
     }
   })

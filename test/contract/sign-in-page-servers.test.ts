@@ -5,6 +5,7 @@ import { atOnce, chance } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { type Mailbox, startMailbox } from '../support/mail-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
+import { mailsOf } from '../support/outbox.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 import { type AskedFor, askFor, signInOnPage, type Visitor, visit } from '../support/sign-in-page.ts'
@@ -134,6 +135,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
         .count({ n: '*' })
       return Number(row!.n)
     }
+    await mailsOf(db, user.id)
     // The first exchange has spent its code, and waits for the row of the user.
     const [first, second] = await db.transaction(async (held) => {
       await held('users').where({ id: user.id }).forUpdate().first('id')

@@ -5,6 +5,7 @@ import { atOnce } from '../support/chance.ts'
 import { createDatabase } from '../support/database.ts'
 import { CLIENT_ID, CLIENT_SECRET, type TestProvider } from '../support/oidc-server.ts'
 import { onFileEnd } from '../support/on-file-end.ts'
+import { mailsOf } from '../support/outbox.ts'
 import {
   type Arrived,
   answerOf,
@@ -60,6 +61,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
 
   /** Locks a user's row, as a transaction of another server does. Returns a function that releases it. */
   async function holdUserRow(id: string): Promise<() => Promise<void>> {
+    await mailsOf(db, id)
     const held = await db.transaction()
     await held('users').where({ id }).forUpdate().first('id')
     return async () => {

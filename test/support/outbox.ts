@@ -1,6 +1,7 @@
 // Runs the outbox worker in this process, next to a service, so that tests control its clock and its network.
 import { expect, onTestFinished } from 'vitest'
 import { resolveOnce } from '../../packages/server/src/adapters/guarded-dial.ts'
+import type { Db } from '../../packages/server/src/db/handle.ts'
 import { type Channel, startOutbox } from '../../packages/server/src/workers/outbox.ts'
 import { createWebhookChannel } from '../../packages/server/src/workers/send-webhook.ts'
 import type { Json, TestService } from './service.ts'
@@ -47,4 +48,9 @@ export async function deliveriesOf(service: TestService, app: { id: string }, ex
     )
     .toMatchObject(expected)
   return items
+}
+
+/** Waits until a server has sent the mails to a user. A mail takes the lock of its user's row, so a test that counts who waits for it comes later. */
+export async function mailsOf(db: Db, userId: string): Promise<void> {
+  await expect.poll(() => db('outbox').where({ user_id: userId, status: 'pending' }), { interval: 20 }).toEqual([])
 }
