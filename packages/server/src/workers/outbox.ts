@@ -38,8 +38,6 @@ const leasePerDestination = 8
 /** How often the worker looks for messages that other servers wrote or that a dead server had leased. */
 const pollMs = 1_000
 const wakeGridMs = 100
-/** After a lease that took all that was due. Messages that are written one by one then share leases. */
-const restMs = 40
 const completeRetryMs = 500
 
 /**
@@ -71,7 +69,6 @@ function startSender(deps: Deps<Pool>, kind: OutboxKind, channel: Channel): Send
   const timers = new Map<number, NodeJS.Timeout>()
   const stopping = new AbortController()
   let hasLeftSome = false
-  let earliestMs = 0
 
   /** Retries that are due in the same tenth of a second share one wake. */
   const wakeIn = (ms: number) => {
@@ -97,7 +94,6 @@ function startSender(deps: Deps<Pool>, kind: OutboxKind, channel: Channel): Send
   }
   const sender = onDemand(
     async () => {
-      await sleep(Math.max(0, earliestMs - performance.now()), undefined, { signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) return
       const lease = nextLease(kind, channel, [...underway.values()])
       hasLeftSome = lease.limit === 0 || lease.busyDestinations.length > 0
@@ -105,9 +101,7 @@ function startSender(deps: Deps<Pool>, kind: OutboxKind, channel: Channel): Send
       const messages = await leaseMessages(deps, lease)
       for (const message of messages) launch(message)
       const fullest = Math.max(0, ...tally(messages.map(({ destination }) => destination)).values())
-      const isFull = messages.length === lease.limit || fullest === lease.perDestination
-      if (isFull) sender.wake()
-      earliestMs = isFull ? 0 : performance.now() + restMs
+      if (messages.length === lease.limit || fullest === lease.perDestination) sender.wake()
     },
     (error) => deps.logger.warn({ err: error, kind }, 'the outbox cannot be read; retrying every second'),
   )
