@@ -1,4 +1,5 @@
 // A role that is taken away, and one that is given, while the help desk works.
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { transaction } from '../../packages/server/src/db/transaction.ts'
 import { assignRole } from '../support/factories.ts'
@@ -79,22 +80,34 @@ async function someoneWaits(): Promise<void> {
   await until(waiting, 'a call that waits')
 }
 
+/** A mail to a user that was given up. Returns its id. */
+async function giveUpMail({ id: user_id, email: destination }: Json): Promise<string> {
+  const now = Date.now()
+  const id = randomUUID()
+  const message = { id, kind: 'mail', name: 'password_changed', app_id: shop.id, user_id, destination, payload: '{}' } as const
+  const times = { created_at: now, next_attempt_at: now, finished_at: now }
+  await service.deps.db('outbox').insert({ ...message, ...times, status: 'failed', attempts: 7 })
+  return id
+}
+
 test.each([
   ['POST', 'unlock'],
   ['POST', 'logout'],
   ['DELETE', '2fa'],
-] as const)('%s …/%s that has to wait until its user has become an admin is refused', async (method, path) => {
+  ['POST', 'resend'],
+] as const)('%s …/%s that has to wait until its user has become an admin is refused', async (method, action) => {
   const helper = await buildHelper()
   const [user] = await buildUsers(1)
   await service.login(user!.email, shop.code, { password: 'a wrong one' })
-  const tables = ['sessions', 'lockouts', 'second_factors', 'recovery_codes']
+  const path = action === 'resend' ? `mails/${await giveUpMail(user!)}/resend` : `users/${user!.id}/${action}`
+  const tables = ['sessions', 'lockouts', 'second_factors', 'recovery_codes', 'outbox']
   const held = async () => Object.entries(await everyRow(service)).filter(([table]) => tables.includes(table))
   const before = await held()
   expect(before).toHaveLength(tables.length)
   let helping: Promise<Reply> | undefined
   await transaction(service.deps, async ({ db }) => {
     await db('users').where({ id: user!.id }).update({ first_name: 'Carol' })
-    helping = service.call(method, `/admin/users/${user!.id}/${path}`, { token: helper.token, headers })
+    helping = service.call(method, `/admin/${path}`, { token: helper.token, headers })
     await someoneWaits()
     await db('user_roles').insert({ user_id: user!.id, role_code: 'system_admin', created_at: 1 })
   })

@@ -44,6 +44,15 @@ describe('a claim', () => {
     expect(leased.sort()).toEqual(ids.sort())
   })
 
+  test('goes on after the migration of a next version has added a column', async () => {
+    const service = await buildService()
+    const [before] = await add(service, ['a'])
+    expect(await leaseMessages(service.deps, anything)).toMatchObject([{ id: before }])
+    await service.deps.db.schema.alterTable('outbox', (table) => table.text('of_a_next_version'))
+    const [after] = await add(service, ['b'])
+    expect(await leaseMessages(service.deps, anything)).toMatchObject([{ id: after }])
+  })
+
   test('takes each destination in turn, none that is busy, of the kind asked for, the longest waiting first', async () => {
     const service = freezeClock(await buildService())
     const lease = async (more: object) =>

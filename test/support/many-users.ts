@@ -257,9 +257,14 @@ function tablesOf(kind: DatabaseKind, { users, appIds, roleCode, providerId, pas
       table: 'outbox',
       each: 5,
       columns: {
-        ...{ id: idOf(), kind: "'webhook'", app_id: main, user_id: idOf(), name: "'events'", payload: "'{}'", attempts: '1' },
+        // Every other one is a mail that strangers asked for, to an address that nobody has.
+        ...{
+          kind: "case when u % 2 = 0 then 'webhook' else 'mail' end",
+          unsent: "case when u % 2 = 0 then null else 'unknown_user' end",
+        },
+        ...{ id: idOf(), app_id: main, user_id: idOf(), name: "'events'", payload: "'{}'", attempts: '1' },
         ...{ destination: "'https://app.example.com/hook'", next_attempt_at: madeAt(), created_at: madeAt() },
-        status: "case when u % 1000 = 0 then 'failed' else 'delivered' end",
+        status: "case when u % 1000 = 0 or u % 2 = 1 then 'failed' else 'delivered' end",
         finished_at: madeAt(),
       },
     },

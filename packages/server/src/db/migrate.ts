@@ -40,6 +40,7 @@ import * as oldestVersions from './migrations/0032-oldest-versions.ts'
 import * as grantsThatEnd from './migrations/0033-grants-that-end.ts'
 import * as adminRoles from './migrations/0034-admin-roles.ts'
 import * as visibleMail from './migrations/0035-visible-mail.ts'
+import * as givenUp from './migrations/0036-given-up.ts'
 import { checksums } from './migrations/checksums.ts'
 import type { Migration, NewIndex } from './migrations/schema-db.ts'
 import { SchemaDiffersError, SchemaTooNewError, UpgradeRefusedError } from './schema-errors.ts'
@@ -89,6 +90,7 @@ export const migrations: Migrations = {
     '0033-grants-that-end': grantsThatEnd,
     '0034-admin-roles': adminRoles,
     '0035-visible-mail': visibleMail,
+    '0036-given-up': givenUp,
   },
   checksums,
 }

@@ -20,6 +20,10 @@ async function openNotes(): Promise<Pool> {
   return db
 }
 
+test('a statement that would return whatever columns there are is refused', () => {
+  expect(() => new Statement('update notes set text = :text returning *')).toThrow('names the columns')
+})
+
 test('on SQLite, a statement takes no turn for the connection while nobody has it', async () => {
   const db = await openNotes()
   let turns = 0

@@ -51,7 +51,7 @@ const inserting = new Statement(
 const spend = (ofKeptApp: string) => `
   update authorization_codes set spent_at = :now, session_id = :sessionId
   where hash = :hash and spent_at is null and expires_at > :now ${ofKeptApp}
-  returning *, (select u.email from users u where u.id = authorization_codes.user_id) as email, ${catalogGeneration},
+  returning ${columns.join(', ')}, (select u.email from users u where u.id = authorization_codes.user_id) as email, ${catalogGeneration},
     (select b.started_at from browser_sessions b
       where b.id = authorization_codes.browser_session_id and b.ended_at is null and b.expires_at > :now) as browser_started_at`
 /** As `App.keep` says: the app is locked before the code, since its subquery is part of how the code is found. */

@@ -9,26 +9,12 @@ const lookAhead = 200
 export const outboxKinds = ['webhook', 'mail'] as const
 export type OutboxKind = (typeof outboxKinds)[number]
 
+const rowColumns = [
+  ...(['id', 'kind', 'app_id', 'user_id', 'name', 'destination', 'payload', 'status', 'attempts', 'next_attempt_at'] as const),
+  ...(['last_status', 'last_error', 'created_at', 'finished_at', 'request_id', 'unsent'] as const),
+]
 /** A row as it is read. */
-export type OutboxRow = Pick<
-  OutboxMessage,
-  | 'id'
-  | 'kind'
-  | 'app_id'
-  | 'user_id'
-  | 'name'
-  | 'destination'
-  | 'payload'
-  | 'status'
-  | 'attempts'
-  | 'next_attempt_at'
-  | 'last_status'
-  | 'last_error'
-  | 'created_at'
-  | 'finished_at'
-  | 'request_id'
-  | 'unsent'
->
+export type OutboxRow = Pick<OutboxMessage, (typeof rowColumns)[number]>
 
 const deliveryColumns = [
   'id',
@@ -105,7 +91,7 @@ const leaseOf = (busy: string, lock: string) => `
   update outbox set next_attempt_at = :leasedUntil
   where id in (
     select id from ranked where turn <= :perDestination order by priority, turn, next_attempt_at limit :limit)
-  returning *`
+  returning ${rowColumns.join(', ')}`
 const leasing = new Statement<OutboxRow>(
   leaseOf('<> all (array(select json_array_elements_text(cast(:busy as json))))', 'for update skip locked'),
   [leaseOf('not in (select value from json_each(:busy))', '')],
@@ -167,9 +153,7 @@ export class OutboxMessage extends BaseModel {
     await inserting.run(db, { rows: JSON.stringify(rows) })
   }
 
-  /**
-   * Leases due messages until `leasedUntil`, in one statement, so that no lock is held while a message is sent.
-   */
+  /** Leases due messages until `leasedUntil`, in one statement, so that no lock is held while a message is sent. */
   static async lease(
     db: Db,
     {
@@ -335,8 +319,10 @@ export class OutboxMessage extends BaseModel {
     appId: string,
     { status, before, limit }: { status: OutboxRow['status'] | undefined; before: string | undefined; limit: number },
   ): Promise<DeliveryRow[]> {
-    const query = rowsOf(OutboxMessage, db).where({ app_id: appId, kind: 'webhook' })
-    if (status !== undefined) query.where({ status })
+    // Literals, since SQLite does not use a partial index for a bound value.
+    const query = rowsOf(OutboxMessage, db).where({ app_id: appId }).whereRaw("kind = 'webhook'")
+    if (status === 'failed') query.whereRaw("status = 'failed'")
+    else if (status !== undefined) query.where({ status })
     if (before !== undefined) query.where('id', '<', before)
     return query
       .orderBy('id', 'desc')
@@ -351,9 +337,9 @@ export class OutboxMessage extends BaseModel {
   ): Promise<MailRow[]> {
     const query = OutboxMessage.#mails(db)
     if (of) query.where((any) => any.where({ user_id: of.userId }).orWhere(untriedTo(of.email)))
-    if (status !== undefined) query.where({ status: status === 'unsent' ? 'failed' : status })
-    if (status === 'unsent') query.whereNotNull('unsent')
-    if (status === 'failed') query.whereNull('unsent')
+    if (status === 'failed') query.whereRaw(givenUp)
+    else if (status === 'unsent') query.where({ status: 'failed' }).whereNotNull('unsent')
+    else if (status !== undefined) query.where({ status })
     if (before !== undefined) query.where('id', '<', before)
     return query
       .orderBy('id', 'desc')
@@ -373,7 +359,7 @@ export class OutboxMessage extends BaseModel {
 
   /** Makes a mail that was given up pending again. False if it is not, or its content is gone. */
   static async requeueMail(db: Tx, id: string, now: number): Promise<boolean> {
-    const kept = OutboxMessage.#mails(db).where({ id, status: 'failed' }).whereNull('unsent').whereNot({ destination: '' })
+    const kept = OutboxMessage.#mails(db).where({ id }).whereRaw(givenUp).whereNot({ destination: '' })
     return (await kept.update(queuedAgain(now))) > 0
   }
 
@@ -464,6 +450,9 @@ export class OutboxMessage extends BaseModel {
     }
   }
 }
+
+/** Strangers can cause any number of mails that failed because none was due. So those that were given up have an index. */
+const givenUp = "status = 'failed' and unsent is null"
 
 export interface MailSelection {
   /** Mails to this user, and those that were asked for by the address and not tried yet, so that their user is not known. */

@@ -71,6 +71,7 @@ export type LockedUser = Pick<User, (typeof lockedColumns)[number] | keyof Accou
 const lockedColumns = ['id', 'email', 'email_verified_at', 'status', 'token_version'] as const
 const locked = `select ${lockedColumns.join(', ')}, first_verified_at, link_verified_at, mailbox_proven_at, made_by from users where id = :id`
 const lockedById = new Statement<LockedUser>(`${locked} for update`, [locked])
+
 /** If no user has the e-mail, one row without a user: the generation is needed all the same, and one statement suffices. */
 const usersByEmail = new Statement<{ catalog_generation: string } & (LoginColumns | { [column in keyof LoginColumns]: null })>(`
   select c.generation as catalog_generation, ${userColumns}, ${factorColumns}

@@ -35,4 +35,5 @@ export const checksums: Readonly<Record<string, string>> = {
   '0033-grants-that-end': '14a98891c5d9d16db289c5e181afd104dba00ea69c3a5b5ba44bdb2b960bc367',
   '0034-admin-roles': '99ddf2577219d9b677cf744e6a72a057cfd85fd96a00d99146df9d370282d519',
   '0035-visible-mail': 'efcfd6cea50477953dc84378b906854c77c758283f7c98dd4d2eed1b9a2e0cd6',
+  '0036-given-up': 'eb01a1e5ce3798b5092765281ca182b5a8ac3c75a7943892f793b06287896ff3',
 }

@@ -19,6 +19,8 @@ import {
 } from '../../models/outbox-message.ts'
 import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
+import { assertMayHelp } from '../users/administration.ts'
+import { lockUserRow } from '../users/users.ts'
 import { isTokenPurpose, signInCodeLifeMs, type TokenMailPayload, type TokenPurpose, tokenLifeMs } from './mail-tokens.ts'
 import { prepareMail } from './messages.ts'
 
@@ -99,7 +101,11 @@ export async function resendMail(deps: Deps<Pool>, id: string, actor: Actor): Pr
   return transaction(deps, async (deps) => {
     const message = await getMessage(deps, id)
     if (message.status === 'pending') throw new ApiError('mail_pending')
-    const { name: purpose, app_id: appId } = message
+    const { name: purpose, app_id: appId, user_id: recipient } = message
+    if (recipient !== null) {
+      await lockUserRow(deps, recipient)
+      await assertMayHelp(deps, recipient, actor)
+    }
     const isKept = message.status === 'failed' && message.unsent === null && message.destination !== ''
     if (!isKept) throw new ApiError('mail_not_kept', { detail: `${whyNotKept(message)}. ${instead(purpose)}` })
     const prepared = await prepareMail(deps, message)

@@ -80,8 +80,9 @@ export async function assertAdministrableWithout(deps: Deps<Tx>, ...userIds: str
 }
 
 /**
- * For somebody who has just got this role and is signed in to an app that administers: if the role administers and
- * admins show a second factor there, the session may have shown none, so its access tokens die, and the next refresh asks. Needs the lock on the user's row.
+ * For somebody who has just got a role and may be signed in to an app that administers. If the role administers, and admins show a
+ * second factor in that app, the session may have shown none: its access tokens end, and the next refresh asks for it. Needs the
+ * lock on the user's row.
  */
 export async function endAccessWithoutProof(deps: Deps<Tx>, userId: string, roleCode: string): Promise<void> {
   if (!adminRoles.some((role) => role === roleCode)) return
