@@ -83,7 +83,7 @@ function openBrowser() {
 
 const script = { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty', accept: '*/*' }
 
-test('a visitor reads the open page, and is led to sign in on the guarded one', async () => {
+test('a visitor can read the open page and is sent to sign in on the guarded one', async () => {
   const { ask, follow } = openBrowser()
   assert.match((await ask('/')).text, /<h1>Hello<\/h1>/)
   const page = await follow('/notes')
@@ -92,7 +92,7 @@ test('a visitor reads the open page, and is led to sign in on the guarded one', 
   assert.match((await ask('/')).text, /Hello, test\.user@example\.com/)
 })
 
-test('a page that is fetched in the background, as by a link of Next.js, begins no sign-in', async () => {
+test('a page fetched in the background, such as by a link of Next.js, begins no sign-in', async () => {
   const { ask, jar, follow } = openBrowser()
   for (const path of ['/notes', '/notes?_rsc=1', '/login?returnTo=/notes']) {
     const refused = await ask(path, { ...script, rsc: '1', 'next-router-prefetch': '1' })
@@ -107,7 +107,7 @@ test('a page that is fetched in the background, as by a link of Next.js, begins 
   assert.equal((await ask(location, { ...script, rsc: '1' })).status, 200)
 })
 
-test('route handlers answer who is signed in, and others with 401', async () => {
+test('a route handler answers a signed-in user and refuses everyone else with 401', async () => {
   const { ask, follow } = openBrowser()
   assert.equal((await ask('/api/notes', script)).status, 401)
   await follow('/login')
@@ -116,7 +116,7 @@ test('route handlers answer who is signed in, and others with 401', async () => 
   assert.equal((await ask('/api/notes', { ...script, method: 'DELETE', 'sec-fetch-site': 'cross-site' })).status, 403)
 })
 
-test('signing out takes a form of this app, and goes by the service', async () => {
+test('signing out takes a form of this app and ends the session at the service', async () => {
   const { ask, follow, jar } = openBrowser()
   await follow('/login')
   assert.equal((await ask('/logout')).status, 405)

@@ -50,7 +50,7 @@ test('a route handler answers the users of this app', async () => {
   assert.deepEqual(await reply.json(), { hello: 'test.user@example.com' })
 })
 
-test('and nobody without a token', async () => {
+test('a request without a token is answered 401', async () => {
   const reply = await ask('/api/notes')
   assert.equal(reply.status, 401)
   assert.match(reply.headers.get('www-authenticate'), /^Bearer/)
@@ -61,30 +61,30 @@ for (const { name, token } of badTokens())
   test(`${name} is refused`, async () =>
     assert.equal((await ask('/api/notes', { authorization: `Bearer ${token}` })).status, 401))
 
-test('DELETE takes a permission', async () => {
+test('DELETE needs a permission', async () => {
   assert.equal((await ask('/api/notes', bearer('notes:delete'), 'DELETE')).status, 204)
   const refused = await ask('/api/notes', bearer('notes:read'), 'DELETE')
   assert.equal(refused.status, 403)
   assert.equal((await refused.json()).status, 403)
 })
 
-test('a server component knows who asks', async () => {
+test('a server component knows the user of the request', async () => {
   assert.match(await (await ask('/', bearer())).text(), /<h1>test\.user@example\.com</)
   assert.match(await (await ask('/')).text(), /<h1>nobody</)
 })
 
-test('proxy.ts guards what is below it', async () => {
+test('proxy.ts guards the pages below its path', async () => {
   assert.equal((await ask('/guarded', bearer())).status, 200)
   assert.equal((await ask('/guarded')).status, 401)
 })
 
-test('the page that signs in knows the service, which the build did not', async () => {
+test('the sign-in page gets the address of the service at run time, not from the build', async () => {
   const reply = await ask('/login')
   assert.equal(reply.status, 200)
   assert.ok((await reply.text()).includes(env.SERVICE_AUTH_URL))
 })
 
-test('a token that was revoked gets in no longer', { timeout: 60_000 }, async () => {
+test('a revoked token is refused', { timeout: 60_000 }, async () => {
   const headers = { authorization: `Bearer ${token()}` }
   assert.equal((await ask('/api/notes', headers)).status, 200)
   await revoke(userId)

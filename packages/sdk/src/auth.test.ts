@@ -25,7 +25,7 @@ const revocation = { mode: 'off' } as const
 
 describe('createAuth', () => {
   // covers service-consumer-settings
-  test('reads what it is not given from the environment', async () => {
+  test('createAuth reads missing options from the environment', async () => {
     vi.stubEnv('SERVICE_AUTH_URL', 'https://auth.example.com/api/v1')
     vi.stubEnv('SERVICE_APP_CODE', 'shop')
     vi.stubEnv('SERVICE_APP_ID', 'app-9')
@@ -40,7 +40,7 @@ describe('createAuth', () => {
     expect(auth.health().kids).toEqual([createKid(SECRET), createKid(PREVIOUS_SECRET)])
   })
 
-  test('prefers its options to the environment, and pairs no secret from code with one from the environment', () => {
+  test('an option wins over the environment, and a secret from code is never paired with one from the environment', () => {
     vi.stubEnv('SERVICE_APP_CODE', 'shop')
     vi.stubEnv('JWT_ACCESS_SECRET', PREVIOUS_SECRET)
     vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', PREVIOUS_SECRET)
@@ -49,7 +49,7 @@ describe('createAuth', () => {
     expect(auth.health().kids).toEqual([createKid(SECRET)])
   })
 
-  test('counts a variable that is set to nothing as not set', () => {
+  test('createAuth treats an empty variable as unset', () => {
     vi.stubEnv('JWT_ACCESS_SECRET_PREVIOUS', '')
     vi.stubEnv('JWT_ISSUER', '')
     expect(createAuth({ appCode: 'billing', secret: SECRET, now, revocation }).verifySync(signToken()).userId).toBe(CLAIMS.uid)
@@ -76,7 +76,7 @@ describe('createAuth', () => {
     ['an address of a URL with half a host', { ...good, authUrl: 'https://[::' }, /SERVICE_AUTH_URL/],
     ['an address that is no text', { ...good, authUrl: 5 }, /SERVICE_AUTH_URL/],
     ['a service token with a line break', { ...good, serviceToken: 'gsa_x\n' }, /SERVICE_ACCOUNT_TOKEN/],
-    ['a memory for less than no token', { ...good, cacheTokens: -1 }, /cacheTokens/],
+    ['a negative cacheTokens', { ...good, cacheTokens: -1 }, /cacheTokens/],
     ['an unknown onStale', { ...good, revocation: { mode: 'feed', onStale: 'refuse' } }, /revocation/],
     ['a maxStaleSec of nothing', { ...good, revocation: { mode: 'feed', maxStaleSec: 0 } }, /revocation/],
     ['a maxStaleSec that is no number', { ...good, revocation: { mode: 'feed', maxStaleSec: '60' } }, /revocation/],
@@ -88,9 +88,13 @@ describe('createAuth', () => {
     ['a size limit without end', { ...good, maxTokenBytes: Number.POSITIVE_INFINITY }, /maxTokenBytes/],
     ['an unknown revocation mode', { ...good, revocation: { mode: 'none' } }, /revocation/],
     ['a revocation that is a text', { ...good, revocation: 'off' }, /revocation/],
-    ['an option that there is none of', { ...good, onstale: 'deny' }, /: onstale is not an option$/],
-    ['one in revocation', { ...good, revocation: { mode: 'feed', onstale: 'deny' } }, /revocation[.]onstale is not an option/],
-    ['a check that there is none of', { ...good, check: 'maybe' }, /check must be exit or warn or off/],
+    ['an unknown option', { ...good, onstale: 'deny' }, /: onstale is not an option$/],
+    [
+      'an unknown option of revocation',
+      { ...good, revocation: { mode: 'feed', onstale: 'deny' } },
+      /revocation[.]onstale is not an option/,
+    ],
+    ['an unknown check', { ...good, check: 'maybe' }, /check must be exit or warn or off/],
     ['a check without an address', { ...good, check: 'exit' }, /SERVICE_AUTH_URL is missing/],
     ['a logger that takes no lines', { ...good, logger: {} }, /logger must/],
     ['an onEvent that is no function', { ...good, onEvent: 'log' }, /onEvent must/],
@@ -101,7 +105,7 @@ describe('createAuth', () => {
       /^invalid settings: SERVICE_AUTH_URL must be https:\/\/… or http:\/\/…, without @$/,
     ],
     ['a custom revocation without its function', { ...good, revocation: { mode: 'custom' } }, /revocation/],
-  ])('refuses %s at once, naming the variable', (_, options, message) => {
+  ])('createAuth refuses %s and names the variable', (_, options, message) => {
     expect(() => createAuth(options)).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) }),
     )
@@ -120,14 +124,14 @@ describe('createAuth', () => {
     return [auth.health().revocation.mode, ...lines]
   }
 
-  test('follows revocations where the service is named, and logs that it does not where it is not', () => {
+  test('createAuth follows revocations if it has an address, and otherwise logs that it does not', () => {
     expect(linesOf({ authUrl: 'http://127.0.0.1:9' })).toEqual(['feed'])
     expect(linesOf({})).toEqual(['off', `gatehouse: SERVICE_AUTH_URL is missing: ${unfed}`])
     expect(linesOf({ revocation })).toEqual(['off'])
     expect(linesOf({ revocation: { mode: 'custom', isCurrent: () => true } })).toEqual(['custom'])
   })
 
-  test('refuses to start in production without the address, unless the app says that no revocation is meant to arrive', () => {
+  test('createAuth needs the address in production, unless revocation is turned off explicitly', () => {
     vi.stubEnv('NODE_ENV', 'production')
     const message = `invalid settings: SERVICE_AUTH_URL is missing: ${unfed}`
     expect(() => createAuth(settings)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message }))
@@ -142,7 +146,7 @@ describe('createAuth', () => {
     ['SERVICE_APP_ID_', 'SERVICE_APP_ID'],
     ['service_app_di', 'SERVICE_APP_ID'],
     ['SERVICE_ACOUNT_TOKEN', 'SERVICE_ACCOUNT_TOKEN'],
-  ])('names %s, which was probably meant to be %s', async (typo, name) => {
+  ])('createAuth reports %s as a likely misspelling of %s', async (typo, name) => {
     vi.stubEnv(typo, 'CANARY')
     const said = `${name} is missing, but ${typo} is set`
     const unmet = name === 'SERVICE_AUTH_URL' ? `${said}: ${unfed}` : said
@@ -157,20 +161,20 @@ describe('createAuth', () => {
     expect(again.lines.join()).not.toContain(name)
   })
 
-  test('takes the variables of other programs for no misspelling', () => {
+  test('createAuth does not report variables of other programs as misspelt', () => {
     for (const name of ['SERVICE_AUTH_PORT', 'SERVICE_URL', 'SERVICE_APP_NAME', 'MY_SERVICE_APP_ID', 'SERVICE_TOKEN'])
       vi.stubEnv(name, 'x')
     expect(linesOf({ revocation })).toEqual(['off'])
   })
 
-  test('says that .env may be read later where nothing is set, and only there', () => {
+  test('the error of createAuth suggests lazy and --env-file only if nothing is set', () => {
     const unread = ': pass lazy: true, or node --env-file=.env'
     expect(() => createAuth()).toThrow(unread)
     for (const known of [{ secret: SECRET }, { appCode: 'billing' }])
       expect(() => createAuth(known)).toThrow(expect.objectContaining({ message: expect.not.stringContaining(unread) }))
   })
 
-  test('names all faults at once, and quotes no secret', () => {
+  test('createAuth names all faults in one error and quotes no secret', () => {
     const secret = 'a short secret'
     try {
       createAuth({ secret, authUrl: 'nowhere', ...({ onEvents: () => {} } as object) })
@@ -187,7 +191,7 @@ describe('createAuth', () => {
     }
   })
 
-  test('shows no secret and no token when it is printed', async () => {
+  test('a printed auth or principal shows no secret and no token', async () => {
     const auth = createAuth({ ...good, now })
     const principal = await auth.verify(signToken())
     const printed = inspect([auth, principal], { depth: null, showHidden: true }) + JSON.stringify([auth, principal])
@@ -198,7 +202,7 @@ describe('createAuth', () => {
 })
 
 describe('safeVerify', () => {
-  test('gives the principal, or the error without a throw', async () => {
+  test('safeVerify returns the principal or the error, and does not throw', async () => {
     const auth = buildAuth()
     expect(await auth.safeVerify(signToken())).toMatchObject({ ok: true, principal: { userId: CLAIMS.uid } })
     expect(await auth.safeVerify(signToken({ exp: 1 }))).toMatchObject({ ok: false, error: { code: 'TOKEN_EXPIRED' } })
@@ -216,7 +220,7 @@ describe('authenticate', () => {
     ['a scheme in small letters', { authorization: `bearer ${token}` }],
     ['several blanks', { authorization: `  BEARER   ${token}  ` }],
     ['a list of one', { authorization: [`Bearer ${token}`] }],
-  ])('reads %s', async (_, headers) => {
+  ])('authenticate reads %s', async (_, headers) => {
     expect((await auth.authenticate(headers)).userId).toBe(CLAIMS.uid)
   })
 
@@ -231,7 +235,7 @@ describe('authenticate', () => {
     ['two headers', { authorization: [`Bearer ${token}`, `Bearer ${token}`] }, 'TOKEN_MALFORMED'],
     ['two headers that were joined', { authorization: `Bearer ${token}, Bearer ${token}` }, 'TOKEN_MALFORMED'],
     ['a token behind a line break', { authorization: `Bearer \n${token}` }, 'TOKEN_MALFORMED'],
-  ])('refuses %s', async (_, headers, code) => {
+  ])('authenticate refuses %s', async (_, headers, code) => {
     await expect(auth.authenticate(headers)).rejects.toMatchObject({ code })
   })
 })
@@ -239,7 +243,7 @@ describe('authenticate', () => {
 describe('custom revocation', () => {
   const custom = (isCurrent: (claims: object) => unknown) => ({ revocation: { mode: 'custom', isCurrent } }) as AuthOptions
 
-  test('is asked last, with frozen claims, and only for a token that is good', async () => {
+  test('isCurrent is called last, with frozen claims, and only for a valid token', async () => {
     const asked: object[] = []
     const auth = buildAuth(custom((claims) => asked.push(claims) > 0))
     await auth.verify(signToken())
@@ -248,11 +252,11 @@ describe('custom revocation', () => {
     expect(Object.isFrozen(asked[0])).toBe(true)
   })
 
-  test.each([false, undefined, 1, 'true', null])('refuses the token on the answer %j', async (answer) => {
+  test.each([false, undefined, 1, 'true', null])('a token is refused if isCurrent returns %j', async (answer) => {
     await expect(buildAuth(custom(async () => answer)).verify(signToken())).rejects.toMatchObject({ code: 'TOKEN_REVOKED' })
   })
 
-  test('refuses the token for now when the app cannot tell, and keeps nothing of its error', async () => {
+  test('a token is answered 503 if isCurrent throws, and the error keeps no claims', async () => {
     const fails = custom((claims) => {
       throw new TypeError(`cannot find ${JSON.stringify(claims)}`)
     })
@@ -271,7 +275,7 @@ describe('custom revocation', () => {
     }
   })
 
-  test('answers verifySync without a promise, or not at all', () => {
+  test('verifySync accepts a synchronous isCurrent and throws CONFIG_INVALID for an asynchronous one', () => {
     expect(buildAuth(custom(() => true)).verifySync(signToken()).userId).toBe(CLAIMS.uid)
     expect(() => buildAuth(custom(() => false)).verifySync(signToken())).toThrow(
       expect.objectContaining({ code: 'TOKEN_REVOKED' }),
@@ -290,7 +294,7 @@ describe('a token without its scheme', () => {
   test.each([
     ['the token alone', (token: string) => token],
     ['a scheme of another framework', (token: string) => `Token ${token}`],
-  ])('is refused and logged, and the hint names the scheme: %s', async (_, write) => {
+  ])('a token without the scheme Bearer is refused and logged, and the hint names the scheme: %s', async (_, write) => {
     const lines: string[] = []
     const auth = buildAuth({ logger: { warn: (line) => void lines.push(line) } })
     const refusal = auth.authenticate(headers(write(signToken())))
@@ -300,11 +304,11 @@ describe('a token without its scheme', () => {
 
   test.each([
     ['no header', {}],
-    ['an empty one', headers('')],
+    ['an empty header', headers('')],
     ['the scheme alone', headers('Bearer')],
     ['another scheme', headers('Basic YTpi')],
     ['two headers', { authorization: ['Basic YTpi', `Bearer ${signToken()}`] }],
-  ])('is not what a request brings with %s, which is not logged', async (_, given) => {
+  ])('a request with %s is refused without a log line', async (_, given) => {
     const lines: string[] = []
     const auth = buildAuth({ logger: { warn: (line) => void lines.push(line) } })
     const hint = 'expected Authorization: Bearer <token>'
@@ -313,12 +317,12 @@ describe('a token without its scheme', () => {
   })
 })
 
-describe('through WebCrypto', () => {
-  test('verifySync says that it needs Node', () => {
+describe('auth through WebCrypto', () => {
+  test('verifySync through WebCrypto throws and says that it needs Node', () => {
     expect(() => buildAuth({}, 'web').verifySync(signToken())).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   })
 
-  test('the ids of the secrets are known from the first token on', async () => {
+  test('health lists the key ids of the secrets after the first token', async () => {
     const auth = buildAuth({}, 'web')
     expect(auth.health().kids).toEqual([])
     await auth.safeVerify('not a token')
@@ -326,7 +330,7 @@ describe('through WebCrypto', () => {
   })
 })
 
-test('health tells what runs, and close can be called twice', async () => {
+test('health shows what runs, and close can be called twice', async () => {
   const auth = buildAuth()
   const kids = [createKid(SECRET)]
   expect(auth.health()).toEqual({ registration: 'off', revocation: { mode: 'off', connected: false, ageSec: null }, kids })

@@ -33,7 +33,7 @@ function buildAuth(authUrl: string, options: AuthOptions = {}): { auth: Auth; li
 }
 
 describe('check', () => {
-  test('tells what the service takes this backend for', async () => {
+  test('check returns the service id, the app and the clock skew', async () => {
     const service = await buildService(consumer())
     const { auth } = buildAuth(service.url)
     expect(await auth.check()).toEqual({ ok: true, faults: [], serviceId: 's-1', app: appOf(), clockSkewSec: 0 })
@@ -99,25 +99,25 @@ describe('check', () => {
     ],
     ['an answer of another shape', answer(200, { items: [] }), 'unreachable', /its response has another shape$/],
   ]
-  test.each(faults)('tells %s', async (_, answered, code, hint, options) => {
+  test.each(faults)('check reports %s', async (_, answered, code, hint, options) => {
     const service = await buildService(answered)
     const { auth } = buildAuth(service.url, options)
     expect(await auth.check()).toMatchObject({ ok: false, faults: [{ code, hint: expect.stringMatching(hint) }] })
   })
 
-  test('tells an address where nobody listens, and one that is missing', async () => {
+  test('check reports an address where nobody listens, and a missing one', async () => {
     expect(await buildAuth(NOWHERE).auth.check()).toMatchObject({ ok: false, faults: [{ code: 'unreachable' }], app: null })
     const auth = createAuth({ appCode: 'billing', secret: SECRET, revocation: { mode: 'off' } })
     const faults = [{ code: 'unreachable', hint: expect.stringContaining('SERVICE_AUTH_URL is missing') }]
     expect(await auth.check()).toMatchObject({ ok: false, faults })
   })
 
-  test('finds nothing wrong with an older service, which has no such route', async () => {
+  test('check accepts an older service without this route', async () => {
     const service = await buildService(answer(404, { status: 404, code: 'not_found', title: 'Not found' }))
     expect(await buildAuth(service.url).auth.check()).toMatchObject({ ok: true, faults: [], app: null })
   })
 
-  test('shows neither a secret nor an assertion, whatever the service says', async () => {
+  test('check shows no secret and no assertion, even if the service sends them back', async () => {
     const service = await buildService((response, { headers }) =>
       consumer({ app: appOf({ id: headers.authorization, status: `x\n${SECRET}` }), kids: [headers.authorization] })(
         response,
@@ -131,8 +131,8 @@ describe('check', () => {
   })
 })
 
-describe('at the start', () => {
-  test('warn writes what is wrong, once', async () => {
+describe('the startup check', () => {
+  test('the startup check with warn logs the fault once', async () => {
     const service = await buildService(refusing('app_not_found'))
     const { lines } = buildAuth(service.url, { check: 'warn' })
     await until(() => lines.length > 0)
@@ -141,7 +141,7 @@ describe('at the start', () => {
     expect(service.requests).toHaveLength(1)
   })
 
-  test('it is silent when all is well, off in tests, and off without a service', async () => {
+  test('the startup check logs nothing without a fault, and does not run by default in tests or without a service', async () => {
     const service = await buildService(consumer())
     const checked = buildAuth(service.url, { check: 'warn' })
     await until(() => service.requests.length === 1)
@@ -152,7 +152,7 @@ describe('at the start', () => {
     expect(checked.lines).toEqual([])
   })
 
-  test('an address in the clear is told in production, but for this machine', async () => {
+  test('the startup check in production warns of an http:// address, unless it is this machine', async () => {
     vi.stubEnv('NODE_ENV', 'production')
     onTestFinished(() => void vi.unstubAllEnvs())
     const fetch = async () =>
@@ -168,7 +168,7 @@ describe('at the start', () => {
     }
   })
 
-  test('a second createAuth for the same app is told once, until the first is closed', async () => {
+  test('a second createAuth for the same app is logged once, until the first is closed', async () => {
     const service = await buildService(() => {})
     const revocation = { mode: 'feed' } as const
     const first = buildAuth(service.url, { revocation })
@@ -188,7 +188,7 @@ describe('at the start', () => {
     const keepsNobodyOut =
       /a guard that asks for permissions lets everyone in: .*permission_scope: services.*authctl app update billing/
 
-    test('is told to keep nobody out when every token carries all of them, once', async () => {
+    test('a guard that asks for permissions is reported once if every token carries all of them', async () => {
       const service = await buildService(consumer({ app: appOf({ permission_scope: 'services' }) }))
       const { auth, lines } = buildAuth(service.url, { check: 'warn' })
       requireAuth(auth, { permissions: ['invoices:read'] })
@@ -199,7 +199,7 @@ describe('at the start', () => {
       expect(lines).toEqual([expect.stringMatching(keepsNobodyOut)])
     })
 
-    test('is not, when roles decide, or when it asks for none', async () => {
+    test('a guard is not reported if roles decide, or if it asks for no permissions', async () => {
       const roles = await buildService(consumer())
       const first = buildAuth(roles.url, { check: 'warn' })
       requireAuth(first.auth, { permissions: ['invoices:read'] })
@@ -212,7 +212,7 @@ describe('at the start', () => {
     })
   })
 
-  test('exit ends the process with 1, and says why', async () => {
+  test('the startup check with exit ends the process with 1 and names the fault', async () => {
     const exiting = `createAuth({ check: 'exit', revocation: { mode: 'off' } })`
     const service = await buildService(refusing('app_not_found'))
     expect(await run(service.url, exiting)).toEqual({
@@ -245,7 +245,7 @@ describe('ready', () => {
   const feed = (response: Parameters<Answer>[0]) =>
     answer(200, { items: [], cursor: 1, has_more: false, reset: false })(response, {} as never)
 
-  test('waits until the first revocations are in', async () => {
+  test('ready waits for the first revocations', async () => {
     const service = await buildService(answer(503))
     const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
     let isReady = false
@@ -261,12 +261,12 @@ describe('ready', () => {
     await auth.ready
   })
 
-  test('is there at once where no feed is followed', async () => {
+  test('ready resolves at once if no feed is followed', async () => {
     await buildAuth(NOWHERE).auth.ready
     await buildAuth(NOWHERE, { revocation: { mode: 'custom', isCurrent: () => true } }).auth.ready
   })
 
-  test('rejects when auth is closed before, whether somebody waits or not', async () => {
+  test('ready rejects when auth is closed first, and causes no unhandled rejection', async () => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     onTestFinished(() => void process.off('unhandledRejection', unhandled))
@@ -283,7 +283,7 @@ describe('ready', () => {
   const notReady = (url: string, reason: string) =>
     `gatehouse: not ready: waiting for the first revocations from ${url} (${reason})`
 
-  test('says after 3 s what it waits for, then each minute, and nothing once the revocations are in', async () => {
+  test('ready logs what it waits for after 3 s and each minute, and nothing once the revocations have arrived', async () => {
     const service = await buildService(answer(503))
     const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
     const said = () => lines.filter((line) => line.includes('not ready'))
@@ -306,7 +306,7 @@ describe('ready', () => {
     expect(said()).toHaveLength(2)
   })
 
-  test('says so too when the service does not answer at all', async () => {
+  test('ready logs what it waits for also if the service never answers', async () => {
     const service = await buildService(() => {})
     const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
     auth.ready.catch(() => {})
@@ -314,7 +314,7 @@ describe('ready', () => {
     expect(lines).toEqual([notReady(service.url, 'no answer yet')])
   })
 
-  test('readyWithin resolves to false after its time, and to true as soon as the revocations are in', async () => {
+  test('readyWithin resolves to false after its time, and to true as soon as the revocations have arrived', async () => {
     const service = await buildService(answer(503))
     const { auth, lines } = buildAuth(service.url, { revocation: { mode: 'feed' } })
     const result = auth.readyWithin(5)
@@ -331,7 +331,7 @@ describe('ready', () => {
     expect(await auth.readyWithin(0)).toBe(true)
   })
 
-  test('readyWithin is true without a feed, false after close, and refuses what is not a number of seconds', async () => {
+  test('readyWithin is true without a feed, false after close, and refuses an invalid number of seconds', async () => {
     expect(await buildAuth(NOWHERE).auth.readyWithin(5)).toBe(true)
     const { auth } = buildAuth(NOWHERE, { revocation: { mode: 'feed' } })
     const waiting = auth.readyWithin(5)
@@ -348,7 +348,7 @@ describe('ready', () => {
     expect(await run(service.url, lines)).toEqual({ code: 0, said: 'false\n' })
   })
 
-  test('keeps the process alive while it is waited for, and no longer', async () => {
+  test('ready keeps the process alive while it is awaited, and no longer', async () => {
     const service = await buildService(
       (response, { url }) => void (url!.includes('/stream') || setTimeout(() => feed(response), 200)),
     )
@@ -367,7 +367,7 @@ describe('lazy', () => {
     vi.unstubAllEnvs()
   })
 
-  test('reads nothing before the first use, so that what is built without an environment loads', async () => {
+  test('a lazy auth reads no settings before its first use', async () => {
     const auth = createAuth({ lazy: true, revocation: { mode: 'off' }, issuer: 'gatehouse', now: time.now })
     const guard = requireAuth(auth, { permissions: ['invoices:read'] })
     expect(guard).toBeTypeOf('function')
@@ -380,7 +380,7 @@ describe('lazy', () => {
     expect(auth.health().kids).toEqual([KID])
   })
 
-  test('throws what is wrong at the first use, by every way to use it', async () => {
+  test('a lazy auth throws its faults at the first use, in each method', async () => {
     const auth = createAuth({ lazy: true, logger: false })
     const invalid = { code: 'CONFIG_INVALID', message: expect.stringContaining('SERVICE_APP_CODE is missing') }
     const uses = [
@@ -394,7 +394,7 @@ describe('lazy', () => {
     for (const use of uses) await expect((async () => use())()).rejects.toMatchObject(invalid)
   })
 
-  test('warns of the permissions that a guard asks for, with the first request that it lets in', async () => {
+  test('a lazy auth warns of the permissions of a guard at the first request that the guard lets in', async () => {
     const service = await buildService(consumer({ app: appOf({ permission_scope: 'services' }) }))
     const lines: string[] = []
     const usual = {

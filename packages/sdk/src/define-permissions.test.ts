@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { definePermissions } from './define-permissions.ts'
 
-test('a manifest holds its service and its permissions, frozen', () => {
+test('definePermissions returns a frozen manifest of the service and its permissions', () => {
   const declared = { 'invoices:read': 'Read invoices' }
   const manifest = definePermissions('billing', declared)
   expect(manifest).toEqual({ service: 'billing', permissions: declared })
   expect(Object.isFrozen(manifest) && Object.isFrozen(manifest.permissions)).toBe(true)
 })
 
-test('a code is of letters, digits and a few marks, and its action may hold colons', () => {
+test('a permission code may hold letters, digits and a few marks, and its action may hold colons', () => {
   const declared = { 'Invoices.v2/*:read:all': 'Read all', '*:*': 'Everything' }
   expect(definePermissions('billing', declared).permissions).toEqual(declared)
 })
 
 test.each(['ïnvoices:read', 'invoices:', ':read', 'in voices:read', ' invoices:read'] as const)(
-  'the code %j is refused by name',
+  'definePermissions refuses the code %j and names it',
   (code) => {
     expect(() => definePermissions('billing', { [code]: 'x' })).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(code) }),

@@ -195,11 +195,11 @@ async function judge(token: string): Promise<void> {
   for (const part of token.split('.')) if (part.length > 8) expect(printed).not.toContain(part.slice(0, 9))
 }
 
-test('a good token is taken by all', async () => {
+test('every verifier accepts a good token', async () => {
   expect(await outcomesOf(signToken())).toMatchObject({ ours: Array(3).fill({ ok: true }), taking: Object.keys(peers) })
 })
 
-test.each(rules)('stricter than a peer: $why', async ({ code, holds, example }) => {
+test.each(rules)('the SDK refuses a token that a peer accepts: $why', async ({ code, holds, example }) => {
   const { ours, taking } = await outcomesOf(example)
   for (const outcome of ours) expect(outcome).toMatchObject({ ok: false, error: { code } })
   expect(taking.length).toBeGreaterThan(0)
@@ -300,7 +300,7 @@ const tokens: Record<string, fc.Arbitrary<string>> = {
 }
 
 test.each(Object.entries(tokens))(
-  'none is taken that a peer refuses, and each refusal falls under a rule: %s',
+  'the SDK accepts no token that a peer refuses, and each refusal falls under a rule: %s',
   async (_, arbitrary) => {
     await fc.assert(fc.asyncProperty(arbitrary, judge), { numRuns: 500 })
   },

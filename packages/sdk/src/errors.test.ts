@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AuthError } from './errors.ts'
 
-test('AuthError.is knows the errors of another copy of the package, and nothing else', async () => {
+test('AuthError.is recognizes errors of another copy of the package, and nothing else', async () => {
   const other = './errors.ts?copy'
   const copy: typeof import('./errors.ts') = await import(other)
   expect(copy.AuthError).not.toBe(AuthError)
@@ -31,7 +31,7 @@ test('the challenge names an error only when a token was sent', () => {
   expect(new AuthError('CONFIG_INVALID').headers).toEqual({})
 })
 
-test('the hint is for the log: JSON leaves it out', () => {
+test('the JSON of an error leaves out the hint, which is for the log', () => {
   const error = new AuthError('TOKEN_ISSUER', { hint: 'JWT_ISSUER is "gatehouse" here', requestId: 'r-1' })
   expect(error.hint).toContain('JWT_ISSUER')
   expect(JSON.parse(JSON.stringify(error))).toEqual({

@@ -21,7 +21,7 @@ async function serve(app: Express): Promise<(path: string, init?: RequestInit) =
   return (path, init) => fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization }, ...init })
 }
 
-test('a guard of the app serves its routers, and a stricter one of a route counts as well', async () => {
+test('a guard of the app protects its routers, and a stricter guard of a route applies too', async () => {
   const invoices = express.Router()
   invoices.get('/', (request, response) => void response.json({ user: getAuth(request).userId }))
   invoices.delete('/', requireAuth(auth, { permissions: ['invoices:void'] }), (_, response) => void response.sendStatus(204))
@@ -31,14 +31,14 @@ test('a guard of the app serves its routers, and a stricter one of a route count
   expect((await ask('/invoices', { headers: {} })).status).toBe(401)
 })
 
-test('a body that nobody may send is not parsed', async () => {
+test('a request without a token is refused before its body is parsed', async () => {
   const app = express().use(requireAuth(auth)).use(express.json())
   const ask = await serve(app)
   const headers = { 'content-type': 'application/json' }
   expect((await ask('/', { method: 'POST', headers, body: '{' })).status).toBe(401)
 })
 
-test('without authErrorHandler a failed assertion is answered with 403 and a challenge too, without the hint', async () => {
+test('a failed assertion is answered 403 with a challenge and without the hint, even without authErrorHandler', async () => {
   const app = express().set('env', 'test').use(requireAuth(auth))
   app.get('/', (request) => getAuth(request).assert('invoices:void'))
   const answer = await (await serve(app))('/')
@@ -47,7 +47,7 @@ test('without authErrorHandler a failed assertion is answered with 403 and a cha
   expect(await answer.text()).not.toContain('invoices:void')
 })
 
-test('getAuth types the permissions, and that nobody may have come behind optionalAuth', async () => {
+test('getAuth types the permissions, and behind optionalAuth also that there may be no principal', async () => {
   const app = express().use(optionalAuth(auth))
   app.get('/', (request, response) => {
     const principal = getAuth<'invoices:read', undefined>(request)
@@ -59,7 +59,7 @@ test('getAuth types the permissions, and that nobody may have come behind option
   expect(await (await (await serve(app))('/')).json()).toEqual({ mayRead: true })
 })
 
-test('getAuth says that no guard ran', () => {
+test('getAuth throws and says that no guard ran', () => {
   expect(() => getAuth({ headers: {} })).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('no guard') }),
   )

@@ -19,7 +19,7 @@ async function ask(app: FastifyInstance, path: string, init: RequestInit = { hea
   return fetch(`${address}${path}`, init)
 }
 
-test('a guard of one route leaves the others alone', async () => {
+test('a guard of one route does not affect other routes', async () => {
   const app = buildApp()
   app.get('/guarded', { onRequest: requireAuth(auth) }, async (request) => ({ user: getAuth(request).userId }))
   app.get('/open', async () => ({ open: true }))
@@ -29,21 +29,21 @@ test('a guard of one route leaves the others alone', async () => {
 })
 
 // Fastify's `inject` needs a Node that can require ES modules.
-test.skipIf(!process.features.require_module)('an injected request is guarded too', async () => {
+test.skipIf(!process.features.require_module)('an injected request is guarded', async () => {
   const app = buildApp()
   app.get('/', { onRequest: requireAuth(auth) }, async (request) => ({ user: getAuth(request).userId }))
   expect((await app.inject({ url: '/', headers })).json()).toEqual({ user: CLAIMS.uid })
   expect((await app.inject('/')).json()).toMatchObject({ status: 401, code: 'token_missing' })
 })
 
-test('hooks in a list are asked in turn', async () => {
+test('hooks in a list run in turn', async () => {
   const app = buildApp()
   const onRequest = [optionalAuth(auth), requireAuth(auth, { permissions: ['invoices:void'] })]
   app.get('/', { onRequest }, async () => 'reached')
   expect((await ask(app, '/')).status).toBe(403)
 })
 
-test('the whole refusal is sent, whatever response schema the route has', async () => {
+test('a refusal is sent whole despite the response schema of the route', async () => {
   const app = buildApp()
   const error = { type: 'object', properties: { message: { type: 'string' } } } as const
   app.addHook('onRequest', requireAuth(auth))
@@ -53,7 +53,7 @@ test('the whole refusal is sent, whatever response schema the route has', async 
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('a body that nobody may send is not parsed', async () => {
+test('a request without a token is refused before its body is parsed', async () => {
   const app = buildApp()
   app.addHook('onRequest', requireAuth(auth))
   app.post('/', async () => 'reached')
@@ -61,7 +61,7 @@ test('a body that nobody may send is not parsed', async () => {
   expect((await ask(app, '/', { method: 'POST', headers: json, body: '{' })).status).toBe(401)
 })
 
-test('without authErrorHandler a failed assertion is answered with 403 and a challenge too, without the hint', async () => {
+test('a failed assertion is answered 403 with a challenge and without the hint, even without authErrorHandler', async () => {
   const app = buildApp()
   app.addHook('onRequest', requireAuth(auth))
   app.get('/', async (request) => getAuth(request).assert('invoices:void'))
@@ -71,7 +71,7 @@ test('without authErrorHandler a failed assertion is answered with 403 and a cha
   expect(await answer.text()).not.toContain('invoices:void')
 })
 
-test('authErrorHandler hands other errors to the handler of the outer scope', async () => {
+test('authErrorHandler passes other errors to the handler of the outer scope', async () => {
   const app = buildApp()
   app.setErrorHandler((_, _request, reply) => reply.code(418).send('outer'))
   app.register(async (scope) => {

@@ -11,7 +11,7 @@ const permissions = definePermissions('billing', { 'invoices:read': 'Read invoic
 const auth = buildUntyped({ permissions }) as unknown as Auth<'invoices:read' | 'invoices:void'>
 
 test.each(Object.entries({ koa, express, fastify, hono }))(
-  'a guard for %s that is made wrongly stops the program, and does not compile',
+  'a guard for %s with invalid options throws, and does not compile',
   (_, { requireAuth, optionalAuth }) => {
     const invalid = expect.objectContaining({ code: 'CONFIG_INVALID' })
     // @ts-expect-error misspelt requirement
@@ -41,7 +41,7 @@ test.each(Object.entries({ koa, express, fastify, hono }))(
   },
 )
 
-test('a check of the proof that is made wrongly fails for everybody, and the error says what was found', async () => {
+test('assertFreshProof throws for invalid options, and its hint says which proof was found', async () => {
   const principal = await auth.verify(signToken({ auth_time: NOW - 400, amr: ['pwd'] }))
   const invalid = expect.objectContaining({ code: 'CONFIG_INVALID' })
   expect(() => assertFreshProof(auth, principal, {})).toThrow(invalid)

@@ -224,7 +224,7 @@ const requests = [
   ...disguises.flatMap((headers) => ['GET', 'OPTIONS'].map((method) => ({ method, path: '/admin/list', headers }))),
 ]
 
-test.each(Object.entries(apps))('%s: nothing but a good token reaches the handler', async (_, start) => {
+test.each(Object.entries(apps))('%s: only a request with a valid token reaches the handler', async (_, start) => {
   const port = await listen(start)
   for (const { method, path, headers } of requests) {
     await ask(port, method, path, headers)
@@ -252,13 +252,13 @@ test.each([
       return new Router().use('/admin', inner.all('/list', secret).routes())
     },
   ],
-])('@koa/router forgets its middleware for another case of %s', async (_, build) => {
+])('@koa/router skips its middleware if the path is written in another case, for %s', async (_, build) => {
   const port = await listen(koa((app) => void app.use(build().routes())))
   expect(await ask(port, 'GET', '/admin/list', '')).toContain('401')
   expect(await ask(port, 'GET', '/ADMIN/list', '')).toContain('200')
 })
 
-test.each(Object.entries(stands))('%s: of many callers at once each finds itself, and no one else', async (_, { serve }) => {
+test.each(Object.entries(stands))('%s: each of many concurrent callers gets their own identity', async (_, { serve }) => {
   const handle = async (principal: Principal | undefined) => {
     await new Promise((resolve) => setTimeout(resolve, 20 * Math.random()))
     return { user: principal?.userId ?? null, email: principal?.claims.email ?? null }

@@ -134,24 +134,24 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     })
   }
 
-  test('a good token reaches the handler with its principal', async () => {
+  test('a valid token reaches the handler with its principal', async () => {
     expect(await ask('/required', good)).toMatchObject({ status: 200, body: { user: CLAIMS.uid } })
     expect(reached).toEqual([CLAIMS.uid])
   })
 
-  test('a machine token passes only where the guard says so', async () => {
+  test('a machine token passes only where the guard allows it', async () => {
     const statuses = async (token: string) =>
       Promise.all(['/required', '/optional', '/service', '/any'].map(async (path) => (await ask(path, token)).status))
     expect(await statuses(good)).toEqual([200, 200, 403, 200])
     expect(await statuses(machine)).toEqual([403, 403, 200, 200])
   })
 
-  test('the scheme is read in any case', async () => {
+  test('the scheme may be written in any case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer  '])
       expect((await ask('/required', undefined, { authorization: `${scheme} ${good}` })).status).toBe(200)
   })
 
-  test('without a token the answer is 401 in the error shape of the service, with a challenge that names no error', async () => {
+  test('a request without a token is answered 401 token_missing, with a challenge that names no error', async () => {
     const answer = await ask('/required', undefined, { 'x-request-id': 'r-1' })
     expect(answer.status).toBe(401)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -170,7 +170,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     ['another scheme', 'Basic YTpi'],
     ['a token without a scheme', good],
     ['a scheme without a token', 'Bearer'],
-  ])('%s counts as no token', async (_, authorization) => {
+  ])('a request with %s counts as one without a token', async (_, authorization) => {
     expect(await ask('/required', undefined, { authorization })).toMatchObject({ status: 401, body: { code: 'token_missing' } })
     expect(await ask('/optional', undefined, { authorization })).toMatchObject({ status: 200, body: { user: null } })
   })
@@ -184,19 +184,16 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     ['a token that is none', 'x', 'token_invalid'],
     ['a token that is too long', 'x'.repeat(8193), 'token_invalid'],
     ['two tokens', `${good}, Bearer ${good}`, 'token_invalid'],
-  ])(
-    '%s is answered with 401, where a token is optional too, and with nothing meant for the developer',
-    async (_, token, code) => {
-      for (const path of ['/required', '/optional']) {
-        const answer = await ask(path, token)
-        expect(answer.status).toBe(401)
-        expect(answer.body).toEqual({ status: 401, code, title: expect.any(String), detail: expect.any(String) })
-        expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse", error="invalid_token"')
-        expect(answer.text).not.toMatch(/JWT_|SERVICE_APP|billing|hint/)
-        expect([reached, failures]).toEqual([[], []])
-      }
-    },
-  )
+  ])('%s is answered 401 even where a token is optional, and the answer shows no settings', async (_, token, code) => {
+    for (const path of ['/required', '/optional']) {
+      const answer = await ask(path, token)
+      expect(answer.status).toBe(401)
+      expect(answer.body).toEqual({ status: 401, code, title: expect.any(String), detail: expect.any(String) })
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse", error="invalid_token"')
+      expect(answer.text).not.toMatch(/JWT_|SERVICE_APP|billing|hint/)
+      expect([reached, failures]).toEqual([[], []])
+    }
+  })
 
   test.each([
     ['a good token first', ['Authorization', `Bearer ${good}`, 'Authorization', `Bearer ${signToken({ uid: 'other' })}`]],
@@ -208,7 +205,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
   })
 
   test.each(requirements.map(([asked, status], index) => ({ asked, status, path: `/r${index}` })))(
-    'asking for $asked answers $status',
+    'a guard with the requirements $asked answers $status',
     async ({ status, path }) => {
       const answer = await ask(path, good)
       expect(answer.status).toBe(status)
@@ -238,7 +235,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     ['/both-for-any', { kind: 'service', sid: undefined, email: undefined }, max_age + acr_values],
     ['/asserts-proof', { auth_time: NOW, amr: ['swk', 'mfa'] }, undefined],
     ['/asserts-proof', { auth_time: NOW, amr: ['pwd'] }, max_age + acr_values],
-  ])('%s with %j: a proof that is too old or too weak is answered with what is needed', async (path, claims, needed) => {
+  ])('%s with %j is answered 200, or 401 with the proof that is needed', async (path, claims, needed) => {
     const answer = await ask(path, signToken(claims))
     if (needed === undefined) return expect(answer.status).toBe(200)
     expect(answer).toMatchObject({
@@ -258,40 +255,40 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     if (path !== '/asserts-proof') expect(failures).toEqual([])
   })
 
-  test('who lacks a right is not asked for a proof', async () => {
+  test('a user who lacks a permission gets 403 and is not asked for a proof', async () => {
     expect(await ask('/both-and-a-right', signToken({ auth_time: 1 }))).toMatchObject({ status: 403, body: forbidden })
   })
 
-  test('a token that speaks for an organization passes where one is required', async () => {
+  test('a token for an organization passes where one is required', async () => {
     expect((await ask('/org', signToken({ org_id: 'o-1', org_slug: 'acme' }))).status).toBe(200)
   })
 
-  test('an optional token gives the principal when there is one', async () => {
+  test('an optional guard gives the principal if there is a token', async () => {
     expect((await ask('/optional', good)).body).toEqual({ user: CLAIMS.uid })
     expect((await ask('/optional')).body).toEqual({ user: null })
   })
 
-  test('while the app cannot tell what was revoked, the answer is 503 with Retry-After', async () => {
+  test('a request is answered 503 with Retry-After while the app cannot tell what was revoked', async () => {
     const answer = await ask('/required', signToken({ uid: 'unknown' }))
     expect(answer).toMatchObject({ status: 503, body: { status: 503, code: 'unavailable' } })
     expect(answer.headers.get('retry-after')).toBe('1')
   })
 
-  test('a handler without a guard before it fails, and answers nobody', async () => {
+  test('a handler that no guard precedes fails with 500', async () => {
     const answer = await ask('/forgotten', good)
     expect(answer.status).toBe(500)
     expect(reached).toEqual([])
     expect(failures).toHaveLength(1)
   })
 
-  test('an assertion that fails in the handler is answered with 403 in the same shape', async () => {
+  test('an assertion that fails in the handler is answered 403 in the same shape', async () => {
     const answer = await ask('/asserts', good)
     expect(answer).toMatchObject({ status: 403, body: forbidden })
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="gatehouse", error="insufficient_scope"')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
   })
 
-  test('an error of the handler reaches the app as it was thrown', async () => {
+  test('an error of the handler reaches the app unchanged', async () => {
     expect((await ask('/breaks', good)).status).toBe(500)
     expect(failures).toEqual([broken])
   })
@@ -302,13 +299,13 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     expect(failures).toEqual([expect.objectContaining({ code: 'TOKEN_EXPIRED' satisfies AuthErrorCode })])
   })
 
-  test('HEAD is guarded like GET, and answered without a body', async () => {
+  test('HEAD is guarded like GET and answered without a body', async () => {
     expect(await ask('/required', undefined, {}, 'HEAD')).toMatchObject({ status: 401, text: '' })
     expect(reached).toEqual([])
     expect(await ask('/required', good, {}, 'HEAD')).toMatchObject({ status: 200, text: '' })
   })
 
-  test.skipIf(knowsNoAnswer)('the request id that the app answers with wins over the one that was sent', async () => {
+  test.skipIf(knowsNoAnswer)('the request id of the answer wins over the one that was sent', async () => {
     const answer = await ask('/answers-with-id', undefined, { 'x-request-id': 'theirs' })
     expect(answer.body).toMatchObject({ request_id: 'ours' })
     expect(answer.headers.get('x-request-id')).toBe('ours')
@@ -354,12 +351,12 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     process.off('unhandledRejection', unhandled)
   })
 
-  test('a request id that is not one is not given back', async () => {
+  test('an invalid request id is not sent back', async () => {
     expect((await ask('/required', undefined, { 'x-request-id': '<script>' })).body).not.toHaveProperty('request_id')
   })
 })
 
-test('refusal answers for those who write a guard of their own', async () => {
+test('refusal builds the answer for a guard of your own', async () => {
   const { error } = await auth.safeVerify(signToken({ exp: 1 }))
   expect(refusal(error, 'r-1')).toEqual({
     status: 401,

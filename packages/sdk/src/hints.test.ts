@@ -118,8 +118,8 @@ const hints: [name: string, token: unknown, code: AuthErrorCode, hint: string, o
   ],
 ]
 
-describe.each(['node', 'web'] as const)('on %s', (platform) => {
-  test.each(hints)('%s', async (_, token, code, hint, options = {}) => {
+describe.each(['node', 'web'] as const)('hints on %s', (platform) => {
+  test.each(hints)('the hint explains this fault: %s', async (_, token, code, hint, options = {}) => {
     const lines: string[] = []
     const auth = buildAuth({ ...options, logger: { warn: (line) => void lines.push(line) } }, platform)
     const { error } = await auth.safeVerify(token)
@@ -133,7 +133,7 @@ describe.each(['node', 'web'] as const)('on %s', (platform) => {
   })
 })
 
-test('each way to verify tells the log, once for each code', async () => {
+test('each method that verifies logs a refusal, once for each code', async () => {
   const lines: string[] = []
   const auth = buildAuth({ logger: { warn: (line) => void lines.push(line) } })
   const forged = signToken({}, { kid: KID }, OTHER_SECRET)
@@ -148,7 +148,7 @@ test('each way to verify tells the log, once for each code', async () => {
   ])
 })
 
-test('without a logger the lines go to the console, with false nowhere', async () => {
+test('lines go to the console by default, and nowhere if logger is false', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue()
   const usual = { appCode: 'billing', secret: SECRET, issuer: 'gatehouse', revocation: { mode: 'off' } } as const
   await createAuth({ ...usual, logger: false }).safeVerify('x')

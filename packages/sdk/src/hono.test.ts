@@ -17,7 +17,7 @@ const auth = createAuth({
 })
 const headers = { authorization: `Bearer ${signToken()}` }
 
-test('Hono infers what the guard found, where a misspelt permission does not compile', async () => {
+test('Hono infers the type of the principal, and a misspelt permission does not compile', async () => {
   const app = new Hono()
     .use('/all/*', requireAuth(auth))
     .get('/all/read', (c) => c.json({ user: c.var.auth.userId, mayRead: c.var.auth.has('invoices:read') }))
@@ -30,7 +30,7 @@ test('Hono infers what the guard found, where a misspelt permission does not com
   expect((await app.request('/one')).status).toBe(401)
 })
 
-test('behind optionalAuth the type says that nobody may have come', async () => {
+test('the principal behind optionalAuth may be undefined by its type', async () => {
   const app = new Hono().get('/', optionalAuth(auth), (c) => {
     // @ts-expect-error perhaps nobody
     const mayRead = () => c.var.auth.has('invoices:read')
@@ -40,7 +40,7 @@ test('behind optionalAuth the type says that nobody may have come', async () => 
   expect(await (await app.request('/', { headers })).json()).toEqual({ mayRead: true })
 })
 
-test('a failed assertion is answered with 403, in an app without an error handler too', async () => {
+test('a failed assertion is answered 403, also in an app without an error handler', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const app = new Hono<AuthEnv>().use(requireAuth(auth)).get('/', (c) => {
     c.var.auth.assert('invoices:void')
@@ -53,7 +53,7 @@ test('a failed assertion is answered with 403, in an app without an error handle
   expect(await answer.json()).toMatchObject({ code: 'permission_denied' })
 })
 
-test('what the app itself answers to a failed assertion stays', async () => {
+test('an error handler of the app decides how a failed assertion is answered', async () => {
   const app = new Hono<AuthEnv>().use(requireAuth(auth)).get('/', (c) => {
     c.var.auth.assert('invoices:void')
     return c.text('reached')
@@ -62,7 +62,7 @@ test('what the app itself answers to a failed assertion stays', async () => {
   expect(await (await app.request('/', { headers })).text()).toBe('not for you')
 })
 
-test("an app's own exceptions pass", async () => {
+test('exceptions of the app pass unchanged', async () => {
   const app = new Hono().use(requireAuth(auth)).get('/', () => {
     throw new HTTPException(409, { message: 'taken' })
   })

@@ -26,7 +26,7 @@ const {
 }: Vectors = JSON.parse(/```json\n(.*?)```/s.exec(page)![1]!)
 const expected: InspectOptions = { secrets: [secret, secret_previous], issuer, appCode, appId, now: () => now * 1000 }
 
-test.each(tokens)('docs/guard-a-backend/tokens.md on $name: $result', async ({ token, result }) => {
+test.each(tokens)('inspectToken agrees with docs/guard-a-backend/tokens.md: $name, $result', async ({ token, result }) => {
   const { valid, checks } = await inspectToken(token, expected)
   expect({ valid, code: checks.at(-1)!.code ?? 'ok' }).toEqual({ valid: result === 'ok', code: result })
   expect(checks.slice(0, -1).every(({ ok }) => ok)).toBe(true)
@@ -34,7 +34,7 @@ test.each(tokens)('docs/guard-a-backend/tokens.md on $name: $result', async ({ t
 
 const good = tokens[0]!.token
 
-test('without a secret a token is decoded, and nothing is said of its worth', async () => {
+test('inspectToken without a secret decodes a token and does not judge it', async () => {
   const options = { ...expected, secrets: [], now: () => 9e15 }
   const { valid, claims, header, checks } = await inspectToken(good, options)
   expect({ valid, checks: checks.map(({ name }) => name) }).toEqual({ valid: null, checks: ['size', 'form', 'payload'] })
@@ -42,7 +42,7 @@ test('without a secret a token is decoded, and nothing is said of its worth', as
   expect(await inspectToken('no token', options)).toMatchObject({ valid: false, header: null, claims: null })
 })
 
-test('a token that is refused is shown all the same, as far as it can be read', async () => {
+test('inspectToken shows the claims of a refused token', async () => {
   const [header, , signature] = good.split('.')
   const forged = `${header}.${Buffer.from('{"uid":"x"}').toString('base64url')}.${signature}`
   expect(await inspectToken(forged, expected)).toMatchObject({
@@ -52,7 +52,7 @@ test('a token that is refused is shown all the same, as far as it can be read', 
   })
 })
 
-test('without an app a token must agree with itself, and one without an app does', async () => {
+test('inspectToken without an app checks that the app claims agree, and accepts a token without an app', async () => {
   const options = { ...expected, appCode: undefined, appId: undefined }
   expect((await inspectToken(good, options)).valid).toBe(true)
   const other = tokens.find(({ result }) => result === 'TOKEN_AUDIENCE')!
@@ -67,7 +67,7 @@ test('without an app a token must agree with itself, and one without an app does
   })
 })
 
-test('a rule that fails is told in the words of the SDK, with what helps to see why', async () => {
+test('inspectToken reports a failed rule in the words of the SDK, with what it expected', async () => {
   const failing = async (claims: object, options: InspectOptions = {}) => {
     const token = signToken(claims)
     return (await inspectToken(token, { secrets: [SECRET], appCode: 'billing', now: () => NOW * 1000, ...options })).checks.at(-1)
@@ -92,7 +92,7 @@ test('a rule that fails is told in the words of the SDK, with what helps to see 
   })
 })
 
-test('inspecting and verifying refuse the same tokens with the same codes', async () => {
+test('inspectToken and verify refuse the same tokens with the same codes', async () => {
   const auth = buildAuth({ secret: [SECRET, PREVIOUS_SECRET], appId: CLAIMS.app_id })
   const options = { secrets: [SECRET, PREVIOUS_SECRET], appCode: 'billing', appId: CLAIMS.app_id, now: () => NOW * 1000 }
   const claim = fc.constantFrom(...Object.keys(CLAIMS), 'org_id', 'org_slug', 'namespace')

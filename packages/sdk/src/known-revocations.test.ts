@@ -9,7 +9,7 @@ const event = (seconds: number, members: object = {}) => {
 }
 const claims: Claims = CLAIMS
 
-test('what was revoked is known until no token can be left that it concerns, and no longer', () => {
+test('a revocation is known until every token that it concerns has expired, and no longer', () => {
   const known = new KnownRevocations()
   known.add(event(0), NOW * 1000)
   known.add(event(3_660, { user_id: 'another' }), (NOW + 3_659) * 1000)
@@ -18,7 +18,7 @@ test('what was revoked is known until no token can be left that it concerns, and
   expect(known.include({ ...claims, iat: NOW + 1 })).toBe(false)
 })
 
-test('a token that was issued before a forgotten event stays dead, however far the clock is set back', () => {
+test('a token issued before a forgotten event stays invalid, however far the clock is set back', () => {
   const known = new KnownRevocations()
   known.add(event(0), 0)
   known.add(event(3_661, { user_id: 'another' }), 3_661_000)
@@ -29,14 +29,14 @@ test('a token that was issued before a forgotten event stays dead, however far t
   expect(next.include({ ...claims, uid: 'another', iat: NOW + 1 })).toBe(false)
 })
 
-test('an event from a clock that is far ahead refuses no token of today once it is forgotten', () => {
+test('a forgotten event from a clock far ahead refuses no current token', () => {
   const known = new KnownRevocations()
   known.add(event(86_400 * 365), performance.now() - 3_700_000)
   known.add(event(0, { user_id: 'another' }))
   expect(known.include({ ...claims, iat: Math.floor(Date.now() / 1000) })).toBe(false)
 })
 
-test('a floor that is raised again is known from then on', () => {
+test('a minimum token version that was raised again is remembered from then on', () => {
   const known = new KnownRevocations()
   known.add(event(0), NOW * 1000)
   known.add(event(3_000, { min_tv: 10 }), (NOW + 3_000) * 1000)
@@ -44,13 +44,13 @@ test('a floor that is raised again is known from then on', () => {
   expect(known.include(claims)).toBe(true)
 })
 
-test('an event without a readable time is known from when it came', () => {
+test('an event without a readable time counts from its arrival', () => {
   const known = new KnownRevocations()
   known.add(event(0, { at: 'yesterday' }), NOW * 1000)
   expect(known.include(claims)).toBe(true)
 })
 
-test('the names of the prototype are users like any other', () => {
+test('names of the prototype are ordinary user and app ids', () => {
   const known = new KnownRevocations()
   known.add(event(0, { user_id: '__proto__', app_id: 'constructor' }), NOW * 1000)
   expect(known.include(claims)).toBe(false)
@@ -61,7 +61,7 @@ test('the names of the prototype are users like any other', () => {
 test.each([
   ['all apps', null],
   ['the app of the token', claims.app_id],
-])('a floor for %s kills the token versions below it, and not its own', (_, app_id) => {
+])('a minimum token version for %s ends the token versions below it, and not its own', (_, app_id) => {
   const known = new KnownRevocations()
   known.add(event(0, { app_id, min_tv: claims.tv + 1 }), NOW * 1000)
   expect(known.include(claims)).toBe(true)

@@ -25,7 +25,7 @@ async function ask(app: Pick<Koa, 'listen'>, token?: string): Promise<Response> 
   return fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { headers })
 }
 
-test('a guard believes no middleware before it', async () => {
+test('a guard ignores a principal that earlier middleware put into ctx.state', async () => {
   const build = () =>
     new Koa()
       .use(async (context, next) => {
@@ -40,7 +40,7 @@ test('a guard believes no middleware before it', async () => {
   expect(await (await ask(build(), signToken())).json()).toEqual({ user: CLAIMS.uid })
 })
 
-test('optionalAuth leaves nothing of what stood in ctx.state.auth', async () => {
+test('optionalAuth without a token clears ctx.state.auth', async () => {
   const router = new Router<OptionalAuthState<BillingPermission>>()
   router.use(async (context, next) => {
     Object.assign(context.state, { auth: { userId: 'forged' } })
@@ -52,7 +52,7 @@ test('optionalAuth leaves nothing of what stood in ctx.state.auth', async () => 
   expect(await (await ask(new Koa().use(router.routes()))).json()).toEqual({ user: null })
 })
 
-test('a chain infers ctx.state, where a misspelt permission does not compile', async () => {
+test('a chain of middleware infers ctx.state, and a misspelt permission does not compile', async () => {
   const app = new Koa().use(requireAuth(typed)).use(({ state }) => {
     // @ts-expect-error misspelt permission
     expect(state.auth.has('invoices:raed')).toBe(false)
@@ -61,7 +61,7 @@ test('a chain infers ctx.state, where a misspelt permission does not compile', a
   expect((await ask(app, signToken())).status).toBe(404)
 })
 
-test('AuthState types ctx.state, where a misspelt permission does not compile', async () => {
+test('AuthState types ctx.state, and a misspelt permission does not compile', async () => {
   const router = new Router<AuthState<BillingPermission>>()
   router.get('/', requireAuth(typed), ({ state }) => {
     // @ts-expect-error misspelt permission

@@ -43,7 +43,7 @@ AuthPrincipal(ToUserId)(PipedController.prototype, 'show', 0)
 AuthPrincipal(new ToUserId())(PipedController.prototype, 'show', 1)
 Controller('piped')(PipedController)
 
-test('guard and filter serve a whole app as providers', async () => {
+test('a guard and a filter protect a whole app as providers', async () => {
   class Root {}
   const providers = [
     { provide: APP_GUARD, useValue: requireAuth(auth) },
@@ -65,7 +65,7 @@ test('guard and filter serve a whole app as providers', async () => {
   expect(await ask('nowhere', signToken())).toMatchObject([404, { statusCode: 404 }])
 })
 
-test('@Public() opens a route and a controller, but no guard with requirements', async () => {
+test('@Public() opens a route and a controller, but not a guard with requirements', async () => {
   class MixedController {
     health(principal: Principal | undefined): unknown {
       return { status: 'ok', user: principal?.userId ?? null }
@@ -113,20 +113,20 @@ test('@Public() opens a route and a controller, but no guard with requirements',
     expect([path, (await ask(path)).status]).toEqual([path, 401])
 })
 
-test('a member that is asked for by its name stops the program: the parameter is the whole principal', () => {
+test('@AuthPrincipal() with the name of a member throws, because its parameter is the whole principal', () => {
   // @ts-expect-error It takes pipes alone.
   expect(() => AuthPrincipal('userId')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   // @ts-expect-error The same.
   expect(() => AuthPrincipal(undefined)).toThrow(/accepts only pipes/)
 })
 
-test.each(['rpc', 'ws', 'graphql'])('a guard refuses what comes by %s', async (type) => {
+test.each(['rpc', 'ws', 'graphql'])('a guard refuses a call by %s', async (type) => {
   Logger.overrideLogger(false)
   const host = { getType: () => type } as unknown as ArgumentsHost
   await expect(async () => requireAuth(auth).canActivate(host as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })
 
-test('an app whose .env is read after its modules are loaded says so, and works with lazy', async () => {
+test('createAuth reports a .env that is read too late, and works with lazy', async () => {
   // As `ConfigModule` does: after this module has called `createAuth`.
   const settings = { SERVICE_APP_CODE: 'billing', JWT_ACCESS_SECRET: SECRET }
   const later = { revocation: { mode: 'off' }, now: () => NOW * 1000 } as const

@@ -10,7 +10,7 @@ const context = { params: Promise.resolve({ id: '7' }) }
 const ask = (token?: string) =>
   new Request('http://localhost/', { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
 
-test('a route handler gets the request and its parameters, and may leave either out', async () => {
+test('a route handler gets the request and its parameters, and may ignore them', async () => {
   const GET = requireAuth(auth)(async (request, { params }) =>
     Response.json({ user: getAuth(request).userId, ...(await params) }),
   )
@@ -19,18 +19,18 @@ test('a route handler gets the request and its parameters, and may leave either 
   expect((await silent(ask(signToken()), context)).status).toBe(204)
 })
 
-test('a middleware that answers nothing lets Next.js go on, for those alone who may pass', async () => {
+test('a middleware that returns nothing lets Next.js continue only for a valid token', async () => {
   const middleware = requireAuth(auth)(() => undefined)
   expect(await middleware(ask(signToken()), context)).toBeUndefined()
   expect((await middleware(ask(), context))?.status).toBe(401)
 })
 
-test('a guard in the place of a handler says what it lacks, instead of answering nothing', () => {
+test('a guard in the place of a handler throws and says how to write it', () => {
   expect(() => requireAuth(auth)(ask() as never)).toThrow(/requireAuth\(auth\)\(handler\)/)
   expect(() => optionalAuth(auth)(undefined as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
 })
 
-test('what Next.js itself throws to redirect passes through', async () => {
+test('a redirect that Next.js throws passes through', async () => {
   const redirect = new Error('NEXT_REDIRECT')
   const GET = optionalAuth(auth)(() => {
     throw redirect

@@ -21,7 +21,7 @@ async function serve(listener: RequestListener): Promise<(token?: string) => Pro
     fetch(`http://127.0.0.1:${port}`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
 }
 
-test('one guard serves many handlers, and each handler runs for those alone who may pass', async () => {
+test('one guard protects many handlers, and each runs only with a valid token', async () => {
   const guard = requireAuth(auth)
   const [list, drop] = [
     guard((request, response) => response.end(getAuth(request).userId)),
@@ -32,12 +32,12 @@ test('one guard serves many handlers, and each handler runs for those alone who 
   expect((await ask()).status).toBe(401)
 })
 
-test('a guard that was given no handler says so, instead of never answering', () => {
+test('a guard without a handler throws instead of never answering', () => {
   for (const guard of [requireAuth(auth), optionalAuth(auth)])
     expect(() => guard({ url: '/' } as never)).toThrow(/requireAuth\(auth\)\(handler\)/)
 })
 
-test('an assertion that fails after the answer has begun is thrown, for the answer cannot be taken back', async () => {
+test('an assertion that fails after the answer has begun is thrown, because the answer cannot be taken back', async () => {
   const failures: unknown[] = []
   const listener = requireAuth(auth)((request, response) => {
     response.write('begun')

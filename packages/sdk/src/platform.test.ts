@@ -20,7 +20,7 @@ function attempt(reader: TextReader, encoded: string): string | undefined {
   }
 }
 
-test('both readers give back what was encoded', () => {
+test('both readers decode what was encoded', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       const encoded = Buffer.from(text).toString('base64url')
@@ -29,7 +29,7 @@ test('both readers give back what was encoded', () => {
   )
 })
 
-test('both readers take exactly the canonical spelling of valid UTF-8', () => {
+test('both readers accept exactly the canonical spelling of valid UTF-8', () => {
   const character = fc.oneof(
     { weight: 30, arbitrary: fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') },
     fc.constantFrom(...'+/=. \n\0~'),
@@ -46,7 +46,7 @@ test('both readers take exactly the canonical spelling of valid UTF-8', () => {
   )
 })
 
-test('both platforms name a secret and sign with it for the service as Node alone does', async () => {
+test('both platforms give a secret the same key id and signature as Node', async () => {
   const claims = { sub: 'ünd ä bit 😀' }
   for (const secret of [SECRET, PREVIOUS_SECRET, 's'.repeat(65)]) {
     const key = Buffer.from(hkdfSync('sha256', secret, '', 'gatehouse-consumer', 32))

@@ -12,14 +12,14 @@ test('a principal names its user, pool and organization', () => {
   expect(JSON.parse(JSON.stringify(inOrganization))).toEqual({ userId: CLAIMS.uid, pool: 'eu', org: { id: 'o-1', slug: 'acme' } })
 })
 
-test('a machine token is of a service account, and is told by its kind', () => {
+test('a machine token belongs to a service account and is recognized by its kind', () => {
   const machine = { kind: 'service', sid: undefined, email: undefined, first_name: undefined, last_name: undefined }
   expect(principalOf({ ...machine, roles: ['service'] })).toMatchObject({ kind: 'service', userId: CLAIMS.uid, org: null })
   for (const kind of [null, 1, ['service'], { service: true }])
     expect(() => principalOf({ kind }), JSON.stringify(kind)).toThrow(expect.objectContaining({ code: 'TOKEN_CLAIMS' }))
 })
 
-test('claims and their lists are frozen, however the token was read', () => {
+test('claims and their lists are frozen', () => {
   for (const claims of [{}, { permissions: ['a:b'], roles: undefined }]) {
     const principal = principalOf(claims)
     expect(Object.isFrozen(principal.claims)).toBe(true)
@@ -28,26 +28,26 @@ test('claims and their lists are frozen, however the token was read', () => {
   }
 })
 
-describe('permissions', () => {
+describe('the permissions of a principal', () => {
   const principal = principalOf({ permissions: ['invoices:read', 'invoices:void'], roles: ['clerk'] })
 
-  test('has asks for all, hasAny for one', () => {
+  test('has requires all names, and hasAny requires one', () => {
     expect(principal.has('invoices:read', 'invoices:void')).toBe(true)
     expect(principal.has('invoices:read', 'invoices:write')).toBe(false)
     expect(principal.hasAny('invoices:write', 'invoices:void')).toBe(true)
     expect(principal.hasAny('invoices:write')).toBe(false)
   })
 
-  test('of no names, has holds and hasAny does not', () => {
+  test('has without names is true, and hasAny without names is false', () => {
     expect([principal.has(), principal.hasAny()]).toEqual([true, false])
   })
 
-  test('a part of a name is no permission, nor is a member of every object', () => {
+  test('a part of a name or a member of every object is not a permission', () => {
     for (const name of ['invoices', 'invoices:rea', '', 'constructor', '__proto__', 'length'])
       expect(principal.has(name)).toBe(false)
   })
 
-  test('assert throws a 403 that names what is missing in its hint alone', () => {
+  test('assert throws a 403 that names the missing permission only in its hint', () => {
     expect(() => principal.assert('invoices:read')).not.toThrow()
     expect(() => principal.assert('invoices:read', 'invoices:write')).toThrow(
       expect.objectContaining({

@@ -45,7 +45,7 @@ function outcomeOf({ ready }: Registration) {
   return outcome
 }
 
-test('the manifest is sent as the contract says, by the service account, and the answer comes back as counts', async () => {
+test('registerPermissions sends the manifest as the service account and returns the counts', async () => {
   const service = await buildService(taken)
   const { auth, events } = buildAuth(service.url)
   expect(auth.health().registration).toBe('off')
@@ -70,7 +70,7 @@ test('the manifest is sent as the contract says, by the service account, and the
 })
 
 test.each(['background', 'require'] as const)(
-  'without permissions or a service token, %s throws nothing and names what is missing',
+  'registerPermissions in mode %s rejects and names missing permissions or a missing service token',
   async (mode) => {
     for (const options of [{ serviceToken: undefined }, { permissions: undefined }] as AuthOptions[]) {
       const { auth, events } = buildAuth(NOWHERE, options)
@@ -85,7 +85,7 @@ test.each(['background', 'require'] as const)(
   },
 )
 
-test('without the address of a service it names the variable', async () => {
+test('registerPermissions without an address names the variable', async () => {
   const auth = createAuth({ appCode: 'billing', secret: SECRET, permissions, serviceToken: SERVICE_TOKEN })
   await expect(auth.registerPermissions().ready).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
@@ -102,8 +102,8 @@ test('the token of the service account comes from SERVICE_ACCOUNT_TOKEN', async 
   expect(service.requests[0]!.headers.authorization).toBe('Bearer gsa_other')
 })
 
-describe('background', () => {
-  test('goes on until the service is there, from 1 to 60 s apart, and tells each reason once', async () => {
+describe('registration in the background', () => {
+  test('the registration is repeated after 1 to 60 s until it succeeds, and each reason is reported once', async () => {
     let status = 500
     const service = await buildService((...args) => answer(status++)(...args))
     const { auth, events } = buildAuth(service.url)
@@ -125,7 +125,7 @@ describe('background', () => {
     expect(service.requests).toHaveLength(length)
   })
 
-  test('is told once that nobody listens at the address', async () => {
+  test('the registration reports once that nobody listens at the address', async () => {
     const { auth, events } = buildAuth(NOWHERE)
     auth.registerPermissions()
     await until(() => events.length > 0)
@@ -135,7 +135,7 @@ describe('background', () => {
   })
 
   test.each([400, 401, 403, 404, 409, 413, 422])(
-    'stops on %i and says so once, without an unhandled rejection',
+    'the registration stops at %i and reports it once, without an unhandled rejection',
     async (status) => {
       const unhandled = vi.fn()
       process.on('unhandledRejection', unhandled)
@@ -161,7 +161,7 @@ describe('background', () => {
     ['a page', 'text/html', '<html><h1>404 Not Found</h1></html>'],
     ['JSON of another shape', 'application/json', '{"message":"no Route matched with those values"}'],
     ['JSON that tells another status', 'application/json', '{"status":403,"code":"not_found"}'],
-  ])('does not take %s with 404 for the last word: something before the service sent it', async (_, type, body) => {
+  ])('the registration goes on after a 404 with %s, which something in front of the service sent', async (_, type, body) => {
     const service = await buildService((response) => void response.writeHead(404, { 'content-type': type }).end(body))
     const { auth, events } = buildAuth(service.url)
     auth.registerPermissions()
@@ -172,7 +172,7 @@ describe('background', () => {
     await until(() => auth.health().registration === 'registered')
   })
 
-  test.each([408, 429, 500, 502, 503])('tries again after %i, not before Retry-After is over', async (status) => {
+  test.each([408, 429, 500, 502, 503])('the registration is repeated after %i, but not before Retry-After', async (status) => {
     const service = await buildService(answer(status, {}, { 'retry-after': '20' }))
     const { auth } = buildAuth(service.url)
     const outcome = outcomeOf(auth.registerPermissions())
@@ -186,7 +186,7 @@ describe('background', () => {
   })
 
   test.each(['3600', '-5', 'soon', 'Wed, 21 Oct 2026 07:28:00 GMT'])(
-    'is not led astray by Retry-After: %s',
+    'the registration ignores a useless Retry-After: %s',
     async (retryAfter) => {
       const service = await buildService(answer(503, {}, { 'retry-after': retryAfter }))
       const { auth, events } = buildAuth(service.url)
@@ -202,7 +202,7 @@ describe('background', () => {
     ['a page', (response) => void response.setHeader('content-type', 'text/html').end('<html>')],
     ['half an answer', (response) => void response.setHeader('content-type', 'application/json').end('{"created":')],
     ['a broken connection', (response) => void response.destroy()],
-  ])('takes %s for no answer of the service', async (_, mad) => {
+  ])('the registration does not treat %s as an answer of the service', async (_, mad) => {
     const service = await buildService(mad)
     const { auth, events } = buildAuth(service.url)
     auth.registerPermissions()
@@ -211,7 +211,7 @@ describe('background', () => {
     expect(auth.health().registration).toBe('pending')
   })
 
-  test('gives up an answer that does not come after 10 s, and asks again', async () => {
+  test('the registration gives up an answer after 10 s and tries again', async () => {
     const service = await buildService(() => {})
     const { auth, events } = buildAuth(service.url)
     auth.registerPermissions()
@@ -227,8 +227,8 @@ describe('background', () => {
   })
 })
 
-describe('require', () => {
-  test('fails within 5 s with SERVICE_UNREACHABLE when nobody listens, and tries meanwhile', async () => {
+describe('required registration', () => {
+  test('a required registration fails within 5 s with SERVICE_UNREACHABLE if nobody listens, after several tries', async () => {
     let tries = 0
     const { auth, events } = buildAuth(NOWHERE, {
       fetch: (...args) => {
@@ -247,7 +247,7 @@ describe('require', () => {
     expect(events.at(-1)).toMatchObject({ type: 'registration.rejected', error: outcome.error })
   })
 
-  test('fails within 5 s when the service does not answer', async () => {
+  test('a required registration fails within 5 s if the service does not answer', async () => {
     const service = await buildService(() => {})
     const { auth } = buildAuth(service.url)
     const outcome = outcomeOf(auth.registerPermissions({ mode: 'require' }))
@@ -257,7 +257,7 @@ describe('require', () => {
     expect(outcome.error).toMatchObject({ code: 'SERVICE_UNREACHABLE', hint: 'timeout' })
   })
 
-  test('succeeds when the service comes within that time', async () => {
+  test('a required registration succeeds if the service answers within that time', async () => {
     const service = await buildService(answer(503))
     const { auth } = buildAuth(service.url)
     const outcome = outcomeOf(auth.registerPermissions({ mode: 'require' }))
@@ -272,7 +272,7 @@ describe('require', () => {
     [409, 'prune_limit', 'PRUNE_LIMIT'],
     [409, 'permission_owned_by_other_service', 'SERVICE_REJECTED'],
     [403, 'scope_required', 'SERVICE_REJECTED'],
-  ])('fails at once on %i %s with %s', async (status, code, expected) => {
+  ])('a required registration answered %i %s fails at once with %s', async (status, code, expected) => {
     const service = await buildService(answer(status, { status, code }, { 'x-request-id': 'r-2' }))
     const { auth } = buildAuth(service.url)
     await expect(auth.registerPermissions({ mode: 'require' }).ready).rejects.toMatchObject({
@@ -283,12 +283,12 @@ describe('require', () => {
   })
 })
 
-describe('an end before the answer', () => {
+describe('the end of a registration before the answer', () => {
   const endings: [string, (controller: AbortController, auth: { close(): unknown }) => void, unknown][] = [
     ['its signal', (controller) => controller.abort(new Error('enough')), { message: 'enough' }],
     ['close', (_, auth) => auth.close(), { code: 'SERVICE_UNREACHABLE', hint: expect.stringContaining('close') }],
   ]
-  test.each(endings)('comes by %s, while it waits', async (_, end, reason) => {
+  test.each(endings)('a registration that waits ends by %s', async (_, end, reason) => {
     // An open connection would have its own timer.
     const service = await buildService(answer(503, {}, { connection: 'close' }))
     const { auth } = buildAuth(service.url)
@@ -305,7 +305,7 @@ describe('an end before the answer', () => {
     expect(service.requests).toHaveLength(1)
   })
 
-  test.each(endings)('comes by %s, while the service is asked', async (_, end, reason) => {
+  test.each(endings)('a registration that is being sent ends by %s', async (_, end, reason) => {
     const service = await buildService(() => {})
     const { auth } = buildAuth(service.url)
     const controller = new AbortController()
@@ -317,7 +317,7 @@ describe('an end before the answer', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('comes before it began when the signal was aborted already', async () => {
+  test('a registration with an aborted signal does not begin', async () => {
     const service = await buildService(taken)
     const { auth } = buildAuth(service.url)
     const { ready } = auth.registerPermissions({ signal: AbortSignal.abort(new Error('never')) })
@@ -326,7 +326,7 @@ describe('an end before the answer', () => {
   })
 })
 
-test('no event, error or printed auth shows the token, whatever the service or fetch say', async () => {
+test('no event, error or printed auth shows the token, even if the service or fetch quotes it', async () => {
   const echo = `Bearer ${SERVICE_TOKEN}`
   const mad = await buildService(answer(403, { code: SERVICE_TOKEN, detail: echo }))
   const quoting = () => Promise.reject(new TypeError(`invalid header value ${echo}`))
@@ -344,7 +344,7 @@ test('no event, error or printed auth shows the token, whatever the service or f
   }
 })
 
-test('a token that no header can carry is refused at once, and not quoted', () => {
+test('a token that no header can carry is refused at once and is not quoted', () => {
   for (const serviceToken of [`${SERVICE_TOKEN}\n`, `${SERVICE_TOKEN} `, '']) {
     try {
       buildAuth(NOWHERE, { serviceToken })
@@ -356,7 +356,7 @@ test('a token that no header can carry is refused at once, and not quoted', () =
   }
 })
 
-describe('the process', () => {
+describe('the process with a registration', () => {
   /** Runs a program that registers at an address where nothing listens. Returns its exit code, or the signal that ended it. */
   async function run(lines: string): Promise<unknown> {
     const source = `
@@ -373,11 +373,11 @@ describe('the process', () => {
     return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
   }
 
-  test('ends when its work is done, though the registration goes on trying', async () => {
+  test('the process ends when its work is done, although the registration has not succeeded', async () => {
     expect(await run('auth.registerPermissions()')).toBe(0)
   })
 
-  test('lives while it waits for ready', async () => {
+  test('the process stays alive while it waits for ready', async () => {
     // The program exits with 7 on the second try. With 13, it would have ended because it had nothing left to do.
     const lines = `auth.health()
       let tries = 0
@@ -387,7 +387,7 @@ describe('the process', () => {
     expect(await run(lines)).toBe(7)
   })
 
-  test('ends by an unhandled rejection when it requires the registration and does not listen', async () => {
+  test('the process ends by an unhandled rejection if a required registration fails', async () => {
     expect(
       await run(`createAuth({ authUrl: 'http://127.0.0.1:9', appCode: 'billing', secret: ${JSON.stringify(SECRET)} })
       .registerPermissions({ mode: 'require' })`),

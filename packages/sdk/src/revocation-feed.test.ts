@@ -139,19 +139,27 @@ async function buildConnected(options: AuthOptions = {}, answers: { poll?: Answe
 
 const ofEverybody = { user_id: null, min_tv: null }
 
-describe('a token is refused', () => {
+describe('the effect of revocations', () => {
   test.for<[string, object, string]>([
-    ['below the floor of its user, in every app', {}, 'TOKEN_REVOKED'],
-    ['below the floor of its user in this app', { app_id: CLAIMS.app_id }, 'TOKEN_REVOKED'],
-    ['when its session has ended', { app_id: CLAIMS.app_id, session_id: CLAIMS.sid, min_tv: null }, 'TOKEN_REVOKED'],
-    ['not when it is on the floor', { min_tv: CLAIMS.tv }, 'ok'],
-    ['not by the floor of another app', { app_id: OTHER_APP }, 'ok'],
-    ['not by the floor of another user', { user_id: CLAIMS.sid }, 'ok'],
-    ['not by the end of another session', { session_id: CLAIMS.jti, min_tv: null }, 'ok'],
-    ['below the time of issue of its app', { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW + 1 }, 'TOKEN_REVOKED'],
-    ['below the time of issue of all apps', { ...ofEverybody, min_iat: NOW + 1 }, 'TOKEN_REVOKED'],
-    ['not when it was issued then', { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW }, 'ok'],
-    ['not by the time of issue of another app', { ...ofEverybody, app_id: OTHER_APP, min_iat: NOW + 1 }, 'ok'],
+    ['a token below the minimum version of its user is refused in every app', {}, 'TOKEN_REVOKED'],
+    ['a token below the minimum version of its user in this app is refused', { app_id: CLAIMS.app_id }, 'TOKEN_REVOKED'],
+    [
+      'a token whose session has ended is refused',
+      { app_id: CLAIMS.app_id, session_id: CLAIMS.sid, min_tv: null },
+      'TOKEN_REVOKED',
+    ],
+    ['a token of exactly the minimum version is accepted', { min_tv: CLAIMS.tv }, 'ok'],
+    ['a minimum version for another app does not count', { app_id: OTHER_APP }, 'ok'],
+    ['a minimum version of another user does not count', { user_id: CLAIMS.sid }, 'ok'],
+    ['the end of another session does not count', { session_id: CLAIMS.jti, min_tv: null }, 'ok'],
+    [
+      'a token issued before the cut-off of its app is refused',
+      { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW + 1 },
+      'TOKEN_REVOKED',
+    ],
+    ['a token issued before the cut-off of all apps is refused', { ...ofEverybody, min_iat: NOW + 1 }, 'TOKEN_REVOKED'],
+    ['a token issued at the cut-off is accepted', { ...ofEverybody, app_id: CLAIMS.app_id, min_iat: NOW }, 'ok'],
+    ['the cut-off of another app does not count', { ...ofEverybody, app_id: OTHER_APP, min_iat: NOW + 1 }, 'ok'],
   ])('%s', async ([, members, code]) => {
     const first = await buildConnected({}, { poll: page([event(members)]) })
     expect(await codeOf(first.auth)).toBe(code)
@@ -162,19 +170,19 @@ describe('a token is refused', () => {
     expect(await codeOf(second.auth)).toBe(code)
   })
 
-  test('by the highest of its floors, in whatever order they come', async () => {
+  test('the highest minimum token version of a user counts, in whatever order they arrive', async () => {
     const { auth } = await buildConnected({}, { poll: page([event({ min_tv: 9 }), event({ min_tv: 2 })]) })
     expect(await codeOf(auth, signToken({ tv: 8 }))).toBe('TOKEN_REVOKED')
     expect(await codeOf(auth, signToken({ tv: 9 }))).toBe('ok')
   })
 
-  test('last of all: a token that is not good at all gets its own code', async () => {
+  test('a token that is invalid for another reason gets its own code although it is revoked', async () => {
     const { auth } = await buildConnected({}, { poll: page([event()]) })
     expect(await codeOf(auth, signToken({ exp: NOW - 60 }))).toBe('TOKEN_EXPIRED')
     expect(await codeOf(auth, signToken({ app_id: '' }))).toBe('APP_MISMATCH')
   })
 
-  test('also when it was seen before and is remembered', async () => {
+  test('a token that was seen before is refused once it is revoked', async () => {
     const { service, auth } = await buildConnected({ cacheTokens: 10 })
     expect(await codeOf(auth)).toBe('ok')
     service.send(frame(event()))
@@ -182,7 +190,7 @@ describe('a token is refused', () => {
     expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
   })
 
-  test('by verifySync as by verify', async () => {
+  test('verifySync refuses a revoked token like verify', async () => {
     const { auth } = await buildConnected({}, { poll: page([event()]) })
     expect(() => auth.verifySync(token)).toThrow(expect.objectContaining({ code: 'TOKEN_REVOKED', status: 401 }))
   })
@@ -198,7 +206,7 @@ function trySync(auth: Auth, presented: string): boolean {
 }
 
 describe('the feed', () => {
-  test('shows an assertion that opens nothing else, signed with a key of its own', async () => {
+  test('the feed is read with an assertion that opens nothing else and has a key of its own', async () => {
     const { service } = await buildConnected({ secret: [SECRET, PREVIOUS_SECRET] })
     for (const { headers } of [service.polls[0]!, service.streams[0]!.request]) {
       const [header, payload, signature] = headers.authorization!.replace('Bearer ', '').split('.') as [string, string, string]
@@ -211,7 +219,7 @@ describe('the feed', () => {
     }
   })
 
-  test('is read page by page, then followed from the last cursor', async () => {
+  test('the feed is read page by page and then followed from the last cursor', async () => {
     const first = event({ user_id: OTHER_APP })
     const second = event()
     const answers = [page([first], { cursor: first.cursor, has_more: true }), page([second], { cursor: second.cursor })]
@@ -225,7 +233,7 @@ describe('the feed', () => {
     expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
   })
 
-  test.each(['/', '/api/v1', '/api/v1/'])('is found by the address with %j behind it', async (path) => {
+  test.each(['/', '/api/v1', '/api/v1/'])('the feed is found if the address ends in %j', async (path) => {
     const service = await buildService()
     const { events } = buildAuth(service.url + path)
     await until(() => events.length > 0)
@@ -235,7 +243,7 @@ describe('the feed', () => {
   test.each([
     ['repeats a page', {}],
     ['says on each page that it has a new database', { reset: true }],
-  ])('gives up on a service that %s, and asks again later', async (_, more) => {
+  ])('the feed gives up on a service that %s, and asks again later', async (_, more) => {
     const service = await buildService({ poll: page([event()], { cursor: 7, has_more: true, ...more }) })
     const { auth, events } = buildAuth(service.url)
     await until(() => events.length > 0)
@@ -246,7 +254,7 @@ describe('the feed', () => {
     expect(await auth.safeVerify(signToken())).toMatchObject({ error: { code: 'TOKEN_REVOKED' } })
   })
 
-  test('understands a stream however it is cut', async () => {
+  test('the feed understands a stream however it is cut', async () => {
     const { service, auth } = await buildConnected()
     const sent = event({ user_id: OTHER_APP, note: 'é' })
     const text = `: heartbeat\r\n\r\nid: ${sent.cursor}\r\nevent: revocation\r\ndata: ${JSON.stringify(sent)}\r\n\r\n${frame(event())}`
@@ -258,7 +266,7 @@ describe('the feed', () => {
     expect(trySync(auth, signToken({ uid: OTHER_APP }))).toBe(false)
   })
 
-  test('forgets another database when the service says that it has a new one', async () => {
+  test('the feed forgets the revocations of another database when the service reports a new one', async () => {
     const { service, auth } = await buildConnected({}, { poll: page([event()]) })
     expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
     service.poll = page([], { cursor: 3, reset: true })
@@ -270,7 +278,7 @@ describe('the feed', () => {
     expect(service.streams[1]!.request.headers['last-event-id']).toBe('3')
   })
 
-  test('keeps what it knew until all of the new database is known, should its list break off', async () => {
+  test('the feed keeps its revocations until all of a new database are known, even if the list breaks off', async () => {
     const { service, auth } = await buildConnected({}, { poll: page([event()]) })
     const first = event({ user_id: OTHER_APP })
     const answers = [page([first], { cursor: 3, has_more: true, reset: true }), status(503), page([], { cursor: 4 })]
@@ -287,14 +295,14 @@ describe('the feed', () => {
     expect(await auth.safeVerify(signToken({ uid: OTHER_APP }))).toMatchObject({ error: { code: 'TOKEN_REVOKED' } })
   })
 
-  test('is on by default, and health tells', async () => {
+  test('the feed is on by default, and health shows it', async () => {
     const { auth } = await buildConnected()
     expect(auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })
     nowMs += 12_900
     expect(auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 12 })
   })
 
-  test('is off where the runtime is not Node, unless it is asked for', async () => {
+  test('the feed is off by default if the runtime is not Node', async () => {
     const service = await buildService()
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
     onTestFinished(() => void vi.unstubAllGlobals())
@@ -302,7 +310,7 @@ describe('the feed', () => {
     expect(buildAuth(service.url, { revocation: { mode: 'feed' } }).auth.health().revocation.mode).toBe('feed')
   })
 
-  test('uses the fetch that it is given', async () => {
+  test('the feed uses the fetch of the options', async () => {
     const service = await buildService()
     const asked: string[] = []
     const { events } = buildAuth(service.url, {
@@ -316,16 +324,16 @@ describe('the feed', () => {
   })
 })
 
-describe('events that a newer service tells', () => {
+describe('events of a newer service', () => {
   const unknown: [string, unknown][] = [
     ['of another kind', { kind: 'device', device_id: 'd' }],
-    ['without a floor', { user_id: CLAIMS.uid, app_id: null, session_id: null, min_tv: null }],
+    ['without a minimum version', { user_id: CLAIMS.uid, app_id: null, session_id: null, min_tv: null }],
     ['of nobody', { session_id: null, min_tv: 9 }],
-    ['about a user, with a floor that it does not know', { user_id: CLAIMS.uid, app_id: null, min_iat: 2 * NOW }],
+    ['about a user, with an unknown kind of minimum', { user_id: CLAIMS.uid, app_id: null, min_iat: 2 * NOW }],
     ['that is a text', 'new'],
     ['that is null', null],
   ]
-  test.for(unknown)('are skipped and counted, and end nothing: one %s', async ([, sent]) => {
+  test.for(unknown)('an unknown event is skipped and counted, and does not end the feed: one %s', async ([, sent]) => {
     const item = typeof sent === 'object' && sent !== null ? { cursor: ++lastCursor, ...sent } : sent
     const { service, auth, events } = await buildConnected({}, { poll: page([item as Event]) })
     expect(events.filter(({ type }) => type === 'revocation.skipped')).toEqual([{ type: 'revocation.skipped', count: 1 }])
@@ -347,7 +355,7 @@ describe('the app of the feed', () => {
     }
   const otherToken = signToken({ app_id: OTHER_APP, exp: NOW + 100_000 })
 
-  test('is learned: from then on a token of an app that had the code before is refused', async () => {
+  test('the id of the app is learned, and a token of an earlier app with the same code is refused', async () => {
     const answers = { poll: ofApp(OTHER_APP, page()), stream: ofApp(OTHER_APP, openStream) }
     const service = await buildService({ ...answers, poll: () => {} })
     const { auth, events } = buildAuth(service.url, { cacheTokens: 10 })
@@ -363,7 +371,7 @@ describe('the app of the feed', () => {
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['APP_MISMATCH', 'ok'])
   })
 
-  test('is required for the life of the process: the feed of another one is refused, and said so', async () => {
+  test('the id of the app stays required for the life of the process, and another feed is refused and logged', async () => {
     const lines: string[] = []
     const service = await buildService({ poll: ofApp(CLAIMS.app_id, page()), stream: ofApp(CLAIMS.app_id, openStream) })
     const { auth, events } = buildAuth(service.url, { logger: { warn: (line) => void lines.push(line) } })
@@ -381,7 +389,7 @@ describe('the app of the feed', () => {
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['ok', 'APP_MISMATCH'])
   })
 
-  test('gives way to SERVICE_APP_ID', async () => {
+  test('SERVICE_APP_ID wins over the id that the feed reports', async () => {
     const lines: string[] = []
     const service = await buildService({ poll: ofApp(OTHER_APP, page()), stream: ofApp(OTHER_APP, openStream) })
     const { auth, events } = buildAuth(service.url, { appId: CLAIMS.app_id, logger: { warn: (line) => void lines.push(line) } })
@@ -392,13 +400,13 @@ describe('the app of the feed', () => {
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['ok', 'APP_MISMATCH'])
   })
 
-  test('need not be told by the service', async () => {
+  test('the service need not send the id of the app', async () => {
     const { auth } = await buildConnected()
     expect([await codeOf(auth), await codeOf(auth, otherToken)]).toEqual(['ok', 'ok'])
   })
 })
 
-describe('a rotation', () => {
+describe('a rotation of the secret', () => {
   /** Accepts only assertions that were signed with this secret. */
   const only =
     (secret: string, answer: Answer): Answer =>
@@ -407,7 +415,7 @@ describe('a rotation', () => {
       return (kid === createKid(secret) ? answer : status(401))(response, request)
     }
 
-  test('may reach the consumer before the service: it shows the previous secret when the current is refused', async () => {
+  test('the feed shows the previous secret if the service refuses the current one', async () => {
     const answers = { poll: only(PREVIOUS_SECRET, page([event()])), stream: only(PREVIOUS_SECRET, openStream) }
     const { auth, events } = await buildConnected({ secret: [SECRET, PREVIOUS_SECRET] }, answers)
     expect(await codeOf(auth)).toBe('TOKEN_REVOKED')
@@ -415,8 +423,8 @@ describe('a rotation', () => {
   })
 })
 
-describe('while the service is away', () => {
-  test('verification goes on by what is known, health and events say so once, and it resumes by cursor', async () => {
+describe('an outage of the service', () => {
+  test('verification continues with the known revocations, the outage is reported once, and the feed resumes', async () => {
     const { service, auth, events } = await buildConnected({}, { poll: page([event()]) })
     const seen = lastCursor
     service.poll = service.stream = (response) => void response.destroy()
@@ -440,7 +448,7 @@ describe('while the service is away', () => {
     expect(await codeOf(auth, signToken({ uid: OTHER_APP, exp: NOW + 1000 }))).toBe('TOKEN_REVOKED')
   })
 
-  test('it comes back at once, then ever more slowly up to 5 s, each time at a random moment', async () => {
+  test('the feed reconnects at once, then at random intervals of up to 5 s', async () => {
     // Each answer is different, since the same reason is reported only once.
     let code = 500
     const service = await buildService({ poll: (...args) => status(code++)(...args) })
@@ -453,7 +461,7 @@ describe('while the service is away', () => {
     expect(typesOf(events).filter((type) => type === 'stale')).toHaveLength(1)
   })
 
-  test('the log says so once it does not come back at once, and when no stream comes through', async () => {
+  test('the log reports an outage that lasts, and a service without a stream', async () => {
     const lines: string[] = []
     const { service, auth } = await buildConnected({ logger: { warn: (line) => void lines.push(line) } })
     await advance(5_000)
@@ -476,7 +484,7 @@ describe('while the service is away', () => {
     expect(lines.slice(1)).toEqual([`gatehouse: ${noStream}`])
   })
 
-  test('it was never there: verification goes on, age is null', async () => {
+  test('verification works without revocations if the service was never there, and the age is null', async () => {
     const { auth, events } = buildAuth('http://127.0.0.1:9')
     await until(() => events.length > 0)
     expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: expect.stringMatching(/\w/) })
@@ -488,7 +496,7 @@ describe('while the service is away', () => {
 describe("onStale: 'deny'", () => {
   const revocation = { mode: 'feed', onStale: 'deny', maxStaleSec: 30 } as const
 
-  test('refuses with 503 before the feed was read, not after', async () => {
+  test('a token is answered 503 before the feed was read, and accepted afterwards', async () => {
     let answer = () => {}
     const service = await buildService({
       poll(...args) {
@@ -503,7 +511,7 @@ describe("onStale: 'deny'", () => {
     expect(await codeOf(auth)).toBe('ok')
   })
 
-  test('refuses once the feed is older than maxStaleSec, but what is known to be revoked stays 401', async () => {
+  test('a token is answered 503 once the feed is older than maxStaleSec, and a revoked one 401', async () => {
     const { service, auth, events } = await buildConnected({ revocation }, { poll: page([event({ user_id: OTHER_APP })]) })
     service.poll = service.stream = (response) => void response.destroy()
     service.drop()
@@ -519,7 +527,7 @@ describe("onStale: 'deny'", () => {
     expect(await codeOf(auth)).toBe('ok')
   })
 
-  test('takes no feed for fresh because the clock was set back', async () => {
+  test('a feed does not become fresh because the clock was set back', async () => {
     const service = await buildService({ stream: status(404) })
     const { auth } = buildAuth(service.url, { revocation: { mode: 'feed', onStale: 'deny', maxStaleSec: 1 } })
     const old = signToken({ iat: NOW - 3_600, nbf: NOW - 3_600 })
@@ -531,7 +539,7 @@ describe("onStale: 'deny'", () => {
     expect(auth.health().revocation.ageSec).toBe(1)
   })
 
-  test('does not take a quiet stream for a stale one before a heartbeat is overdue', async () => {
+  test('a quiet stream is not stale before a heartbeat is overdue', async () => {
     const { auth } = await buildConnected({ revocation: { ...revocation, maxStaleSec: 1 } })
     nowMs += 19_000
     expect(await codeOf(auth)).toBe('ok')
@@ -540,7 +548,7 @@ describe("onStale: 'deny'", () => {
   })
 })
 
-describe('where streams do not come through', () => {
+describe('networks that block streams', () => {
   const buffered: Answer = () => {}
 
   test.for<[string, Answer]>([
@@ -548,7 +556,7 @@ describe('where streams do not come through', () => {
     ['a page in its place', (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
     ['404', status(404)],
     ['501', status(501)],
-  ])('it polls: %s', async ([, stream]) => {
+  ])('the feed polls: %s', async ([, stream]) => {
     const service = await buildService({ stream })
     const { auth, events } = buildAuth(service.url)
     await until(() => service.streams.length === 1)
@@ -565,7 +573,7 @@ describe('where streams do not come through', () => {
     expect(auth.health().revocation).toMatchObject({ connected: true, ageSec: expect.any(Number) })
   })
 
-  test('it gives a silent stream up after 20 s, tries again, and stops polling when one comes through', async () => {
+  test('the feed gives up a silent stream after 20 s, tries again, and stops polling once a stream works', async () => {
     const service = await buildService({ stream: buffered })
     const { events } = buildAuth(service.url)
     await until(() => service.streams.length === 1)
@@ -589,7 +597,7 @@ describe('where streams do not come through', () => {
     expect(service.polls.length).toBe(length)
   })
 
-  test('a stream whose heartbeat is overdue is given up as well, and health says so', async () => {
+  test('the feed gives up a stream whose heartbeat is overdue, and health shows it', async () => {
     const { service, auth, events } = await buildConnected()
     await advance(15_000)
     service.send(': heartbeat\n\n')
@@ -609,7 +617,7 @@ describe('where streams do not come through', () => {
   })
 })
 
-describe('a service gone mad', () => {
+describe('a service that answers nonsense', () => {
   const json =
     (text: string): Answer =>
     (response) =>
@@ -630,7 +638,7 @@ describe('a service gone mad', () => {
     ['a broken connection', (response) => void response.destroy()],
     ['an answer that breaks off', (response) => void response.writeHead(200, { 'content-length': '50' }).end('{"items":[')],
   ]
-  test.for(hostilePolls)('neither disturbs verification nor ends the feed: %s', async ([, hostile]) => {
+  test.for(hostilePolls)('verification and the feed survive this answer: %s', async ([, hostile]) => {
     const service = await buildService({ poll: hostile })
     const { auth, events } = buildAuth(service.url)
     await until(() => events.length > 0)
@@ -642,7 +650,7 @@ describe('a service gone mad', () => {
     await until(() => !trySync(auth, token))
   })
 
-  test('an answer that does not come, or drop by drop, is given up after 10 s', async () => {
+  test('an incomplete answer is given up after 10 s', async () => {
     const service = await buildService({
       poll(response) {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{')
@@ -663,7 +671,7 @@ describe('a service gone mad', () => {
     ['no JSON', 'data: <html>\n\n'],
     ['an event without end', `data: ${'x'.repeat(70_000)}`],
   ]
-  test.for(hostileFrames)('a stream of %s is left, and what it stood for read again', async ([, text]) => {
+  test.for(hostileFrames)('the feed leaves a stream of %s and reads the missed events again', async ([, text]) => {
     const { service, auth, events } = await buildConnected()
     const seen = lastCursor
     service.poll = page([event()])
@@ -675,7 +683,7 @@ describe('a service gone mad', () => {
     await until(() => service.streams.length === 2)
   })
 
-  test.for([401, 403, 404])('a refusal of the service with %i is told once and tried again slowly', async (code) => {
+  test.for([401, 403, 404])('a refusal of the service with %i is reported once and tried again slowly', async (code) => {
     const service = await buildService({ poll: refusing(code) })
     const { auth, events } = buildAuth(service.url)
     await until(() => events.length > 0)
@@ -701,16 +709,19 @@ describe('a service gone mad', () => {
       'JSON of another shape',
       (response) => void response.writeHead(404, { 'content-type': 'application/json' }).end('{"status":"Failure","code":404}'),
     ],
-  ])('404 from what stands before it, %s, is an outage: the feed is back within 5 s of its end', async ([, answer]) => {
-    const service = await buildService({ poll: answer })
-    const { auth, events } = buildAuth(service.url)
-    await until(() => events.length > 0)
-    expect(events[0]).toMatchObject({ reason: 'HTTP 404 (not an answer of the service)', retryInMs: 100 })
-    await advance(30_000)
-    service.poll = page()
-    await advance(5_000)
-    await until(() => auth.health().revocation.connected)
-  })
+  ])(
+    'a 404 with %s from in front of the service is an outage, and the feed is back within 5 s of its end',
+    async ([, answer]) => {
+      const service = await buildService({ poll: answer })
+      const { auth, events } = buildAuth(service.url)
+      await until(() => events.length > 0)
+      expect(events[0]).toMatchObject({ reason: 'HTTP 404 (not an answer of the service)', retryInMs: 100 })
+      await advance(30_000)
+      service.poll = page()
+      await advance(5_000)
+      await until(() => auth.health().revocation.connected)
+    },
+  )
 
   test('a connection that breaks each time does not restart the backoff', async () => {
     const { service, events } = await buildConnected()
@@ -732,8 +743,8 @@ describe('a service gone mad', () => {
   })
 })
 
-describe('the app is left alone', () => {
-  test('what onEvent throws, now or later, goes nowhere', async () => {
+describe('the feed and the app around it', () => {
+  test('an error that onEvent throws, now or later, has no effect', async () => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     onTestFinished(() => void process.off('unhandledRejection', unhandled))
@@ -766,7 +777,7 @@ describe('the app is left alone', () => {
     expect(printed).not.toContain('eyJ')
   })
 
-  test('close ends the stream and everything else, quietly; tokens are verified by what is known', async () => {
+  test('close ends the stream and all timers, and tokens are still verified with the known revocations', async () => {
     const { service, auth, events } = await buildConnected({}, { poll: page([event()]) })
     const told = events.length
     let isClosed = false

@@ -21,7 +21,7 @@ describe('a token that was seen before', () => {
     return { clock, auth, codeOf: (token: string) => codeOf(() => auth.verifySync(token)) }
   }
 
-  test('is refused once it has expired, and while the clock stands before it', () => {
+  test('a remembered token is refused after it has expired, and before it is valid', () => {
     const { clock, codeOf } = build()
     const token = signToken()
     expect(codeOf(token)).toBe('ok')
@@ -33,7 +33,7 @@ describe('a token that was seen before', () => {
     expect(codeOf(token)).toBe('ok')
   })
 
-  test('is checked again by a custom revocation', async () => {
+  test('a remembered token is checked again by a custom revocation', async () => {
     let isCurrent = true
     const auth = buildAuth({ cacheTokens: 10, revocation: { mode: 'custom', isCurrent: () => isCurrent } })
     const token = signToken()
@@ -42,7 +42,7 @@ describe('a token that was seen before', () => {
     expect(await auth.safeVerify(token)).toMatchObject({ error: { code: 'TOKEN_REVOKED' } })
   })
 
-  test('vouches for no other token of the same signature', () => {
+  test('a remembered token does not vouch for another token with the same signature', () => {
     const { codeOf } = build()
     const token = signToken()
     expect(codeOf(token)).toBe('ok')
@@ -51,7 +51,7 @@ describe('a token that was seen before', () => {
     expect([codeOf(forged), codeOf(`x${token}`), codeOf(token)]).toEqual(['TOKEN_SIGNATURE', 'TOKEN_MALFORMED', 'ok'])
   })
 
-  test('was not remembered when it was refused', () => {
+  test('a refused token is not remembered', () => {
     const { clock, codeOf } = build()
     const token = signToken({ nbf: NOW + 60, iat: NOW + 60 })
     expect(codeOf(token)).toBe('TOKEN_NOT_YET_VALID')
@@ -61,7 +61,7 @@ describe('a token that was seen before', () => {
     expect([codeOf(other), codeOf(other)]).toEqual(['TOKEN_SIGNATURE', 'TOKEN_SIGNATURE'])
   })
 
-  test('gives each request a principal of its own, and claims that nobody can change', () => {
+  test('each request gets its own principal, and claims that nobody can change', () => {
     const { auth } = build()
     const token = signToken()
     const [first, second] = [auth.verifySync(token), auth.verifySync(token)]
@@ -72,7 +72,7 @@ describe('a token that was seen before', () => {
   })
 })
 
-test('by default no token is remembered', () => {
+test('no token is remembered by default', () => {
   let parsed = 0
   const { parse } = JSON
   const auth = buildAuth()
@@ -90,11 +90,11 @@ test('by default no token is remembered', () => {
   expect(parsed).toBe(2)
 })
 
-describe('the memory', () => {
+describe('the memory of tokens', () => {
   const token = (name: number) => `header.payload${name}.${String(name).padStart(43, 'A')}`
   const payload = { claims: {} } as CheckedPayload
 
-  test.each([2, 3, 10])('holds no more than the %i it may, whatever comes', (most) => {
+  test.each([2, 3, 10])('the memory holds at most %i tokens', (most) => {
     for (let names = 1; names < 100; names += 1) {
       const seen = new SeenTokens(most)
       const tokens = Array.from({ length: names }, (_, name) => token(name))
@@ -103,7 +103,7 @@ describe('the memory', () => {
     }
   })
 
-  test('holds one of two tokens whose signatures end alike, and never takes the one for the other', () => {
+  test('the memory holds one of two tokens whose signatures end alike, and never confuses them', () => {
     const seen = new SeenTokens(10)
     const [first, second] = ['a', 'b'].map((start) => `header.payload.${start.padEnd(43, 'x')}`) as [string, string]
     seen.add(first, payload)
@@ -112,7 +112,7 @@ describe('the memory', () => {
     expect([seen.get(first), seen.get(second)]).toEqual([undefined, payload])
   })
 
-  test('keeps what is asked for, and forgets what is not', () => {
+  test('the memory keeps tokens that are used and forgets others', () => {
     const seen = new SeenTokens(10)
     seen.add(token(0), payload)
     seen.add(token(1), payload)

@@ -36,7 +36,7 @@ async function endOf(call: Promise<unknown>): Promise<{ value?: unknown; error?:
   return { ...end, afterMs: time.now() - start }
 }
 
-test('introspect asks as the app does, with an assertion, and gives what the service says', async () => {
+test('introspect authenticates with an assertion of the app and returns the answer of the service', async () => {
   const service = await buildService(answer(200, { active: true, uid: 'u-1', scope: 'a:read' }))
   expect(await buildApi(service.url).introspect(token)).toEqual({ active: true, uid: 'u-1', scope: 'a:read' })
   const { method, url, headers, body } = service.requests[0]!
@@ -47,7 +47,7 @@ test('introspect asks as the app does, with an assertion, and gives what the ser
   expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toMatchObject({ typ: 'consumer+jwt', kid: createKid(SECRET) })
 })
 
-test('introspect shows the previous secret when the service refuses the current one', async () => {
+test('introspect shows the previous secret if the service refuses the current one', async () => {
   const service = await buildService((response, request) => {
     const { kid } = JSON.parse(Buffer.from(request.headers.authorization!.slice(7).split('.')[0]!, 'base64url').toString())
     const isKnown = kid === createKid(PREVIOUS_SECRET)
@@ -56,7 +56,7 @@ test('introspect shows the previous secret when the service refuses the current 
   expect(await buildApi(service.url, { secret: [SECRET, PREVIOUS_SECRET] }).introspect(token)).toEqual({ active: false })
 })
 
-test('registerOrReturn speaks for the app, as the service account, and can be nothing but register_or_return', async () => {
+test('registerOrReturn authenticates as the service account and always sends the mode register_or_return', async () => {
   const known = {
     created: false,
     user: { id: 'u-1' },
@@ -77,7 +77,7 @@ test('registerOrReturn speaks for the app, as the service account, and can be no
   )
 })
 
-test('a service account that is refused is not asked for twice', async () => {
+test('a service account that is refused is not tried again', async () => {
   const service = await buildService(answer(401, { status: 401, code: 'token_invalid' }))
   const api = buildApi(service.url, { secret: [SECRET, PREVIOUS_SECRET] })
   await expect(api.registerOrReturn({ email: 'a', password: 'b' })).rejects.toMatchObject({ code: 'SERVICE_REJECTED' })
@@ -85,7 +85,7 @@ test('a service account that is refused is not asked for twice', async () => {
 })
 
 test.each([429, 500, 502, 503])(
-  '%i is tried twice more, and then told as SERVICE_UNREACHABLE with the request id',
+  'a call answered %i is tried twice more and then fails with SERVICE_UNREACHABLE and the request id',
   async (status) => {
     const service = await buildService(
       answer(status, { status, code: 'unavailable' }, { 'x-request-id': 'r-9', 'retry-after': '2' }),
@@ -103,7 +103,7 @@ test.each([429, 500, 502, 503])(
   },
 )
 
-test('what succeeds at the third try has succeeded', async () => {
+test('a call that succeeds at the third try returns its result', async () => {
   const answers = [answer(503, {}, { 'retry-after': '1' }), answer(429), answer(200, { active: false })]
   const service = await buildService((...args) => answers.shift()!(...args))
   expect(await endOf(buildApi(service.url).introspect(token))).toMatchObject({ value: { active: false } })
@@ -114,7 +114,7 @@ test.each([
   [403, 'scope_required'],
   [404, 'app_not_found'],
   [409, 'user_exists'],
-])('%i %s is told as SERVICE_REJECTED with the request id, and not tried again', async (status, code) => {
+])('a call answered %i %s fails with SERVICE_REJECTED and the request id, and is not tried again', async (status, code) => {
   const service = await buildService(answer(status, { status, code }, { 'x-request-id': 'r-7' }))
   const call = buildApi(service.url).registerOrReturn({ email: 'ada@example.com', password: 'CANARY horse' })
   await expect(call).rejects.toMatchObject({
@@ -126,7 +126,7 @@ test.each([
   expect(service.requests).toHaveLength(1)
 })
 
-test('a call ends within 10 s: when nothing is answered', async () => {
+test('a call without an answer ends after 10 s', async () => {
   const service = await buildService(() => {})
   const { error, afterMs } = await endOf(buildApi(service.url).introspect(token))
   expect(error).toMatchObject({ code: 'SERVICE_UNREACHABLE', hint: 'timeout' })
@@ -134,7 +134,7 @@ test('a call ends within 10 s: when nothing is answered', async () => {
   expect(service.requests).toHaveLength(1)
 })
 
-test('a call ends within 10 s: at once, when it is to wait longer than that', async () => {
+test('a call that would wait longer than 10 s ends at once', async () => {
   const service = await buildService(answer(503, {}, { 'retry-after': '30' }))
   await expect(buildApi(service.url).introspect(token)).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE' })
   expect(service.requests).toHaveLength(1)
@@ -149,14 +149,14 @@ test('a call ends when auth is closed', async () => {
   expect(await call).toMatchObject({ code: 'SERVICE_UNREACHABLE', hint: expect.stringContaining('close') })
 })
 
-test('what is missing is named', async () => {
+test('a call names its missing settings', async () => {
   const api = buildApi(NOWHERE, { serviceToken: undefined, authUrl: undefined })
   const invalid = (name: string) => ({ code: 'CONFIG_INVALID', message: expect.stringContaining(name) })
   await expect(api.registerOrReturn({ email: 'a', password: 'b' })).rejects.toMatchObject(invalid('SERVICE_ACCOUNT_TOKEN'))
   await expect(api.introspect(token)).rejects.toMatchObject(invalid('SERVICE_AUTH_URL'))
 })
 
-test('no error shows a token or a password, whatever the service or fetch say', async () => {
+test('no error shows a token or a password, even if the service or fetch quotes it', async () => {
   const mad = await buildService((response, { headers, body }) =>
     answer(400, { code: (body as { token: string }).token, detail: headers.authorization })(response, { headers, body } as never),
   )

@@ -28,7 +28,7 @@ function build(url: string, options: ServiceTokenOptions = {}) {
   return createServiceTokens({ authUrl: url, serviceToken: SERVICE_TOKEN, now: () => nowMs, ...options })
 }
 
-test('one token for an app, however many wait for it; another for another app', async () => {
+test('all calls for one app share a token, and another app gets another token', async () => {
   const service = await buildService(issuing())
   const tokens = build(service.url)
   const all = await Promise.all([...Array.from({ length: 100 }, () => tokens.get('orders')), tokens.get('stock')])
@@ -43,7 +43,7 @@ test('one token for an app, however many wait for it; another for another app', 
   )
 })
 
-test('a new one comes before the old one ends, and nobody waits for it', async () => {
+test('a token is renewed before it ends, and no call waits for it', async () => {
   const service = await buildService(issuing())
   const tokens = build(service.url)
   await tokens.get('orders')
@@ -58,7 +58,7 @@ test('a new one comes before the old one ends, and nobody waits for it', async (
   expect(service.requests).toHaveLength(2)
 })
 
-test('while the service is away the old one is given for as long as it lives, and then the reason', async () => {
+test('the old token is returned while it lives and the service is away, and then the reason is thrown', async () => {
   const service = await buildService(issuing())
   const tokens = build(service.url)
   await tokens.get('orders')
@@ -79,7 +79,7 @@ test('while the service is away the old one is given for as long as it lives, an
   expect(await tokens.get('orders')).toBe('token-1-for-orders')
 })
 
-test('fetch brings the token, and a new one where the old one is refused', async () => {
+test('fetch sends the token, and a new one if the old one is refused', async () => {
   const service = await buildService(issuing())
   let good = 'token-1-for-orders'
   const orders = await buildService((response, request) =>
@@ -100,7 +100,7 @@ test('fetch brings the token, and a new one where the old one is refused', async
   expect(service.requests).toHaveLength(2)
 })
 
-test('a body that is a stream is sent once', async () => {
+test('a request whose body is a stream is sent once', async () => {
   const service = await buildService(issuing())
   const orders = await buildService(answer(401))
   const tokens = build(service.url)
@@ -111,7 +111,7 @@ test('a body that is a stream is sent once', async () => {
   expect([service.requests.length, orders.requests.length]).toEqual([1, 1])
 })
 
-test('what is missing or wrong is named by the first use, and no value is quoted', async () => {
+test('the first use names missing and wrong settings and quotes no value', async () => {
   vi.stubEnv('SERVICE_AUTH_URL', '')
   vi.stubEnv('SERVICE_ACCOUNT_TOKEN', 'gsa_CANARY with blanks')
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -63,7 +63,7 @@ async function buildAuth(options: AuthOptions = {}) {
   return auth
 }
 
-test('verifications make spans and counters, with the code of what is refused', async () => {
+test('verifications create spans and counters with the code of a refusal', async () => {
   record()
   const auth = await buildAuth()
   await auth.verify(signToken())
@@ -88,7 +88,7 @@ test('verifications make spans and counters, with the code of what is refused', 
   expect(JSON.stringify([spans, counts])).not.toMatch(/eyJ|ada@example/)
 })
 
-test('calls and the feeds do too, and no span lasts as long as the stream', async () => {
+test('calls and feeds create spans and counters, and no span lasts as long as the stream', async () => {
   record()
   const service = await buildService((response, { url }) => {
     if (url!.includes('/stream')) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
@@ -129,7 +129,7 @@ test('calls and the feeds do too, and no span lasts as long as the stream', asyn
   await follower.close()
 })
 
-test('each counter brings its description, which the collector passes on', async () => {
+test('each counter has a description, which the collector passes on', async () => {
   record()
   await buildAuth()
   expect(descriptions).toEqual({
@@ -139,7 +139,7 @@ test('each counter brings its description, which the collector passes on', async
   })
 })
 
-test('nothing of it is made where OpenTelemetry is not registered, though its API is installed', async () => {
+test('no counter is created if OpenTelemetry is installed but not registered', async () => {
   const load = async () => {
     const config = readConfig({ ...usual, revocation: { mode: 'off' } })
     await assembleAuth(config).verify(signToken())

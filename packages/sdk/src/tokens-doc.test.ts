@@ -26,19 +26,22 @@ const options = {
   secret: [vectors.secret, vectors.secret_previous],
 } as const
 
-test('docs/guard-a-backend/tokens.md gives the kids of its secrets', () => {
+test('docs/guard-a-backend/tokens.md gives the right kids for its secrets', () => {
   expect([createKid(vectors.secret), createKid(vectors.secret_previous)]).toEqual([vectors.kid, vectors.kid_previous])
   expect(buildAuth(options).health().kids).toEqual([vectors.kid, vectors.kid_previous])
 })
 
-test.each(vectors.tokens)('docs/guard-a-backend/tokens.md on $name: $result', async ({ token, result }) => {
-  for (const platform of ['node', 'web'] as const) {
-    const outcome = await buildAuth(options, platform).safeVerify(token)
-    expect(outcome.ok ? 'ok' : outcome.error.code).toBe(result)
-  }
-})
+test.each(vectors.tokens)(
+  'verification agrees with docs/guard-a-backend/tokens.md: $name, $result',
+  async ({ token, result }) => {
+    for (const platform of ['node', 'web'] as const) {
+      const outcome = await buildAuth(options, platform).safeVerify(token)
+      expect(outcome.ok ? 'ok' : outcome.error.code).toBe(result)
+    }
+  },
+)
 
-test('docs/guard-a-backend/tokens.md names every code that a token can be refused with', () => {
+test('docs/guard-a-backend/tokens.md names each code that a token can be refused with', () => {
   const named = [
     'TOO_LARGE',
     'MALFORMED',

@@ -45,7 +45,7 @@ async function follow(
   return { auth, stop, calls, lines, asked }
 }
 
-test('changes come one at a time, then their cursor; all pages at once, then every 30 to 60 s', async () => {
+test('changes arrive one at a time before their cursor, all pages at once and then every 30 to 60 s', async () => {
   let running = 0
   const onChange = async () => {
     expect(++running).toBe(1)
@@ -69,20 +69,20 @@ test('changes come one at a time, then their cursor; all pages at once, then eve
   expect(calls).toHaveLength(5)
 })
 
-test.each([undefined, null])('without a cursor (%s), everything that is kept comes', async (since) => {
+test.each([undefined, null])('onUserChange without a cursor (%s) starts with the oldest change', async (since) => {
   const { calls, asked } = await follow([page(['names_changed'], 3)], { since })
   await until(() => calls.length === 2)
   expect([asked(), calls]).toEqual([[''], ['names_changed', 3]])
 })
 
-test('a reset comes before the changes that are kept', async () => {
+test('a reset arrives before the changes that are kept', async () => {
   const { calls } = await follow([page(['names_changed'], 3, { reset: true })], { since: 900 })
   await until(() => calls.length === 3)
   expect(calls).toEqual(['reset', 'names_changed', 3])
 })
 
 test.each(['handler', 'onCursor'])(
-  'if the %s throws, the page comes again from the same cursor, less and less often',
+  'a page is repeated from the same cursor, more and more slowly, if the %s throws',
   async (at) => {
     let failing = true
     const fail = async () => {
@@ -128,7 +128,7 @@ test.each([
   expect(lines.filter((line) => !/more in \d+ s$/.test(line))).toHaveLength(1)
 })
 
-test.each(['stop', 'close'] as const)('after %s nothing is asked or called any more, within a page neither', async (how) => {
+test.each(['stop', 'close'] as const)('onUserChange asks and calls nothing after %s, also within a page', async (how) => {
   const onChange = () => (how === 'stop' ? followed.stop() : followed.auth.close())
   const followed = await follow([page(['names_changed', 'user_deleted'], 11)], { onChange })
   await until(() => followed.calls.length === 1)

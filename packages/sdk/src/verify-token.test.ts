@@ -233,16 +233,16 @@ const hostile: [name: string, token: unknown, code: AuthErrorCode][] = [
 for (const [way, verify] of Object.entries(ways)) {
   describe(way, () => {
     // covers service-local-validation
-    test('takes a token of the service', async () => {
+    test('a token of the service is accepted', async () => {
       expect(await verify(GOOD)).toEqual(CLAIMS)
     })
 
     // covers auth-app-binding auth-without-app
-    test.each(hostile)('refuses %s', async (_, token, code) => {
+    test.each(hostile)('a token is refused: %s', async (_, token, code) => {
       expect(await verify(token)).toBe(code)
     })
 
-    test('refuses the token of an app with another id, once the id is known', async () => {
+    test('a token of an app with another id is refused once the id is known', async () => {
       const options = { appId: CLAIMS.app_id }
       expect(await verify(GOOD, options)).toEqual(CLAIMS)
       expect(await verify(signToken({ app_id: '0198c5a2-7c1e-7d3f-9a55-3f1f0b6a1c99' }), options)).toBe('APP_MISMATCH')
@@ -254,16 +254,16 @@ for (const [way, verify] of Object.entries(ways)) {
       ['with a kid that is no string', { kid: 7 }],
       ['without typ', { typ: undefined }],
       ['with members that mean nothing here', { jku: 'https://example.com/keys', jwk: {}, x5c: [] }],
-    ])('takes a header %s', async (_, header) => {
+    ])('a header %s is accepted', async (_, header) => {
       expect(await verify(signToken({}, header))).toEqual(CLAIMS)
     })
 
-    test('takes a header in another order', async () => {
+    test('a header in another order is accepted', async () => {
       expect(await verify(signParts(encode({ typ: 'JWT', kid: KID, alg: 'HS256' }), PAYLOAD))).toEqual(CLAIMS)
     })
 
     // covers auth-rotation-coordinated
-    test('takes tokens of either secret while they are rotated, and each only under its own kid', async () => {
+    test('tokens of either secret are accepted during a rotation, each only under its own kid', async () => {
       const options = { secret: [SECRET, PREVIOUS_SECRET] } as const
       expect(await verify(GOOD, options)).toEqual(CLAIMS)
       expect(await verify(signToken({}, {}, PREVIOUS_SECRET), options)).toEqual(CLAIMS)
@@ -275,14 +275,14 @@ for (const [way, verify] of Object.entries(ways)) {
     })
 
     // covers service-secret-length
-    test.each([32, 63, 64, 65, 200])('takes a secret of %i characters, ASCII or not', async (length) => {
+    test.each([32, 63, 64, 65, 200])('a secret of %i characters is accepted, ASCII or not', async (length) => {
       for (const character of ['s', 'ß', '€']) {
         const secret = character.repeat(length)
         expect(await verify(signToken({}, {}, secret), { secret })).toEqual(CLAIMS)
       }
     })
 
-    test('holds the clock tolerance to the second', async () => {
+    test('the clock tolerance is exact to the second', async () => {
       for (const clockToleranceSec of [0, 5, 60]) {
         const edge = { exp: NOW - clockToleranceSec + 1, nbf: NOW + clockToleranceSec, iat: NOW + clockToleranceSec }
         expect(await verify(signToken(edge), { clockToleranceSec })).toMatchObject(edge)
@@ -292,30 +292,30 @@ for (const [way, verify] of Object.entries(ways)) {
       }
     })
 
-    test('refuses every token when the clock gives no number', async () => {
+    test('every token is refused if the clock gives no number', async () => {
       expect(await verify(GOOD, { now: () => Number.NaN })).toBe('TOKEN_EXPIRED')
     })
 
-    test('takes a token of just the size limit', async () => {
+    test('a token of exactly the size limit is accepted', async () => {
       const maxTokenBytes = GOOD.length
       expect(await verify(GOOD, { maxTokenBytes })).toEqual(CLAIMS)
       expect(await verify(GOOD, { maxTokenBytes: maxTokenBytes - 1 })).toBe('TOKEN_TOO_LARGE')
     })
 
-    test('takes text beyond ASCII, and the replacement character when it was really sent', async () => {
+    test('text beyond ASCII is accepted, and the replacement character if it was really sent', async () => {
       for (const first_name of ['Zoë', '愛', '😀', 'a\uFFFDb', 'quote " and \\']) {
         expect(await verify(signToken({ first_name }))).toMatchObject({ first_name })
       }
     })
 
-    test('counts the last of a member written twice, as JSON.parse does', async () => {
+    test('the last of two equal members counts, as in JSON.parse', async () => {
       expect(await verify(signToken(payloadText('"tv":3', '"tv":1,"tv":4')))).toMatchObject({ tv: 4 })
       expect(await verify(signToken(payloadText('"tv":3', '"roles":["system_admin"],"tv":3')))).toEqual(CLAIMS)
       const behind = payloadText('"]}', '"],"permissions":[]}')
       expect(await verify(signToken(behind))).toMatchObject({ permissions: [] })
     })
 
-    test('is not misled by lists inside other members', async () => {
+    test('lists inside other members are not mistaken for roles or permissions', async () => {
       const nested = { x: { a: 1, roles: ['system_admin'], permissions: ['all:all'] } }
       expect(await verify(signToken(nested))).toEqual({ ...CLAIMS, ...nested })
       const text = { email: ',"roles":["system_admin"],"permissions":["all:all"]}' }
@@ -324,12 +324,12 @@ for (const [way, verify] of Object.entries(ways)) {
       expect(await verify(signToken(last))).toEqual({ ...CLAIMS, y: nested })
     })
 
-    test('gives empty lists to a token without lists', async () => {
+    test('a token without lists has empty ones', async () => {
       const claims = await verify(signToken({ roles: undefined, permissions: undefined }))
       expect(claims).toMatchObject({ roles: [], permissions: [] })
     })
 
-    test('keeps __proto__ in a payload as data', async () => {
+    test('__proto__ in a payload stays data', async () => {
       const polluted = payloadText('"tv":3', '"__proto__":{"tv":9,"admin":true},"constructor":{"prototype":{"admin":true}}')
       expect(await verify(signToken(polluted))).toBe('TOKEN_CLAIMS')
       const harmless = await verify(signToken(payloadText('"tv":3', '"tv":3,"__proto__":{"admin":true}')))
@@ -338,7 +338,7 @@ for (const [way, verify] of Object.entries(ways)) {
       expect(({} as { admin?: boolean }).admin).toBeUndefined()
     })
 
-    test('puts no part of a token into an error, however it is printed', async () => {
+    test('no error contains a part of the token, however it is printed', async () => {
       const canary = 'CANARY'
       const parts = [canary, encode({ alg: canary }), encode({ ...CLAIMS, aud: canary, iss: canary, uid: canary })]
       const tokens = [
@@ -364,7 +364,7 @@ for (const [way, verify] of Object.entries(ways)) {
       }
     })
 
-    test('refuses a good token with any one bit flipped', async () => {
+    test('a good token with any one bit flipped is refused', async () => {
       const bytes = Buffer.from(GOOD)
       const bit = fc.tuple(fc.nat(bytes.length - 1), fc.nat(7))
       await fc.assert(
@@ -377,7 +377,7 @@ for (const [way, verify] of Object.entries(ways)) {
       )
     })
 
-    test('gives an AuthError to whatever text it is handed', async () => {
+    test('any text gives an AuthError', async () => {
       const part = fc.oneof(fc.string(), fc.base64String(), fc.json().map(encode), fc.constantFrom(HEADER, PAYLOAD))
       const text = fc.oneof(
         fc.string({ unit: 'binary' }),
@@ -391,7 +391,7 @@ for (const [way, verify] of Object.entries(ways)) {
       )
     })
 
-    test('gives an AuthError or sound claims to whatever payload the service signs', async () => {
+    test('any payload that the service signs gives an AuthError or sound claims', async () => {
       await fc.assert(
         fc.asyncProperty(fc.oneof(fc.json(), fc.string(), fc.uint8Array()), async (payload) => {
           const token = signParts(HEADER, encode(payload))

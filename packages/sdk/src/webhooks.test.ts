@@ -39,7 +39,7 @@ const codeOf = (call: Promise<unknown>) =>
     (error) => error.code,
   )
 
-test('a genuine message gives its event, whatever form body and headers come in', async () => {
+test('a genuine message gives its event, in any form of body and headers', async () => {
   const headers = headersOf()
   const bytes = new TextEncoder().encode(body)
   for (const text of [body, bytes, bytes.buffer, Buffer.from(body)]) expect(await verify(headers, text)).toEqual(event)
@@ -47,7 +47,7 @@ test('a genuine message gives its event, whatever form body and headers come in'
   for (const each of [new Headers(headers), upper]) expect(await verify(each)).toEqual(event)
 })
 
-test('its type tells the members of an event', async () => {
+test('the type of an event gives its members', async () => {
   const { event: name, user, registration } = await verify(headersOf())
   expect(name satisfies 'user.registered').toBe('user.registered')
   expect(user.email satisfies string).toBe('zoë@example.com')
@@ -55,7 +55,7 @@ test('its type tells the members of an event', async () => {
   expect(registration.email satisfies string).toBe('Zoë@example.com')
 })
 
-test('while a secret is being replaced, either is taken, and either of two signatures', async () => {
+test('a message signed with either secret is accepted during a rotation', async () => {
   const next = newSecret()
   expect(await codeOf(verify(headersOf(), body, [next, secret]))).toBe('verified')
   expect(await codeOf(verify(headersOf(body, { signedWith: next }), body, [next, secret]))).toBe('verified')
@@ -74,11 +74,11 @@ test.each([
   ['another version', { ...headersOf(), 'webhook-signature': headersOf()['webhook-signature']!.replace('v1', 'v2') }, body],
   ['a signature that was cut', { ...headersOf(), 'webhook-signature': headersOf()['webhook-signature']!.slice(0, -1) }, body],
   ['a signature that goes on', { ...headersOf(), 'webhook-signature': `${headersOf()['webhook-signature']}A` }, body],
-])('%s is refused', async (_, headers, text) => {
+])('a message with %s is refused', async (_, headers, text) => {
   expect(await codeOf(verify(headers, text))).toBe('WEBHOOK_SIGNATURE')
 })
 
-test('a message is taken for five minutes around its time, or as long as is asked', async () => {
+test('a message is accepted for five minutes around its time, or within toleranceSec', async () => {
   const at = (seconds: number) => headersOf(body, { at: now() + seconds * 1000 })
   for (const seconds of [-300, 0, 300]) expect(await codeOf(verify(at(seconds)))).toBe('verified')
   for (const seconds of [-301, 301]) expect(await codeOf(verify(at(seconds)))).toBe('WEBHOOK_TIMESTAMP')
@@ -87,7 +87,7 @@ test('a message is taken for five minutes around its time, or as long as is aske
 })
 
 test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
-  'without %s it is no webhook, and the error names it',
+  'a message without %s is refused, and the error names the header',
   async (name) => {
     const { [name]: _, ...headers } = headersOf()
     const error: unknown = await verify(headers).catch((thrown) => thrown)
@@ -96,7 +96,7 @@ test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
   },
 )
 
-test.each(['', '1e9', '-1', '179000000000000', '0x10', ' '])('"%s" is no time', async (timestamp) => {
+test.each(['', '1e9', '-1', '179000000000000', '0x10', ' '])('the time "%s" is refused', async (timestamp) => {
   expect(await codeOf(verify({ ...headersOf(), 'webhook-timestamp': timestamp }))).toBe('WEBHOOK_HEADERS')
 })
 
@@ -105,11 +105,11 @@ test.each([
   ['null', id],
   ['{"id":"x"}', id],
   [body, 'another id'],
-])('a genuine %s under the id %s is no event', async (text, messageId) => {
+])('a genuine message %s under the id %s is refused as an event', async (text, messageId) => {
   expect(await codeOf(verify(headersOf(text, { messageId }), text))).toBe('WEBHOOK_BODY')
 })
 
-test('what stands in the program is told at once: a body that was parsed, a secret that is none', async () => {
+test('a fault of the program is named: a parsed body or an invalid secret', async () => {
   const faults: [unknown, unknown, RegExp][] = [
     [JSON.parse(body), secret, /rawBody/],
     [body, 'secret', /whsec_/],
@@ -128,7 +128,7 @@ test('what stands in the program is told at once: a body that was parsed, a secr
   }
 })
 
-test('an error holds nothing of the message or the secret', async () => {
+test('an error contains nothing of the message or the secret', async () => {
   const errors = await Promise.all([
     verify(headersOf(), `${body} `).catch((error) => error),
     verify(headersOf('{'), '{').catch((error) => error),

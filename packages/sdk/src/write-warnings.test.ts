@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { show } from './show.ts'
 import { createWarn } from './write-warnings.ts'
 
-test('a cause is told once, then counted each minute', () => {
+test('a cause is logged once and then counted each minute', () => {
   let now = 0
   const lines: string[] = []
   const warn = createWarn({ warn: (line) => lines.push(line) }, () => now)
@@ -19,7 +19,7 @@ test('a cause is told once, then counted each minute', () => {
   expect(lines.slice(3)).toEqual(['gatehouse: TOKEN_EXPIRED: 2 more in 60 s'])
 })
 
-test('the default is console.warn, as it is when something is told', () => {
+test('the default logger is console.warn, looked up at each line', () => {
   const warn = createWarn(console, Date.now)
   const spy = vi.spyOn(console, 'warn').mockReturnValue()
   warn('a', 'line')
@@ -27,7 +27,7 @@ test('the default is console.warn, as it is when something is told', () => {
   spy.mockRestore()
 })
 
-test('neither a logger that throws nor causes without end do harm', () => {
+test('a logger that throws and endless causes do no harm', () => {
   let calls = 0
   const warn = createWarn(
     {

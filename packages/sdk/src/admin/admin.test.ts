@@ -37,43 +37,46 @@ function setVariables(variables: Record<string, string>): void {
   })
 }
 
-test('the token goes along, and the address may end in /api/v1 or in slashes', async () => {
+test('createAdmin sends the token and accepts an address with or without /api/v1 and slashes', async () => {
   for (const authUrl of [url, `${url}/`, `${url}/api/v1`, `${url}/api/v1/`])
     await createAdmin({ authUrl, token: 'gsa_1' }).GET('/api/v1/admin/apps', { params: { query: { limit: 5 } } })
   expect(asked).toEqual(Array.from({ length: 4 }, () => 'GET /api/v1/admin/apps?limit=5 Bearer gsa_1'))
 })
 
-test('a function is asked for the token before each call, and may have none', async () => {
+test('a token function is called before each request and may return undefined', async () => {
   const tokens = ['first', 'second', undefined]
   const admin = createAdmin({ authUrl: url, token: async () => tokens.shift() })
   for (let call = 0; call < 3; call += 1) await admin.GET('/api/v1/health')
   expect(asked.map((line) => line.split('health ')[1])).toEqual(['Bearer first', 'Bearer second', 'undefined'])
 })
 
-test('what is left out comes from the environment', async () => {
+test('createAdmin reads missing options from the environment', async () => {
   setVariables({ SERVICE_AUTH_URL: `${url}/api/v1`, SERVICE_ACCOUNT_TOKEN: 'gsa_2' })
   await createAdmin().GET('/api/v1/admin/apps')
   expect(asked).toEqual(['GET /api/v1/admin/apps Bearer gsa_2'])
 })
 
-test.each([undefined, '', 'localhost:4000', 'ftp://x'])('%s is no address, and the error names the variable', (authUrl) => {
-  setVariables({ SERVICE_AUTH_URL: '' })
-  const make = () => createAdmin({ authUrl })
-  expect(make).toThrow(/SERVICE_AUTH_URL/)
-  try {
-    make()
-  } catch (error) {
-    expect(AuthError.is(error, 'CONFIG_INVALID')).toBe(true)
-  }
-})
+test.each([undefined, '', 'localhost:4000', 'ftp://x'])(
+  'createAdmin refuses the address %s and names the variable',
+  (authUrl) => {
+    setVariables({ SERVICE_AUTH_URL: '' })
+    const make = () => createAdmin({ authUrl })
+    expect(make).toThrow(/SERVICE_AUTH_URL/)
+    try {
+      make()
+    } catch (error) {
+      expect(AuthError.is(error, 'CONFIG_INVALID')).toBe(true)
+    }
+  },
+)
 
-test('a redirect is not followed: it would take the token along', async () => {
+test('createAdmin does not follow a redirect, which would carry the token along', async () => {
   const admin = createAdmin({ authUrl: url, token: 'gsa_3' })
   await expect(admin.GET('/api/v1/admin/apps/{appId}', { params: { path: { appId: 'moved' } } })).rejects.toThrow()
   expect(asked).toEqual(['GET /api/v1/admin/apps/moved Bearer gsa_3'])
 })
 
-test('a route, a parameter or a member that the service does not have does not compile', () => {
+test('an unknown route, parameter or member does not compile', () => {
   const admin = createAdmin({ authUrl: url })
   const misspelt = () => [
     // @ts-expect-error no such route

@@ -66,11 +66,11 @@ describe('options', () => {
     ['appCode', { authUrl: 'https://auth.example', appCode: ' ' }],
     ['storage', { authUrl: 'https://auth.example', appCode: 'notes', storage: 'cookie' as never }],
     ['apiOrigins', { authUrl: 'https://auth.example', appCode: 'notes', apiOrigins: ['api.example'] }],
-  ])('a wrong %s is named at once', (name, options) => {
+  ])('createBrowserAuth names a wrong %s', (name, options) => {
     expect(() => createBrowserAuth(options)).toThrow(new RegExp(`createBrowserAuth: ${name} `))
   })
 
-  test('on a server that renders pages nobody is signed in, and nothing fails', () => {
+  test('createBrowserAuth on a server that renders pages is signed out and does not fail', () => {
     const auth = createBrowserAuth({ authUrl: 'https://auth.example', appCode: 'notes' })
     onTestFinished(() => auth.dispose())
     expect(auth.state).toEqual({ status: 'signed_out', reason: null })
@@ -85,7 +85,7 @@ describe('options', () => {
 })
 
 describe('login and register', () => {
-  test('a login signs in, and says to the service what it must know', async () => {
+  test('a login signs in and sends the credentials, app, organization and extra members', async () => {
     const { service, auth, states } = await buildTab()
     const result = await auth.login({ ...credentials, organizationId: 'o-1', extra: { role_code: 'org_member', email: 'x' } })
     expect(result).toEqual({ ok: true, status: 'signed_in', user: USER, organization: null })
@@ -102,7 +102,7 @@ describe('login and register', () => {
     expect(await auth.getAccessToken()).toBe('access-1')
   })
 
-  test('two-factor is a state, and a wrong code leaves it one', async () => {
+  test('a login with a second factor waits for the code, also after a wrong one', async () => {
     const { service, auth } = await buildTab(({ body }) => {
       if (body.two_factor_code === undefined) return { status: 401, body: { requires_2fa: true } }
       return body.two_factor_code === '123456' ? tokensOf(1) : refusal(401, 'invalid_two_factor_code')
@@ -115,7 +115,7 @@ describe('login and register', () => {
     expect(service.seen.at(-1)!.body).toEqual({ ...credentials, app_code: 'notes', two_factor_code: '123456' })
   })
 
-  test('a refusal carries the words of the service, and neither password nor token', async () => {
+  test('an error holds what the service says, but not the password', async () => {
     const fields = [{ path: 'password', code: 'too_short', message: 'At least 8 characters' }]
     const { auth } = await buildTab(() => ({
       ...(refusal(400, 'validation_failed', { errors: fields }) as { status: number; body: unknown }),
@@ -134,20 +134,20 @@ describe('login and register', () => {
     ['a proxy in its place', { status: 403, body: '<h1>Sign in to this network</h1>' }, 'service_unreachable'],
     ['an answer in another shape', { status: 200, body: { hello: 'world' } }, 'service_unreachable'],
     ['no answer', 'cut' as const, 'service_unreachable'],
-  ])('%s may pass: the error says so', async (_, reply, code) => {
+  ])('the error for this answer is retryable: %s', async (_, reply, code) => {
     const { auth } = await buildTab(() => reply)
     expect(await auth.login(credentials)).toMatchObject({ ok: false, error: { code, retryable: true } })
     expect(auth.state.status).toBe('signed_out')
   })
 
-  test('a password is not carried along by a redirect', async () => {
+  test('a redirect does not carry the password along', async () => {
     const elsewhere = await startPeer(() => tokensOf(1))
     const { auth } = await buildTab(() => ({ status: 307, headers: { location: elsewhere.url } }))
     expect(await auth.login(credentials)).toMatchObject({ error: { code: 'service_unreachable' } })
     expect(elsewhere.seen).toEqual([])
   })
 
-  test('the device token is sent with the next login, no matter which user signed out', async () => {
+  test('the next login sends the device token, no matter which user signed out', async () => {
     let logins = 0
     const { service, auth, platform, options } = await buildTab(({ path }) => {
       if (path === '/auth/logout') return { status: 204 }
@@ -164,7 +164,7 @@ describe('login and register', () => {
     expect(sent()).toEqual([undefined, 'device-1', 'device-2', 'device-3'])
   })
 
-  test('a registration signs in, waits for an admin, or asks for a code', async () => {
+  test('register returns signed in, access pending, unverified, enrolment required or second factor required', async () => {
     const granted = { created: true, access: 'granted' }
     const { service, auth } = await buildTab(() => ({ ...(tokensOf(1, granted) as object), status: 201 }))
     const input = { ...credentials, firstName: 'Ada', inviteToken: 'i', extra: { campaign: 'spring' } }
@@ -197,7 +197,7 @@ describe('login and register', () => {
     expect(await result.submitCode('123456')).toMatchObject({ status: 'signed_in', created: false })
   })
 
-  test('a user who has to set up a second factor is told where, and one who has only a passkey is not asked for a code', async () => {
+  test('login returns the enrolment URL, and sign_in_required for a user whose only second factor is a passkey', async () => {
     const { auth, service } = await buildTab(() => tokensOf(1))
     const enrollment_url = 'https://login.example/account/two-factor?app=notes'
     const code = 'two_factor_enrollment_required'
@@ -214,7 +214,7 @@ describe('login and register', () => {
     })
   })
 
-  test('another login ends the session before it at the service', async () => {
+  test('another login ends the previous session at the service', async () => {
     const { service, auth } = await signedInTab()
     await auth.login(credentials)
     await expect
@@ -228,7 +228,7 @@ describe('login and register', () => {
 })
 
 describe('the own account', () => {
-  test('an address is verified by the link with the password, or else with the session', async () => {
+  test('confirming an e-mail address sends the session only if no password is given', async () => {
     const { service, auth } = await buildTab()
     const account = await auth.account()
     await account.verifyEmail({ token: 't' })
@@ -245,7 +245,7 @@ describe('the own account', () => {
     ])
   })
 
-  test('an address that is verified or changed shows in the state, in every tab, and only if it is the address of this user', async () => {
+  test('a verified or changed address shows in every tab, unless it belongs to another user', async () => {
     const { service, platform, auth, options } = await signedInTab()
     const other = buildAuth(platform, options)
     const email = 'new@example.com'
@@ -262,7 +262,7 @@ describe('the own account', () => {
     expect(await auth.getAccessToken()).toBe('access-1')
   })
 
-  test('another address is asked for with a proof, sent once also where it is refused', async () => {
+  test('changeEmail sends its proof, and only once if it is refused', async () => {
     const { service, auth } = await signedInTab()
     service.answer = () => refusal(401, 'invalid_credentials')
     const change = { email: 'new@example.com', password: 'p', twoFactorCode: '123456' }
@@ -276,7 +276,7 @@ describe('the own account', () => {
     expect(auth.state.status).toBe('signed_in')
   })
 
-  test('the account is deleted with a proof, and every tab signed out', async () => {
+  test('delete signs out once the account is deleted, not when it is refused or a link is mailed', async () => {
     const { service, auth } = await signedInTab()
     const account = await auth.account()
     service.answer = () => refusal(403, 'fresh_login_required')
@@ -293,7 +293,7 @@ describe('the own account', () => {
     expect(await account.delete()).toMatchObject({ ok: false, error: { code: 'signed_out' } })
   })
 
-  test('a wrong password is sent once, by fetch too, and a refused token is renewed', async () => {
+  test('a password change is sent once if the password is wrong, and again if the token had to be renewed', async () => {
     const { service, auth, count } = await signedInTab()
     const change = () => auth.fetch(`${service.url}/api/v1/auth/password/change`, { method: 'POST', body: '{}' })
     service.answer = () => refusal(401, 'invalid_credentials')
@@ -309,7 +309,7 @@ describe('the own account', () => {
     expect(await auth.getAccessToken()).toBe('access-3')
   })
 
-  test('the state says what the token says, until another one says otherwise', async () => {
+  test('the state shows the claims of the token and changes only with the token', async () => {
     const token = (claims: object) => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
     const { service, auth } = await signedInTab()
     expect(auth.state).toMatchObject({ roles: [], permissions: [] })
@@ -326,7 +326,7 @@ describe('the own account', () => {
     expect(before).not.toBe(state)
   })
 
-  test('an organization that is refused ends nothing', async () => {
+  test('a refused switch of organization keeps the session, and an ended session signs out', async () => {
     const { service, auth } = await signedInTab()
     service.answer = () => refusal(403, 'organization_membership_required')
     const { switchOrganization } = await auth.account()
@@ -343,7 +343,7 @@ describe('the own account', () => {
 })
 
 describe('refresh', () => {
-  test.each(['local', 'memory'] as const)('many calls at once refresh once, with tokens in %s', async (storage) => {
+  test.each(['local', 'memory'] as const)('many calls at once make one refresh, with tokens in %s storage', async (storage) => {
     const { auth, platform, count } = await signedInTab({ storage })
     platform.advance(871)
     const tokens = await Promise.all(Array.from({ length: 20 }, () => auth.getAccessToken()))
@@ -351,7 +351,7 @@ describe('refresh', () => {
     expect(count('/auth/refresh')).toBe(1)
   })
 
-  test.skipIf(!buildPlatform().locks)('tabs of one browser at once refresh once', async () => {
+  test.skipIf(!buildPlatform().locks)('five tabs at once make one refresh', async () => {
     const { platform, auth, options, count } = await signedInTab()
     const tabs = [auth, ...Array.from({ length: 4 }, () => buildAuth(platform, options))]
     for (let round = 2; round <= 6; round += 1) {
@@ -362,7 +362,7 @@ describe('refresh', () => {
     expect(count('/auth/refresh')).toBe(5)
   })
 
-  test('a clock that is an hour off, or jumps, makes no difference', async () => {
+  test('a clock that jumps by hours costs one refresh', async () => {
     const { auth, platform, count } = await signedInTab()
     platform.advance(-3_600)
     expect(await auth.getAccessToken()).toBe('access-2')
@@ -372,7 +372,7 @@ describe('refresh', () => {
     expect(count('/auth/refresh')).toBe(2)
   })
 
-  test('an answer that is lost is asked for again, with the same token', async () => {
+  test('a refresh whose answer is lost is repeated with the same refresh token', async () => {
     const { auth, platform, service } = await signedInTab()
     service.answer = (_, count) => (count === 1 ? 'cut' : tokensOf(2))
     platform.advance(900)
@@ -381,7 +381,7 @@ describe('refresh', () => {
     expect(sent).toEqual(['refresh-1', 'refresh-1'])
   })
 
-  test('without a network the session stays, is said to be offline, and goes on when the network is back', async () => {
+  test('a session survives a lost network, shows as offline, and continues when the network returns', async () => {
     const { auth, platform, service, states } = await signedInTab()
     const { answer } = service
     service.answer = () => 'cut'
@@ -401,7 +401,7 @@ describe('refresh', () => {
     expect(auth.state).toMatchObject({ offline: true })
   })
 
-  test('a token that is good for seconds yet is used when no other can be had', async () => {
+  test('a token that is valid for a few more seconds is used if no refresh succeeds', async () => {
     const { auth, platform, service } = await signedInTab()
     service.answer = () => refusal(503, 'unavailable')
     platform.advance(880)
@@ -416,7 +416,7 @@ describe('refresh', () => {
     [401, 'refresh_token_reused'],
     [403, 'account_suspended'],
     [403, 'app_access_denied'],
-  ])('%i %s ends the session here', async (status, code) => {
+  ])('a refresh answered %i %s ends the session', async (status, code) => {
     const { auth, platform, service, states } = await signedInTab()
     service.answer = () => refusal(status, code)
     platform.advance(900)
@@ -430,7 +430,7 @@ describe('refresh', () => {
   test.each([
     ['429', refusal(429, 'rate_limited')],
     ['a proxy that forbids', { status: 403, body: '<h1>Forbidden</h1>' }],
-  ])('%s ends nothing', async (_, reply) => {
+  ])('the session survives this answer to a refresh: %s', async (_, reply) => {
     const { auth, platform, service } = await signedInTab()
     service.answer = () => reply
     platform.advance(900)
@@ -438,7 +438,7 @@ describe('refresh', () => {
     expect(auth.state.status).toBe('signed_in')
   })
 
-  test('an answer that comes after logout brings nobody back', async () => {
+  test('an answer to a refresh that comes after a logout does not sign the user in again', async () => {
     const { auth, platform, service, count } = await signedInTab()
     const answer = later<PeerReply>()
     service.answer = ({ path }) => (path === '/auth/refresh' ? answer.promise : { status: 204 })
@@ -455,7 +455,7 @@ describe('refresh', () => {
   test.each([
     ['a refusal', refusal(401, 'invalid_refresh_token')],
     ['an answer', tokensOf(2)],
-  ])('%s that comes after another login does nothing to that one', async (_, late) => {
+  ])('%s that comes after another login leaves the new session alone', async (_, late) => {
     const { auth, platform, service, count, options } = await signedInTab()
     const answer = later<PeerReply>()
     service.answer = ({ path }) => {
@@ -481,7 +481,7 @@ describe('fetch', () => {
       headers.authorization === `Bearer ${token()}` ? { status: 200, body: { got: body } } : refusal(401, 'token_expired'),
     )
 
-  test('the token goes along, and is refreshed once when it is refused, with the same body', async () => {
+  test('fetch sends the token, and after a refusal refreshes once and sends the same body again', async () => {
     let good = 'access-1'
     const api = await startApi(() => good)
     const { auth, count } = await signedInTab({ apiOrigins: [api.url] })
@@ -496,7 +496,7 @@ describe('fetch', () => {
     expect(count('/auth/refresh')).toBe(1)
   })
 
-  test('an API that refuses every token is asked twice, and its answer handed on', async () => {
+  test('fetch tries an API that refuses every token twice and returns its answer', async () => {
     const api = await startApi(() => 'another')
     const { auth, count } = await signedInTab({ apiOrigins: [api.url] })
     const response = await auth.fetch(api.url)
@@ -505,7 +505,7 @@ describe('fetch', () => {
     expect([api.seen.length, count('/auth/refresh')]).toEqual([2, 1])
   })
 
-  test('an API that refuses every token does not make each call ask for another', async () => {
+  test('fetch does not refresh at each call to an API that refuses every token', async () => {
     const api = await startApi(() => 'another')
     const { auth, platform, count } = await signedInTab({ apiOrigins: [api.url] })
     for (let call = 1; call <= 5; call += 1) expect((await auth.fetch(api.url)).status).toBe(401)
@@ -515,7 +515,7 @@ describe('fetch', () => {
     expect(count('/auth/refresh')).toBe(2)
   })
 
-  test('calls that are refused at once refresh once', async () => {
+  test('calls that are refused at the same time make one refresh', async () => {
     const api = await startApi(() => 'access-2')
     const { auth, count } = await signedInTab({ apiOrigins: [api.url] })
     const responses = await Promise.all(Array.from({ length: 10 }, () => auth.fetch(api.url)))
@@ -523,7 +523,7 @@ describe('fetch', () => {
     expect(count('/auth/refresh')).toBe(1)
   })
 
-  test('when the session has ended the refusal is handed on, and the page signed out', async () => {
+  test('fetch returns the refusal and signs out when the session has ended', async () => {
     const api = await startApi(() => 'none')
     const { auth, service } = await signedInTab({ apiOrigins: [api.url] })
     service.answer = () => refusal(401, 'invalid_refresh_token')
@@ -533,7 +533,7 @@ describe('fetch', () => {
     expect(api.seen.length).toBe(1)
   })
 
-  test('no other origin ever sees the token, nor hears of the call', async () => {
+  test('fetch sends nothing to an origin that is not listed', async () => {
     const elsewhere = await startPeer(() => ({ status: 200, body: {} }))
     const { auth } = await signedInTab({ apiOrigins: ['https://api.example'] })
     for (const url of [
@@ -552,7 +552,7 @@ describe('fetch of the service itself', () => {
   const at = (service: { url: string }, path: string) => `${service.url}/api/v1${path}`
   const post = { method: 'POST', body: '{}' }
 
-  test('adopts the tokens of a changed password, for every tab, and the next refresh uses them', async () => {
+  test('fetch adopts the tokens of a password change for every tab, and the next refresh uses them', async () => {
     const { service, platform, auth, options, count } = await signedInTab()
     const other = buildAuth(platform, options)
     service.answer = () => tokensOf(7, { device_token: 'device-7' })
@@ -568,7 +568,7 @@ describe('fetch of the service itself', () => {
     expect([...(platform.localStorage as MapStorage).items.values()]).toContain('device-7')
   })
 
-  test('adopts the organization of a refresh that asked for one', async () => {
+  test('fetch adopts the organization of a refresh that asked for one', async () => {
     const { service, auth, count } = await signedInTab()
     const organization = { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: ['org_member'] }
     service.answer = () => tokensOf(7, { organization })
@@ -577,7 +577,7 @@ describe('fetch of the service itself', () => {
     expect([await auth.getAccessToken(), count('/auth/logout')]).toEqual(['access-7', 0])
   })
 
-  test('signs in by the code of a mail: with the request that asked for it, and as a known browser', async () => {
+  test('loginWithEmailCode sends the request id and the device token, and submits a second factor', async () => {
     const { service, auth, platform, options } = await buildTab(({ path }) =>
       path === '/auth/email-code' ? { status: 202, body: { request_id: 'r-1' } } : tokensOf(1, { device_token: 'device-1' }),
     )
@@ -594,7 +594,7 @@ describe('fetch of the service itself', () => {
     })
   })
 
-  test('a code that a mail cannot be sent for, or that is wrong, is an error to show', async () => {
+  test('requestEmailCode and loginWithEmailCode return a refusal as an error', async () => {
     const { auth } = await buildTab(({ path }) =>
       refusal(path === '/auth/email-code' ? 400 : 401, path === '/auth/email-code' ? 'validation_failed' : 'invalid_mail_code'),
     )
@@ -603,16 +603,19 @@ describe('fetch of the service itself', () => {
     expect(wrong).toMatchObject({ ok: false, error: { code: 'invalid_mail_code' } })
   })
 
-  test.each(['magic-link', 'email-code'])('adopts another user from %s/consume, but not from a registration', async (way) => {
-    const { service, auth } = await signedInTab()
-    service.answer = () => tokensOf(2, { user: { ...USER, id: 'u-2' } })
-    await auth.fetch(at(service, '/auth/register'), post)
-    expect(auth.state).toMatchObject({ user: USER })
-    await auth.fetch(at(service, `/auth/${way}/consume`), post)
-    expect(auth.state).toMatchObject({ user: { id: 'u-2' } })
-  })
+  test.each(['magic-link', 'email-code'])(
+    'fetch adopts another user from %s/consume, but not from a registration',
+    async (way) => {
+      const { service, auth } = await signedInTab()
+      service.answer = () => tokensOf(2, { user: { ...USER, id: 'u-2' } })
+      await auth.fetch(at(service, '/auth/register'), post)
+      expect(auth.state).toMatchObject({ user: USER })
+      await auth.fetch(at(service, `/auth/${way}/consume`), post)
+      expect(auth.state).toMatchObject({ user: { id: 'u-2' } })
+    },
+  )
 
-  test('signs in by the link of a mail, whether somebody is signed in or not, and ends the session before', async () => {
+  test('fetch of a magic link signs in, and ends the session that was there before', async () => {
     const { service, auth } = await buildTab(() => tokensOf(1))
     await auth.fetch(at(service, '/auth/magic-link/consume'), post)
     expect(service.seen[0]!.headers.authorization).toBeUndefined()
@@ -625,7 +628,7 @@ describe('fetch of the service itself', () => {
     )
   })
 
-  test('shows a changed name at once, in every tab', async () => {
+  test('fetch of a changed name updates the state of every tab', async () => {
     const { service, platform, auth, options, states } = await signedInTab()
     const other = buildAuth(platform, options)
     service.answer = () => ({ status: 200, body: { user: { ...USER, first_name: 'Augusta' }, roles: [] } })
@@ -637,7 +640,7 @@ describe('fetch of the service itself', () => {
     expect(states).toHaveLength(changes)
   })
 
-  test('adopts nothing of another user, of a refusal, of another origin or after a logout', async () => {
+  test('fetch adopts no tokens of another user, of a refusal, of another origin or after a logout', async () => {
     const { service, auth } = await signedInTab()
     const others = { user: { ...USER, id: 'u-2' } }
     service.answer = () => tokensOf(7, others)
@@ -662,8 +665,8 @@ describe('fetch of the service itself', () => {
   })
 })
 
-describe.skipIf(!buildPlatform().locks)('fetch of the service, while another tab signs another user in', () => {
-  test('adopts nothing', async () => {
+describe.skipIf(!buildPlatform().locks)('fetch of the service during a login in another tab', () => {
+  test('fetch adopts no tokens while another tab signs another user in', async () => {
     const { service, platform, auth, options } = await signedInTab()
     const other = buildAuth(platform, options)
     const others = { user: { ...USER, id: 'u-2' } }
@@ -686,7 +689,7 @@ describe.skipIf(!buildPlatform().locks)('fetch of the service, while another tab
 
 describe('logout', () => {
   // covers auth-tabs
-  test('signs out every tab of the browser and tells the service', async () => {
+  test('logout signs out every tab of the browser and ends the session at the service', async () => {
     const { auth, platform, service, options } = await signedInTab()
     const other = buildAuth(platform, options)
     expect(other.state.status).toBe('signed_in')
@@ -698,14 +701,14 @@ describe('logout', () => {
     expect(service.seen.length).toBe(2)
   })
 
-  test('holds here when the service cannot be told, which is said', async () => {
+  test('logout signs out here and throws service_unreachable if the service does not answer', async () => {
     const { auth, service } = await signedInTab()
     service.answer = () => 'cut'
     expect((await errorOf(auth.logout())).code).toBe('service_unreachable')
     expect(auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
   })
 
-  test('everywhere is asked for with a token, refreshed if need be', async () => {
+  test('logout everywhere sends an access token, refreshed if it has expired', async () => {
     const { auth, platform, service } = await signedInTab()
     platform.advance(900)
     await auth.logout({ everywhere: true })
@@ -716,7 +719,7 @@ describe('logout', () => {
   test.each([
     ['is out of reach', 'cut' as const, 'service_unreachable'],
     ['refuses', refusal(503, 'unavailable'), 'unavailable'],
-  ])('everywhere is never taken for done when the service %s', async (_, reply, code) => {
+  ])('logout everywhere throws when the service %s', async (_, reply, code) => {
     const { auth, service } = await signedInTab()
     service.answer = () => reply
     expect((await errorOf(auth.logout({ everywhere: true }))).code).toBe(code)
@@ -725,7 +728,7 @@ describe('logout', () => {
 })
 
 describe('tabs', () => {
-  test('with memory each has its own session, and logout in one ends both, at the service too', async () => {
+  test('tabs with memory storage have separate sessions, and a logout in one ends both at the service', async () => {
     const { auth, platform, service, options } = await signedInTab({ storage: 'memory' })
     expect((platform.localStorage as MapStorage).items.size).toBe(0)
     const other = buildAuth(platform, options)
@@ -737,7 +740,7 @@ describe('tabs', () => {
     await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1', 'refresh-2'])
   })
 
-  test('a login in one is seen in the other', async () => {
+  test('a login in one tab signs in the other', async () => {
     const { auth, platform, options } = await buildTab()
     const other = buildAuth(platform, options)
     await auth.login(credentials)
@@ -745,7 +748,7 @@ describe('tabs', () => {
     expect(await other.getAccessToken()).toBe('access-1')
   })
 
-  test('a tab that slept through a logout sees it when it wakes', async () => {
+  test('a tab that slept through a logout notices it when it wakes', async () => {
     const { auth, platform, options } = await signedInTab()
     const deaf = buildAuth(platform, { ...options, crossTab: false })
     await auth.logout()
@@ -771,7 +774,7 @@ describe('tabs', () => {
   }
 
   test.each(['logout', 'session_ended'] as const)(
-    'a message of a %s that comes before its deed is no word too early',
+    'the message "%s" has no effect until the storage has changed',
     async (reason) => {
       const { auth, platform, options } = await signedInTab()
       const other = buildLaggingTab(platform, options)
@@ -783,7 +786,7 @@ describe('tabs', () => {
     },
   )
 
-  test('a logout that is seen before its message is one, and then says why', async () => {
+  test('a logout that is seen before its message takes effect, and the message adds its reason', async () => {
     const { auth, platform, options } = await signedInTab()
     const other = buildLaggingTab(platform, options)
     await auth.logout()
@@ -793,7 +796,7 @@ describe('tabs', () => {
     expect(other.auth.state).toEqual({ status: 'signed_out', reason: 'logout' })
   })
 
-  test('a login whose message comes first is seen when it is there, and its logout has a reason of its own', async () => {
+  test('a login counts once the storage has it, and the next logout does not inherit an old reason', async () => {
     const { auth, platform, options } = await signedInTab()
     const other = buildLaggingTab(platform, options)
     await auth.logout()
@@ -809,7 +812,7 @@ describe('tabs', () => {
     expect(other.auth.state).toEqual({ status: 'signed_out', reason: null })
   })
 
-  test('nothing of a session stands in a message', async () => {
+  test('messages between tabs carry no session data', async () => {
     const { platform, options } = await buildTab()
     const messages: unknown[] = []
     const channel: Channel = { postMessage: (message) => void messages.push(message), close: () => {}, onmessage: null }
@@ -821,8 +824,8 @@ describe('tabs', () => {
     expect(messages).toEqual([{ reason: null }, { reason: null }, { reason: 'logout' }])
   })
 
-  describe.skipIf(!buildPlatform().locks)('that see the storage late', () => {
-    test('refresh once, for who comes second waits to see what the first has written', async () => {
+  describe.skipIf(!buildPlatform().locks)('tabs that see the storage late', () => {
+    test('two tabs that see the storage late refresh once, because the second waits for the first', async () => {
       const { auth, platform, options, count } = await signedInTab()
       const other = buildLaggingTab(platform, options)
       platform.advance(900)
@@ -833,7 +836,7 @@ describe('tabs', () => {
       expect(count('/auth/refresh')).toBe(1)
     })
 
-    test('end the session that another tab has just begun, when they begin one', async () => {
+    test('a login in a late tab ends the session that another tab has just begun', async () => {
       const { auth, platform, options, service } = await buildTab()
       const other = buildLaggingTab(platform, options)
       await auth.login(credentials)
@@ -844,7 +847,7 @@ describe('tabs', () => {
       await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1'])
     })
 
-    test('wait no longer than a second for what never comes', async () => {
+    test('a late tab stops waiting for a change that never comes, and refreshes', async () => {
       const { auth, platform, options, service, count } = await signedInTab()
       const other = buildLaggingTab(platform, options)
       platform.advance(900)
@@ -855,7 +858,7 @@ describe('tabs', () => {
     })
   })
 
-  test('apps and services beside each other share nothing', async () => {
+  test('different apps and services in one browser share no session', async () => {
     const { auth, platform, options } = await signedInTab()
     expect(buildAuth(platform, { ...options, appCode: 'shop' }).state.status).toBe('signed_out')
     expect(buildAuth(platform, { ...options, authUrl: 'https://auth.example' }).state.status).toBe('signed_out')
@@ -864,7 +867,7 @@ describe('tabs', () => {
 })
 
 describe('subscribe', () => {
-  test('a listener that throws harms neither the login nor the others, and is heard of', async () => {
+  test('a listener that throws stops neither the login nor other listeners, and its error is reported', async () => {
     const thrown = vi.fn()
     const listeners = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException').once('uncaughtException', thrown)
@@ -883,7 +886,7 @@ describe('subscribe', () => {
     await expect.poll(() => thrown.mock.calls.length, { interval: 10 }).toBe(1)
   })
 
-  test('listeners that unsubscribed, and all listeners after dispose, are not called', async () => {
+  test('listeners are not called after they unsubscribe or after dispose', async () => {
     const { auth } = await buildTab()
     const [left, stayed] = [vi.fn(), vi.fn()]
     auth.subscribe(left)()

@@ -6,7 +6,7 @@ import { MapStorage, USER } from './test-platform.ts'
 const sessionOf = (n: number) =>
   readTokens({ access_token: `access-${n}`, refresh_token: `refresh-${n}`, expires_in: 900, user: USER }, 0)!
 
-test('what one tab writes, another reads; the same object until it changes', () => {
+test('a second tab reads what the first writes, and the same object until it changes', () => {
   const storage = new MapStorage()
   const [here, there] = [new SharedStore(storage, 'k'), new SharedStore(storage, 'k')]
   here.write(sessionOf(1))
@@ -19,7 +19,7 @@ test('what one tab writes, another reads; the same object until it changes', () 
   expect(storage.items.size).toBe(0)
 })
 
-test('a storage that takes nothing more loses no session, and keeps no spent token', () => {
+test('a full storage loses no session and keeps no spent token', () => {
   const storage = new MapStorage()
   const store = new SharedStore(storage, 'k')
   store.write(sessionOf(1))
@@ -34,7 +34,7 @@ test('a storage that takes nothing more loses no session, and keeps no spent tok
   expect(store.read()).toBeUndefined()
 })
 
-test('the device token stays when the session goes, and a full storage keeps the one before', () => {
+test('the device token outlives the session, and a full storage keeps the previous one', () => {
   const storage = new MapStorage()
   const store = new SharedStore(storage, 'k')
   expect(store.device()).toBeUndefined()
@@ -46,7 +46,7 @@ test('the device token stays when the session goes, and a full storage keeps the
   expect(new SharedStore(storage, 'k').device()).toBe('one')
 })
 
-test('memory keeps a session for its own tab', () => {
+test('a memory store keeps a session for its own tab', () => {
   const store = new MemoryStore()
   expect(store.read()).toBeUndefined()
   store.write(sessionOf(1))

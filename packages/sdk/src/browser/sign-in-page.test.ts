@@ -56,7 +56,7 @@ async function begin(options?: SignInOptions, tab = startService().then((service
   return { platform, auth, asked, query, back, ...more }
 }
 
-test('the user is sent to the sign-in page with the app, the way back, a challenge and a state of this sign-in', async () => {
+test('signIn leads to the sign-in page with the app, the redirect URL, a challenge and a new state', async () => {
   const { asked, query } = await begin()
   expect(asked.origin + asked.pathname).toBe(metadata.authorization_endpoint)
   expect(query).toEqual({
@@ -70,7 +70,7 @@ test('the user is sent to the sign-in page with the app, the way back, a challen
   expect((await begin()).query.state).not.toBe(query.state)
 })
 
-test('each option becomes the parameter of its name', async () => {
+test('each option of signIn becomes the parameter of its name', async () => {
   const { query } = await begin({
     prompt: 'login',
     provider: 'google',
@@ -89,7 +89,7 @@ test('each option becomes the parameter of its name', async () => {
   })
 })
 
-test('the way back signs the user in: the verifier fits the challenge, and the address is clean', async () => {
+test('handleRedirect signs the user in with the right verifier and cleans the address', async () => {
   const { auth, platform, back, query, exchanges } = await begin({ returnTo: '/notes/7?page=2#end' })
   platform.visit(back({ code: 'c-1' }))
   expect(await auth.handleRedirect()).toEqual({ returnTo: '/notes/7?page=2#end' })
@@ -107,7 +107,7 @@ test('the way back signs the user in: the verifier fits the challenge, and the a
   expect(await auth.getAccessToken()).toBe('access-1')
 })
 
-test('without returnTo the user comes back to the page where they were; from the page of the way back, to the first one', async () => {
+test('the default returnTo is the page that called signIn, or / on the page of the redirect URL', async () => {
   const { auth, platform, back } = await begin()
   expect(await auth.handleRedirect(back({ code: 'c-1' }))).toEqual({ returnTo: '/start?x=1#top' })
   platform.visit('https://app.example/callback?lang=en')
@@ -127,7 +127,7 @@ test.each([
   'javascript:alert(1)',
   'notes',
   '',
-])('returnTo %j is not a path of this origin and is refused', async (returnTo) => {
+])('returnTo %j is refused because it is not a path of this origin', async (returnTo) => {
   const { auth, platform } = buildTab(await startService())
   expect(await codeOf(auth.signIn({ returnTo }))).toBe('config_invalid')
   expect(await codeOf(auth.signOut({ browser: true, returnTo }))).toBe('config_invalid')
@@ -149,7 +149,7 @@ test('redirectUrl may be a path or a URL', async () => {
   }
 })
 
-test('an address without an answer gives undefined, and nothing is sent', async () => {
+test('handleRedirect returns undefined for an address without an answer, and sends nothing', async () => {
   const { auth, service } = await begin()
   const asked = service.seen.length
   for (const url of [
@@ -163,7 +163,7 @@ test('an address without an answer gives undefined, and nothing is sent', async 
   expect(service.seen.length).toBe(asked)
 })
 
-test('an answer of the sign-in page is not one of a provider', async () => {
+test('sso.finish ignores an answer of the sign-in page', async () => {
   const { auth, back } = await begin()
   expect(await auth.sso.finish(back({ code: 'c-1' }))).toBeUndefined()
   expect(await auth.handleRedirect(back({ code: 'c-1' }))).toEqual({ returnTo: expect.any(String) })
@@ -190,7 +190,7 @@ test.each([
   ['login_required', 'The person has to sign in'],
   ['interaction_required', 'The person has to do something first'],
   ['invalid_request', 'prompt must be none, login or create'],
-])('the error %s is thrown with its text, and nothing is exchanged', async (error, error_description) => {
+])('handleRedirect throws the error %s with its text and exchanges nothing', async (error, error_description) => {
   const { auth, platform, back, exchanges } = await begin()
   platform.visit(back({ error, error_description, code: 'c-1' }))
   const thrown = await errorOf(auth.handleRedirect())
@@ -199,14 +199,14 @@ test.each([
   expect([auth.state.status, exchanges()]).toEqual(['signed_out', []])
 })
 
-test('after an error the user may go back to the sign-in page and end the same sign-in', async () => {
+test('a user can go back to the sign-in page after an error and complete the same sign-in', async () => {
   const { auth, platform, service, back } = await begin()
   expect(await codeOf(auth.handleRedirect(back({ error: 'access_denied' })))).toBe('access_denied')
   const reloaded = buildTab(service, platform)
   expect(await reloaded.auth.handleRedirect(back({ code: 'c-2' }))).toEqual({ returnTo: expect.any(String) })
 })
 
-test('a second call with the same address, a reload, and going back to the page do no harm', async () => {
+test('a repeated call, a reload and going back to the page exchange the code only once', async () => {
   const { auth, platform, service, back, exchanges } = await begin({ returnTo: '/notes' })
   const answer = back({ code: 'c-1' })
   const [first, second] = await Promise.all([auth.handleRedirect(answer), auth.handleRedirect(answer)])
@@ -224,7 +224,7 @@ test('a second call with the same address, a reload, and going back to the page 
   expect(again.auth.state.status).toBe('signed_out')
 })
 
-test('two tabs that begin at once each end their own sign-in, in either order and in either tab', async () => {
+test('two tabs that begin at once complete both sign-ins, even in reverse order and in one tab', async () => {
   const service = await startService()
   const first = buildTab(service)
   const second = buildTab(service, buildPlatform({ localStorage: first.platform.localStorage }))
@@ -240,7 +240,7 @@ test('two tabs that begin at once each end their own sign-in, in either order an
   expect(challenges).toEqual([begun[1].query.code_challenge, begun[0].query.code_challenge])
 })
 
-test('two tabs with the same address, one of which was duplicated, exchange the code once', async () => {
+test('a tab and its duplicate exchange the code once', async () => {
   const held = later()
   const service = await startService(async () => {
     await held.promise
@@ -256,7 +256,7 @@ test('two tabs with the same address, one of which was duplicated, exchange the 
   expect([auth.state.status, other.auth.state.status]).toEqual(['signed_in', 'signed_in'])
 })
 
-test('an exchange that found no service keeps its address and can be made again; one that was refused cannot', async () => {
+test('an exchange that the service did not answer can be repeated, and a refused one cannot', async () => {
   const refused = {
     status: 400,
     body: { error: 'invalid_grant', error_description: 'Too late', code: 'invalid_grant', request_id: 'r-1' },
@@ -272,7 +272,7 @@ test('an exchange that found no service keeps its address and can be made again;
   expect(exchanges().length).toBe(2)
 })
 
-test('what was begun more than a day ago is refused, and forgotten when another sign-in begins', async () => {
+test('a sign-in that began more than a day ago is refused, and the next sign-in removes its state', async () => {
   const { auth, platform, service, back } = await begin()
   const stored = () => [...(platform.localStorage as unknown as { items: Map<string, string> }).items.keys()]
   platform.advance(23 * 3600)
@@ -285,7 +285,7 @@ test('what was begun more than a day ago is refused, and forgotten when another 
   expect(stored()).not.toContainEqual(expect.stringContaining(new URL(platform.assigned[0]!).searchParams.get('state')!))
 })
 
-test.each(['memory', 'full'] as const)('with %s storage the tab itself keeps what it has begun', async (kind) => {
+test.each(['memory', 'full'] as const)('a sign-in with %s storage is kept in the tab itself', async (kind) => {
   const platform = buildPlatform()
   if (kind === 'full') Object.assign(platform.localStorage!, { isFull: true })
   const options = kind === 'memory' ? { storage: kind } : {}
@@ -297,7 +297,7 @@ test.each(['memory', 'full'] as const)('with %s storage the tab itself keeps wha
   expect(auth.state.status).toBe('signed_in')
 })
 
-test('a service without a sign-in page is named as such; one that is away can be tried again', async () => {
+test('signIn distinguishes a service without a sign-in page from one that cannot be reached', async () => {
   for (const [answer, code] of [
     [() => refusal(404, 'not_found'), 'sign_in_unavailable'],
     [() => ({ status: 404, body: '<h1>Not found</h1>' }), 'sign_in_unavailable'],
@@ -311,7 +311,7 @@ test('a service without a sign-in page is named as such; one that is away can be
   }
 })
 
-test('signOut ends the session here; with browser, it also leads to the service and back to the path that was asked for', async () => {
+test('signOut ends the session here, and with browser it also visits the service and returns to the given path', async () => {
   const { auth, platform, service, back } = await begin()
   await auth.handleRedirect(back({ code: 'c-1' }))
   await auth.signOut()
@@ -329,7 +329,7 @@ test('signOut ends the session here; with browser, it also leads to the service 
   expect(platform.location!.href).toBe('https://app.example/callback')
 })
 
-test('a page that signs in as soon as nobody is signed in does not undo a sign-out of the browser', async () => {
+test('a page that signs in whenever it is signed out does not undo a sign-out of the browser', async () => {
   const { auth, platform, back } = await begin()
   await auth.handleRedirect(back({ code: 'c-1' }))
   const signIns: Promise<void>[] = []
@@ -346,7 +346,7 @@ test('a page that signs in as soon as nobody is signed in does not undo a sign-o
   expect(platform.assigned.at(-1)).toMatch(metadata.authorization_endpoint)
 })
 
-test('signOut with browser signs out here even if the service cannot be reached, and stays on the page', async () => {
+test('signOut with browser signs out here and stays on the page if the service cannot be reached', async () => {
   const { auth, platform, service, back } = await begin()
   await auth.handleRedirect(back({ code: 'c-1' }))
   service.answer = () => 'cut'
@@ -354,7 +354,7 @@ test('signOut with browser signs out here even if the service cannot be reached,
   expect([auth.state.status, platform.assigned.length]).toEqual(['signed_out', 1])
 })
 
-test('on a server that renders pages, signIn says what is missing', async () => {
+test('signIn on a server that renders pages throws config_invalid', async () => {
   const platform = { ...buildPlatform(), location: undefined }
   const service = await startService()
   const auth = buildAuth(platform, { authUrl: service.url, appCode: 'notes' })
@@ -382,7 +382,7 @@ describe('a fresh proof', () => {
     return { ...tab, query, back, ended }
   }
 
-  test('the user is sent for what the challenge asks for, and the new session replaces the one before it', async () => {
+  test('stepUp asks for what the challenge names, and the new session replaces the old one', async () => {
     const { auth, query, back, ended } = await leave()
     expect(query).toMatchObject({ max_age: '300', acr_values: 'mfa', login_hint: USER.email, client_id: 'notes' })
     expect(await auth.handleRedirect(back({ code: 'c-2' }))).toEqual({ returnTo: '/transfers?to=7' })
@@ -390,7 +390,7 @@ describe('a fresh proof', () => {
     await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1'])
   })
 
-  test('another user who comes back does not become signed in, and their session ends', async () => {
+  test('stepUp refuses another user who comes back, and ends their session', async () => {
     const { auth, back, ended } = await leave((_, count) => tokensOf(count, { user: other, device_token: 'device-2' }))
     const before = auth.state
     expect(await codeOf(auth.handleRedirect(back({ code: 'c-2' })))).toBe('user_mismatch')
@@ -399,7 +399,7 @@ describe('a fresh proof', () => {
     await expect.poll(ended, { interval: 10 }).toEqual(['refresh-2'])
   })
 
-  test('nor does the one who was asked, if somebody else has signed in meanwhile', async () => {
+  test('stepUp refuses the user who was asked if somebody else has signed in meanwhile', async () => {
     const { auth, service, platform, back, ended } = await leave()
     const second = buildTab(service, buildPlatform({ localStorage: platform.localStorage }))
     service.answer = (request, count) =>
@@ -411,7 +411,7 @@ describe('a fresh proof', () => {
     await expect.poll(ended, { interval: 10 }).toEqual(['refresh-1', 'refresh-2'])
   })
 
-  test('the session of before goes on if the user cancels, or the service cannot do what is asked', async () => {
+  test('the old session goes on if the user cancels or the service cannot provide the proof', async () => {
     for (const error of ['access_denied', 'unmet_authentication_requirements']) {
       const { auth, back, ended } = await leave()
       expect(await codeOf(auth.handleRedirect(back({ error })))).toBe(error)
@@ -419,14 +419,14 @@ describe('a fresh proof', () => {
     }
   })
 
-  test('a session that has ended meanwhile is replaced by that of the same user', async () => {
+  test('a session that ended meanwhile is replaced by a new one of the same user', async () => {
     const { auth, back } = await leave()
     await auth.logout()
     await auth.handleRedirect(back({ code: 'c-2' }))
     expect(auth.state).toMatchObject({ status: 'signed_in', user: { id: 'u-1' } })
   })
 
-  test('the session of an organization goes on for it, and the page is the way back unless another is named', async () => {
+  test('stepUp in a session for an organization asks for the same organization', async () => {
     const organization = { id: 'o-1', slug: 'acme', name: 'Acme', role_codes: [] }
     const service = await startService((_, count) => tokensOf(count, { organization }))
     const { auth, platform, back } = await begin({}, Promise.resolve(buildTab(service)))
@@ -436,7 +436,7 @@ describe('a fresh proof', () => {
     expect(searchParams.get('organization_id')).toBe('o-1')
   })
 
-  test('with nobody signed in, the user who comes back signs in', async () => {
+  test('stepUp without a session signs in the user who comes back', async () => {
     const { auth, platform, service } = await begin()
     await auth.stepUp(asking())
     const { searchParams } = new URL(platform.assigned.at(-1)!)
@@ -456,14 +456,14 @@ describe('a fresh proof', () => {
       { max_age: '5' },
     ],
     ['Bearer error="insufficient_user_authentication"', {}],
-  ])('the challenge %s is read', async (header, expected) => {
+  ])('stepUp reads the challenge %s', async (header, expected) => {
     const { auth, platform } = await begin()
     expect(await auth.stepUp(asking(header))).toBe(true)
     const { max_age, acr_values } = Object.fromEntries(new URL(platform.assigned.at(-1)!).searchParams)
     expect({ max_age, acr_values }).toEqual({ max_age: undefined, acr_values: undefined, ...expected })
   })
 
-  test('a response without the challenge leads nowhere', async () => {
+  test('stepUp does nothing for a response without the challenge', async () => {
     const { auth, platform } = await begin()
     const responses = [
       asking(challenge, 200),
@@ -478,14 +478,14 @@ describe('a fresh proof', () => {
     expect(platform.assigned.length).toBe(1)
   })
 
-  test('a long header of nothing is read in no time', async () => {
+  test('stepUp reads a long meaningless header in less than a second', async () => {
     const { auth } = await begin()
     const began = performance.now()
     for (const piece of ['a', 'a-', 'a= ', 'a="', '\\"', 'a ']) await auth.stepUp(asking(piece.repeat(8_000)))
     expect(performance.now() - began).toBeLessThan(1_000)
   })
 
-  test('an API that hides its challenge from the page is named as such, and its answer can still be read', async () => {
+  test('stepUp reports an API that hides its challenge from the page, and leaves the answer readable', async () => {
     const { auth } = await begin()
     const hidden = Response.json({ code: 'insufficient_user_authentication' }, { status: 401 })
     expect(await errorOf(auth.stepUp(hidden))).toMatchObject({
@@ -496,7 +496,7 @@ describe('a fresh proof', () => {
     expect(await auth.stepUp(hidden)).toBe(false)
   })
 
-  test('fetch does not renew the token for it, nor ask again', async () => {
+  test('fetch does not renew the token or repeat a request that needs a fresh proof', async () => {
     const api = await startPeer(() => ({ status: 401, body: {}, headers: { 'www-authenticate': challenge } }))
     const service = await startService()
     const tab = buildTab(service, buildPlatform(), { apiOrigins: [api.url] })

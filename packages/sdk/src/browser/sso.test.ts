@@ -25,11 +25,11 @@ async function begin(
   return { service, platform, auth, started, back }
 }
 
-test('the challenge is that of RFC 7636, appendix B', async () => {
+test('challengeOf matches the example of RFC 7636, appendix B', async () => {
   expect(await challengeOf('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')).toBe('E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM')
 })
 
-test('the user is sent to the service with app, way back, challenge and state, all of this tab', async () => {
+test('sso.start leads to the service with the app, the redirect URL, a challenge and a new state of this tab', async () => {
   const { service, started, platform } = await begin()
   expect(started.href.split('?')[0]).toBe(`${service.url}/api/v1/auth/sso/google/start`)
   expect(Object.fromEntries(started.searchParams)).toEqual({
@@ -44,7 +44,7 @@ test('the user is sent to the service with app, way back, challenge and state, a
 })
 
 // covers auth-pkce
-test('the way back ends in a session; the verifier fits the challenge, and the address is clean', async () => {
+test('sso.finish signs the user in with the right verifier and cleans the address', async () => {
   const { service, auth, platform, started, back } = await begin(undefined, { redirectUrl: '/cb?keep=1', returnTo: '/notes/7' })
   expect(started.searchParams.get('redirect_url')).toBe('https://app.example/cb?keep=1')
   platform.visit(back('').replace('?&', `&code=c-1&`))
@@ -56,14 +56,14 @@ test('the way back ends in a session; the verifier fits the challenge, and the a
   expect(auth.state.status).toBe('signed_in')
 })
 
-test('a page that is no way back is none', async () => {
+test('sso.finish returns undefined on a page without an answer', async () => {
   const { auth } = await begin()
   expect(await auth.sso.finish()).toBeUndefined()
   expect(await auth.sso.finish('https://app.example/?code=c-1')).toBeUndefined()
   expect(await auth.sso.finish('nowhere')).toBeUndefined()
 })
 
-test('a state that this tab did not give is refused before anything is sent', async () => {
+test('sso.finish refuses a state that this tab did not create, before it sends anything', async () => {
   const { service, auth, back } = await begin()
   const forged = 'https://app.example/start?code=c-1&state=forged'
   expect(await errorCodeOf(auth.sso.finish(forged))).toBe('sso_state_mismatch')
@@ -71,7 +71,7 @@ test('a state that this tab did not give is refused before anything is sent', as
   expect(await auth.sso.finish(back('code=c-1'))).toMatchObject({ status: 'signed_in' })
 })
 
-test('a code is exchanged once: asked twice at once it is the same login, after a reload it is refused', async () => {
+test('a code is exchanged once: two calls at once share a login, and a reload is refused', async () => {
   const { service, auth, platform, back } = await begin()
   const [first, second] = await Promise.all([auth.sso.finish(back('code=c-1')), auth.sso.finish(back('code=c-1'))])
   expect(first).toBe(second)
@@ -82,7 +82,7 @@ test('a code is exchanged once: asked twice at once it is the same login, after 
   expect(service.seen.length).toBe(1)
 })
 
-test('an exchange that found no service can be made again; one that was refused cannot', async () => {
+test('an exchange that the service did not answer can be repeated, and a refused one cannot', async () => {
   const { service, auth, back } = await begin((_, count) => (count === 1 ? 'cut' : refusal(400, 'invalid_token')))
   expect(await errorCodeOf(auth.sso.finish(back('code=c-1')))).toBe('service_unreachable')
   expect(await errorCodeOf(auth.sso.finish(back('code=c-1')))).toBe('invalid_token')
@@ -90,7 +90,7 @@ test('an exchange that found no service can be made again; one that was refused 
   expect(service.seen.length).toBe(2)
 })
 
-test('two-factor is a state here too', async () => {
+test('sso.finish asks for a second factor and submits the code', async () => {
   const { service, auth, back } = await begin(({ body }) =>
     body.two_factor_code ? tokensOf(1) : { status: 401, body: { requires_2fa: true } },
   )
@@ -113,7 +113,7 @@ async function signedIn(answer: Answering) {
 const location = 'https://id.example/authorize?state=of-the-service'
 const identity = { id: 'i-1', provider: 'acme', created_at: '2026-01-01T00:00:00.000Z' }
 
-test('a link begins and ends with the token of the user who is signed in, and leaves the session as it is', async () => {
+test('sso.link begins and completes with the token of the signed-in user and keeps the session', async () => {
   const answer: Answering = ({ path }) => ({ status: 200, body: path === '/auth/identities/link' ? { location } : identity })
   const { service, platform, auth } = await signedIn(answer)
   await auth.sso.link('acme', { redirectUrl: '/cb', returnTo: '/settings', password: 'a password', twoFactorCode: '123456' })
@@ -144,13 +144,13 @@ test('a link begins and ends with the token of the user who is signed in, and le
   expect(await errorCodeOf(again)).toBe('sso_state_mismatch')
 })
 
-test('a link that the service refuses leaves the page where it is, and nothing behind', async () => {
+test('a refused sso.link stays on the page and stores nothing', async () => {
   const { platform, auth } = await signedIn(() => refusal(403, 'fresh_login_required'))
   expect(await errorCodeOf(auth.sso.link('acme'))).toBe('fresh_login_required')
   expect([platform.assigned, platform.sessionStorage]).toMatchObject([[], { items: new Map() }])
 })
 
-test('a link goes on with a renewed token, and is over when nobody is signed in any more', async () => {
+test('sso.link goes on with a renewed token, and fails with signed_out after a logout', async () => {
   const { service, auth, platform } = await signedIn(({ path, headers }) => {
     if (path === '/auth/refresh') return tokensOf(2)
     if (path === '/auth/logout') return { status: 204 }
@@ -184,14 +184,14 @@ test.each([
   ['returnTo', 'blob:https://app.example/0198c5a2'],
   ['redirectUrl', 'blob:https://app.example/0198c5a2'],
   ['returnTo', 'data:text/html,x'],
-])('%s %s leads away and is refused', async (name, url) => {
+])('%s %s is refused because it leads away from the app', async (name, url) => {
   const { auth, platform } = await begin()
   expect(await errorCodeOf(auth.sso.start('google', { [name]: url }))).toBe('config_invalid')
   expect(platform.assigned.length).toBe(1)
 })
 
 test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///x'])(
-  'a page without an origin of its own is not sent to %s, whose origin is the same: null',
+  'a page with the origin null is not sent to %s, which has the same origin',
   async (returnTo) => {
     const { auth, platform } = await begin()
     platform.visit('file:///page.html')
@@ -202,7 +202,7 @@ test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///x'])(
 )
 
 test.each(['javascript:alert(1)', 'data:text/html,x', '/login'])(
-  'a link is not followed to %s, even if the service answers with it',
+  'sso.link does not follow %s, even if the service answers with it',
   async (location) => {
     const { platform, auth } = await signedIn(() => ({ status: 200, body: { location } }))
     expect(await errorCodeOf(auth.sso.link('acme'))).toBe('service_unreachable')
@@ -210,7 +210,7 @@ test.each(['javascript:alert(1)', 'data:text/html,x', '/login'])(
   },
 )
 
-test('a provider of any name stays one segment of the path', async () => {
+test('a provider name stays one segment of the path', async () => {
   const { auth, platform, service } = await begin()
   await auth.sso.start('../admin?x=', {})
   expect(platform.assigned[1]).toMatch(`${service.url}/api/v1/auth/sso/..%2Fadmin%3Fx%3D/start?`)

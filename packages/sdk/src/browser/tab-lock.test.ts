@@ -6,11 +6,11 @@ import { later } from './test-platform.ts'
 const { locks } = (globalThis.navigator ?? {}) as unknown as Partial<Platform>
 const hasLocks = locks !== undefined
 
-test('without locks in the browser the work is done all the same', async () => {
+test('withTabLock runs the work also in a browser without locks', async () => {
   expect(await withTabLock({ locks: undefined }, 'none', async () => 'done')).toBe('done')
 })
 
-test.skipIf(!hasLocks)('two of one name take turns', async () => {
+test.skipIf(!hasLocks)('two calls with the same name take turns', async () => {
   const order: string[] = []
   const work = (name: string) => async () => {
     order.push(`${name} begins`)
@@ -21,7 +21,7 @@ test.skipIf(!hasLocks)('two of one name take turns', async () => {
   expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
 })
 
-test.skipIf(!hasLocks)('a tab that holds on stops nobody', async () => {
+test.skipIf(!hasLocks)('a tab that holds the lock too long does not block another', async () => {
   const work = later()
   const held = withTabLock({ locks }, 'held', () => work.promise)
   expect(
@@ -37,7 +37,7 @@ test.skipIf(!hasLocks)('a tab that holds on stops nobody', async () => {
   await held
 })
 
-test.skipIf(!hasLocks)('work that fails is not done a second time', async () => {
+test.skipIf(!hasLocks)('work that fails is not run again', async () => {
   let runs = 0
   const work = async () => {
     runs += 1
@@ -47,7 +47,7 @@ test.skipIf(!hasLocks)('work that fails is not done a second time', async () => 
   expect(runs).toBe(1)
 })
 
-test.skipIf(!hasLocks)('what the tab before has written is waited for, until it is seen', async () => {
+test.skipIf(!hasLocks)('the next tab waits until it sees what the previous one has written', async () => {
   const seen = { here: 1, there: 1 }
   await withTabLock(
     { locks },
@@ -70,38 +70,41 @@ test.skipIf(!hasLocks)('what the tab before has written is waited for, until it 
   ).toBe(2)
 })
 
-test.skipIf(!hasLocks)('what never comes is not waited for long, nor is what another name has written', async () => {
-  await withTabLock(
-    { locks },
-    'lost',
-    async () => {},
-    () => 7,
-  )
-  let looks = 0
-  expect(
-    await withTabLock(
-      { locks },
-      'los',
-      async () => 'done',
-      () => {
-        looks += 1
-        return 1
-      },
-    ),
-  ).toBe('done')
-  // Once before the work and once after it.
-  expect(looks).toBe(2)
-  expect(
+test.skipIf(!hasLocks)(
+  'a tab does not wait long for a change that never comes, or at all for one under another name',
+  async () => {
     await withTabLock(
       { locks },
       'lost',
-      async () => 'done',
-      () => 1,
-    ),
-  ).toBe('done')
-})
+      async () => {},
+      () => 7,
+    )
+    let looks = 0
+    expect(
+      await withTabLock(
+        { locks },
+        'los',
+        async () => 'done',
+        () => {
+          looks += 1
+          return 1
+        },
+      ),
+    ).toBe('done')
+    // Once before the work and once after it.
+    expect(looks).toBe(2)
+    expect(
+      await withTabLock(
+        { locks },
+        'lost',
+        async () => 'done',
+        () => 1,
+      ),
+    ).toBe('done')
+  },
+)
 
-test('a browser that refuses locks altogether stops nobody', async () => {
+test('a browser that refuses locks does not block the work', async () => {
   const refusing = { request: () => Promise.reject(new Error('SecurityError')) } as never
   expect(await withTabLock({ locks: refusing }, 'refused', async () => 'done')).toBe('done')
 })

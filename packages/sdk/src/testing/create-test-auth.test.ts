@@ -37,8 +37,8 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe('tokens', () => {
-  test('a token is good for the app, and says what it was told to say', async () => {
+describe('tokens of createTestAuth', () => {
+  test('token gives a valid token for the app with the claims that the test passes', async () => {
     const { auth, token, userId, env } = buildTestAuth({ appCode: 'billing', permissions })
     const principal = await auth.verify(token())
     expect(principal.claims).toMatchObject({
@@ -79,19 +79,19 @@ describe('tokens', () => {
     token({ user: 'u-2' })
   })
 
-  test('bearer is the header of a user with these permissions and no others', async () => {
+  test('bearer gives the header of a user with these permissions and no others', async () => {
     const { auth, bearer } = buildTestAuth({ permissions })
     const principal = await auth.authenticate(bearer('invoices:read'))
     expect([principal.has('invoices:read'), principal.has('invoices:void')]).toEqual([true, false])
     expect((await auth.authenticate(bearer())).claims.permissions).toEqual([])
   })
 
-  test('the tokens of one are refused by another', async () => {
+  test('one createTestAuth refuses the tokens of another', async () => {
     const [one, other] = [buildTestAuth(), buildTestAuth()]
     expect(await codeOf(one.auth, other.token())).toBe('TOKEN_SIGNATURE')
   })
 
-  test('time stands still but for advance, and a token ends after 900 seconds and the tolerance', async () => {
+  test('time stands still except for advance, and a token ends after 900 seconds and the tolerance', async () => {
     const { auth, token, advance, now } = buildTestAuth()
     const issued = token()
     const start = now()
@@ -103,7 +103,7 @@ describe('tokens', () => {
     expect(await codeOf(auth, token())).toBe('ok')
   })
 
-  test('every bad token is refused with its code, here and by an app that reads env, whatever the time', async () => {
+  test('each bad token is refused with its code at any time, also by an app that reads env', async () => {
     const { auth, env, badTokens, advance } = buildTestAuth({ appCode: 'billing' })
     const tokens = badTokens()
     const app = buildFromEnvironment(env)
@@ -121,7 +121,7 @@ describe('tokens', () => {
 })
 
 describe('revoke', () => {
-  test('ends the tokens that the user has; later ones and those of others are good', async () => {
+  test('revoke ends the tokens that the user has, and not later ones or those of other users', async () => {
     const { auth, token, revoke, userId } = buildTestAuth()
     const [mine, another] = [token(), token({ uid: 'u-2' })]
     await revoke(userId)
@@ -134,7 +134,7 @@ describe('revoke', () => {
     expect(await codeOf(auth, token({ uid: 'u-2' }))).toBe('ok')
   })
 
-  test('of one app ends the tokens of that app alone', async () => {
+  test('revoke for one app ends the tokens of that app alone', async () => {
     const { auth, token, revoke, userId, env } = buildTestAuth()
     const issued = token()
     await revoke(userId, 'another-app-id')
@@ -143,7 +143,7 @@ describe('revoke', () => {
     expect(await codeOf(auth, issued)).toBe('TOKEN_REVOKED')
   })
 
-  test('reaches an app that reads env, over the network', async () => {
+  test('revoke reaches an app that reads env, over the network', async () => {
     const { env, token, revoke, userId } = buildTestAuth()
     const app = buildFromEnvironment(env)
     const issued = token()
@@ -153,7 +153,7 @@ describe('revoke', () => {
     await until(async () => (await codeOf(app, issued)) === 'TOKEN_REVOKED')
   })
 
-  test('works while a test has replaced the timers', async () => {
+  test('revoke works while a test has replaced the timers', async () => {
     const { auth, token, revoke, userId } = buildTestAuth()
     await revoke('u-2')
     vi.useFakeTimers()
@@ -163,15 +163,15 @@ describe('revoke', () => {
     expect(await codeOf(auth, issued)).toBe('TOKEN_REVOKED')
   })
 
-  test('says so when auth is closed and cannot hear of it', async () => {
+  test('revoke throws if auth is closed and cannot learn of it', async () => {
     const { auth, revoke, userId } = buildTestAuth()
     await auth.close()
     await expect(revoke(userId)).rejects.toThrow(/closed/)
   })
 })
 
-describe('the service', () => {
-  test('while it is down tokens are verified by what is known; what was revoked meanwhile is learned when it is up', async () => {
+describe('the test service', () => {
+  test('a test service that is down leaves known revocations in force, and new ones arrive when it is up', async () => {
     const { auth, token, revoke, userId, advance, service } = buildTestAuth()
     const early = token({ uid: 'u-2' })
     await revoke('u-2')
@@ -188,7 +188,7 @@ describe('the service', () => {
     expect(await codeOf(auth, issued)).toBe('TOKEN_REVOKED')
   })
 
-  test('can be down from the first moment, and go up and down again', async () => {
+  test('the test service can be down from the first moment, and go up and down again', async () => {
     const { auth, service } = buildTestAuth()
     for (let round = 0; round < 3; round += 1) {
       await service.down()
@@ -204,7 +204,7 @@ describe('the service', () => {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
     })
 
-  test('registers permissions as the real one counts them', async () => {
+  test('the test service counts registered permissions like the real one', async () => {
     const { env } = buildTestAuth()
     const declare = async (names: Record<string, string>) => {
       const list = Object.entries(names).map(([code, name]) => ({
@@ -231,7 +231,7 @@ describe('the service', () => {
     expect(await declare({ 'c:read': 'C' })).toMatchObject({ created: 0, updated: 0, pruned: 2, unchanged: 1 })
   })
 
-  test('takes the registration of auth, and of an app that reads env', async () => {
+  test('the test service accepts the registration of auth and of an app that reads env', async () => {
     const { auth, env } = buildTestAuth({ appCode: 'billing', permissions })
     expect(await auth.registerPermissions().ready).toMatchObject({ created: 2, pruned: 0 })
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
@@ -240,7 +240,7 @@ describe('the service', () => {
     expect(await app.registerPermissions({ mode: 'require' }).ready).toMatchObject({ created: 0, unchanged: 2 })
   })
 
-  test('tells an app that reads env the time of the machine, however long the test takes, and what it was advanced by', async () => {
+  test('the test service shows the time of the machine to an app that reads env, plus what the test advanced', async () => {
     const { env, advance } = buildTestAuth()
     vi.useFakeTimers({ now: Date.now() + 60_000, toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -250,7 +250,7 @@ describe('the service', () => {
     expect((await auth.check()).faults).toMatchObject([{ code: 'clock' }])
   })
 
-  test('tells whether a token is active', async () => {
+  test('the test service reports whether a token is active', async () => {
     const { auth, env, token, userId, revoke } = buildTestAuth()
     const issued = token()
     const introspect = async () => (await call(env, '/auth/introspect', { token: issued })).json()
@@ -260,7 +260,7 @@ describe('the service', () => {
     expect(await introspect()).toEqual({ active: false })
   })
 
-  test('answers nobody who shows neither an assertion nor the service account, and knows no other route', async () => {
+  test('the test service refuses a caller without assertion or service account, and has no other route', async () => {
     const { env, token } = buildTestAuth()
     for (const path of ['/revocations', '/revocations/stream'])
       expect((await call(env, path, undefined, token())).status).toBe(401)
@@ -269,13 +269,13 @@ describe('the service', () => {
     expect((await call(env, '/admin/permissions/register')).status).toBe(404)
   })
 
-  test('while it is down, a consumer that does not follow revocations gets no answer', async () => {
+  test('a test service that is down does not answer', async () => {
     const { env, service } = buildTestAuth()
     await service.down()
     await expect(call(env, '/health')).rejects.toThrow()
   })
 
-  test('lets nobody in from another machine', async () => {
+  test('the test service is out of reach of other machines', async () => {
     const { env } = buildTestAuth()
     const outside = Object.values(networkInterfaces())
       .flat()
@@ -286,14 +286,14 @@ describe('the service', () => {
   })
 })
 
-test('production is refused, with the reason', () => {
+test('createTestAuth refuses production with the reason', () => {
   vi.stubEnv('NODE_ENV', 'production')
   expect(() => createTestAuth()).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('NODE_ENV=production') }),
   )
 })
 
-test('a guard made with it guards', async () => {
+test('a guard made with createTestAuth protects a handler', async () => {
   const { auth, bearer } = buildTestAuth({ permissions })
   const guard = requireAuth(auth, { permissions: ['invoices:void'] })
   const statusFor = async (headers: Record<string, string>) => {
@@ -306,7 +306,7 @@ test('a guard made with it guards', async () => {
   ])
 })
 
-describe('sign-in', () => {
+describe('sign-in with createTestAuth', () => {
   const post = async ({ env }: TestAuth, path: string, body: object) => {
     const headers = { 'content-type': 'application/json' }
     const answer = await fetch(env.SERVICE_AUTH_URL + path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -314,7 +314,7 @@ describe('sign-in', () => {
     return { status: answer.status, body: (await answer.json().catch(() => ({}))) as any }
   }
 
-  test('users log in with their password, and a code where they have one, with tokens that auth takes', async () => {
+  test('a user signs in with a password, and a code if they have one, and auth accepts the tokens', async () => {
     const gate = buildTestAuth({ permissions })
     const { auth, user, addUser } = gate
     const login = ({ email, password }: TestUser, more: object = {}) =>
@@ -335,7 +335,7 @@ describe('sign-in', () => {
     expect(await me.json()).toMatchObject({ user: { id: user.id } })
   })
 
-  test('a refresh token is good once, within the leeway twice, and not for a user who was revoked', async () => {
+  test('a refresh token is valid once, within the leeway twice, and not for a revoked user', async () => {
     const gate = buildTestAuth()
     const refresh = (refresh_token: string) => post(gate, '/api/v1/auth/refresh', { refresh_token })
     const { refresh_token } = (await post(gate, '/api/v1/auth/login', gate.user)).body
@@ -349,7 +349,7 @@ describe('sign-in', () => {
     expect((await refresh(other.refresh_token)).body.code).toBe('invalid_refresh_token')
   })
 
-  test('tokens hold how and when their user signed in; a refresh keeps that, and the sign-in page shows what is asked for', async () => {
+  test('tokens hold how and when the user signed in, and a refresh and the sign-in page keep to that', async () => {
     const gate = buildTestAuth({ appCode: 'notes' })
     const proofOf = async (access: string) => {
       const { auth_time, amr } = (await gate.auth.verify(access)).claims
@@ -388,7 +388,7 @@ describe('sign-in', () => {
     expect(await answerTo({ acr_values: 'phr' })).toMatchObject({ error: 'unmet_authentication_requirements' })
   })
 
-  test('a page signs in with its form and on the sign-in page, without another service', async () => {
+  test('a page signs in and out with createBrowserAuth against the test service', async () => {
     const gate = buildTestAuth({ appCode: 'notes' })
     const page = createBrowserAuth({ authUrl: gate.env.SERVICE_AUTH_URL, appCode: 'notes', storage: 'memory' })
     expect(await page.login(gate.user)).toMatchObject({ status: 'signed_in', user: { id: gate.userId } })
@@ -397,7 +397,7 @@ describe('sign-in', () => {
     page.dispose()
   })
 
-  test('a code is good for one app, one redirect URL and one verifier, once', async () => {
+  test('a code is valid once, for one app, one redirect URL and one verifier', async () => {
     const gate = buildTestAuth({ appCode: 'notes' })
     const verifier = 'a verifier of forty-three characters or more'
     const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -426,7 +426,7 @@ describe('sign-in', () => {
   })
 })
 
-test('changes of users reach onUserChange', async () => {
+test('onUserChange gets the changes that a test makes', async () => {
   const { auth, service, userId } = buildTestAuth()
   service.changeUser({ type: 'names_changed', user_id: userId, email: 'ada@example.com', first_name: 'Ada' })
   service.changeUser({ type: 'user_deleted' })

@@ -137,7 +137,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([401, 'token_missing'])
   })
 
-  test('an answer that goes out after the user has signed out sets no cookie of the session', async () => {
+  test('an answer that is sent after the user has signed out sets no session cookie', async () => {
     const { browser, gate } = await build()
     await browser.follow('/login')
     gate.advance(1000)
@@ -154,7 +154,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     expect([...browser.jar.keys()]).toEqual(['theme'])
   })
 
-  test('a renewed session comes back beside the cookies of the app, once, and the answer is not cached', async () => {
+  test('a renewed session is sent once beside the cookies of the app, and the answer is not cached', async () => {
     const { browser, gate } = await build()
     await browser.follow('/login')
     expect((await browser.open('/notes')).headers.get('cache-control')).toBe('public, max-age=3600')
@@ -169,7 +169,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     expect(await (await browser.open('/')).text()).toBe('test.user@example.com')
   })
 
-  test('a browser is sent to sign in again where the proof is too weak or too old, and a script is told so', async () => {
+  test('a browser with a weak or old proof is sent to sign in again, and a script gets the challenge', async () => {
     asked = { maxAgeSec: 300, amr: 'mfa' }
     const { browser, gate, origin } = await build()
     await browser.follow('/login')
@@ -190,7 +190,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     expect(await (await browser.follow('/notes')).text()).toBe('test.user@example.com')
   })
 
-  test('another site changes nothing', async () => {
+  test('a request from another site changes nothing', async () => {
     const { browser } = await build()
     await browser.follow('/login')
     expect((await browser.send('/logout', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
@@ -201,7 +201,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
     ])
   })
 
-  test('while the service is down, open pages are shown, and guarded ones answer 503', async () => {
+  test('open pages work while the service is down, and guarded ones answer 503', async () => {
     const { browser, gate } = await build()
     await browser.follow('/login')
     await gate.service.down()
@@ -213,7 +213,7 @@ describe.each(Object.entries(frameworks))('%s', (_, listen) => {
   })
 })
 
-test('koa: a right that a handler asks for and the user lacks is 403', async () => {
+test('koa: a handler that asks for a missing permission answers 403', async () => {
   const gate = createTestAuth({ appCode: 'notes' })
   onTestFinished(() => gate.close())
   const port = await freePort()

@@ -28,7 +28,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a session is renewed a little before its token ends, and goes on with the cookies that come back', async () => {
+test('a session is renewed a little before its token ends and continues with the new cookies', async () => {
   const { browser, gate, renewals } = build()
   await browser.follow('/login')
   gate.advance(865)
@@ -42,7 +42,7 @@ test('a session is renewed a little before its token ends, and goes on with the 
   expect(renewals()).toBe(6)
 })
 
-test('eight requests at once with one cookie renew once, and all are answered', async () => {
+test('eight requests at once with one cookie renew the session once, and all are answered', async () => {
   const { browser, gate, renewals } = build()
   await browser.follow('/login')
   gate.advance(1000)
@@ -53,7 +53,7 @@ test('eight requests at once with one cookie renew once, and all are answered', 
   expect((await browser.call('/')).status).toBe(200)
 })
 
-test('on two app servers too, within the leeway of the service', async () => {
+test('two app servers renew one session at once within the leeway of the service', async () => {
   const { browser, gate, renewals } = build(2)
   await browser.follow('/login')
   gate.advance(1000)
@@ -64,7 +64,7 @@ test('on two app servers too, within the leeway of the service', async () => {
   expect((await browser.call('/')).status).toBe(200)
 })
 
-test('when the browser has lost the answer of a renewal, the same server gives it again for a minute', async () => {
+test('the same server repeats the answer to a renewal for a minute, in case the browser lost it', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')
   const before = new Map(browser.jar)
@@ -78,7 +78,7 @@ test('when the browser has lost the answer of a renewal, the same server gives i
   expect((await browser.call('/')).status).toBe(200)
 })
 
-test('a session that the service has ended is cleared, and asked about once', async () => {
+test('a session that the service has ended is cleared, and the service is asked once', async () => {
   const { browser, gate, renewals } = build()
   await browser.follow('/login')
   const before = new Map(browser.jar)
@@ -90,7 +90,7 @@ test('a session that the service has ended is cleared, and asked about once', as
   expect(renewals()).toBe(1)
 })
 
-test('while the service is down, a token that is still good is used, then the answer is 503, and the session goes on after it', async () => {
+test('an outage uses up the current token, then answers 503, and the session continues afterwards', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')
   await gate.service.down()
@@ -104,7 +104,7 @@ test('while the service is down, a token that is still good is used, then the an
   expect((await browser.call('/')).status).toBe(200)
 })
 
-test('where no cookie can be set, nothing is renewed, and a token that has ended is nobody', async () => {
+test('a session is not renewed where no cookie can be set, and an expired token counts as nobody', async () => {
   const { browser, gate, session, renewals } = build()
   await browser.follow('/login')
   const headers = () => new Headers({ cookie: cookieOf(browser) })
@@ -126,7 +126,7 @@ test('where no cookie can be set, nothing is renewed, and a token that has ended
   expect((await session.getSession(behind!)).principal?.claims.email).toBe(EMAIL)
 })
 
-test('signing out ends the session, also for those who kept its cookies', async () => {
+test('signing out ends the session also for a copy of its cookies', async () => {
   const { browser } = build()
   await browser.follow('/login')
   const stolen = new Map(browser.jar)
@@ -137,7 +137,7 @@ test('signing out ends the session, also for those who kept its cookies', async 
   expect(browser.jar.size).toBe(0)
 })
 
-test('signing out wins over a renewal that is on its way: its answer sets no cookie, and signs nobody in', async () => {
+test('signing out wins over a renewal in progress, whose answer sets no cookie and signs nobody in', async () => {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
     release = resolve
@@ -161,7 +161,7 @@ test('signing out wins over a renewal that is on its way: its answer sets no coo
   expect(browser.jar.size).toBe(0)
 })
 
-test('an answer that goes out after the user has signed out sets no cookie', async () => {
+test('an answer that is sent after the user has signed out sets no cookie', async () => {
   const { browser, gate, session } = build()
   await browser.follow('/login')
   gate.advance(1000)
@@ -173,7 +173,7 @@ test('an answer that goes out after the user has signed out sets no cookie', asy
   expect([await answer.text(), answer.headers.getSetCookie(), browser.jar.size]).toEqual(['late', [], 0])
 })
 
-test('signing out of the browser goes to the service and comes back', async () => {
+test('signing out with browser visits the service and comes back', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')
   const out = await browser.send('/logout?browser&returnTo=/bye')
@@ -188,7 +188,7 @@ test('signing out of the browser goes to the service and comes back', async () =
   expect(browser.jar.size).toBe(0)
 })
 
-test('while the service is down, signing out still forgets the session here', async () => {
+test('signing out forgets the session here even while the service is down', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')
   await gate.service.down()
@@ -197,7 +197,7 @@ test('while the service is down, signing out still forgets the session here', as
   await gate.service.up()
 })
 
-test('a new cookie secret takes over while the previous one still opens', async () => {
+test('a new cookie secret is used for new cookies, and the previous one still opens old ones', async () => {
   const { browser, gate } = build()
   await browser.follow('/login')
   const [current, previous] = ['a newer secret for cookies, of 32 or more', options.cookieSecret]
@@ -212,7 +212,7 @@ test('a new cookie secret takes over while the previous one still opens', async 
   expect(await read(createWebSession(gate.auth, options), cookie)).toBeUndefined()
 })
 
-test('wrong settings are named at once, all together, and none is quoted', () => {
+test('createWebSession names all wrong settings at once and quotes none', () => {
   const { gate } = build()
   const refusalOf = (given: object) => {
     try {
@@ -237,7 +237,7 @@ test('wrong settings are named at once, all together, and none is quoted', () =>
   expect(() => createWebSession({} as never, options)).toThrow('needs the result of createAuth')
 })
 
-test('with lazy, nothing is read before the first request, and the environment then', async () => {
+test('a lazy session reads the environment at the first request, not before', async () => {
   const { gate } = build()
   const session = createWebSession(gate.auth, { lazy: true })
   await expect(session.handle(new Request(`${ORIGIN}/login`))).rejects.toThrow('SERVICE_REDIRECT_URL')

@@ -50,7 +50,7 @@ afterEach(() => {
 })
 
 describe('signing in', () => {
-  test('a browser that opens a guarded page is led to sign in, and comes back to that page', async () => {
+  test('a browser that opens a guarded page is sent to sign in and comes back to that page', async () => {
     const { browser } = build()
     const refused = await browser.open('/notes?page=2')
     expect([refused.status, refused.headers.get('location')]).toEqual([303, `${ORIGIN}/login?returnTo=%2Fnotes%3Fpage%3D2`])
@@ -64,7 +64,7 @@ describe('signing in', () => {
     expect(loginParts(browser)).toEqual([])
   })
 
-  test('a script gets 401 with a challenge, and a page inside another one is not led away', async () => {
+  test('a script gets 401 with a challenge, and a page in a frame is not redirected', async () => {
     const { browser } = build()
     const refused = await browser.call('/notes')
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="gatehouse"'])
@@ -77,7 +77,7 @@ describe('signing in', () => {
     expect([(await old('text/html,*/*')).status, (await old('application/json')).status]).toEqual([303, 401])
   })
 
-  test('a script that sends a bearer token reads that the session is in a cookie', async () => {
+  test('the answer to a script with a bearer token says that the session is in a cookie', async () => {
     const { browser, gate } = build()
     const refused = await browser.call('/notes', { headers: { ...gate.bearer() } })
     expect(refused.status).toBe(401)
@@ -93,7 +93,7 @@ describe('signing in', () => {
     ['a script that sends no such headers, in the router of Next.js', { rsc: '1', 'sec-fetch-mode': '' }],
     ['a prefetch', { 'sec-purpose': 'prefetch;prerender' }],
     ['a prefetch of an older browser', { purpose: 'prefetch' }],
-  ])('%s begins no sign-in, neither at a guarded page nor at /login', async (_, headers) => {
+  ])('%s begins no sign-in at a guarded page or at /login', async (_, headers) => {
     const { browser } = build()
     for (const path of ['/notes', '/login?returnTo=/notes']) {
       const refused = await browser.open(path, headers as Record<string, string>)
@@ -104,7 +104,7 @@ describe('signing in', () => {
     expect(await (await browser.follow('/notes')).text()).toBe(EMAIL)
   })
 
-  test('a guard leads to the origin of the redirect URL, since the cookies of another address do not count', async () => {
+  test('a guard redirects to the origin of the redirect URL, because cookies of another address do not count', async () => {
     const { app } = build()
     const refused = await app(new Request('http://127.0.0.1:3000/notes', { headers: navigation }))
     expect(refused.headers.get('location')).toBe(`${ORIGIN}/login?returnTo=%2Fnotes`)
@@ -114,7 +114,7 @@ describe('signing in', () => {
     expect(page).toContain(`If you opened this app at another address, open it at <a href="${ORIGIN}/">${ORIGIN}</a>`)
   })
 
-  test('tokens are in encrypted cookies that no script can read, and nothing else holds them', async () => {
+  test('tokens are only in encrypted cookies that no script can read', async () => {
     const { browser, session } = build()
     await signIn(browser)
     const page = await browser.open('/')
@@ -129,7 +129,7 @@ describe('signing in', () => {
     }
   })
 
-  test('without https, as on localhost, cookies have no prefix and are not Secure', async () => {
+  test('cookies without https, as on localhost, have no prefix and are not Secure', async () => {
     const { browser } = build({ redirectUrl: 'http://localhost:3000/auth/callback' })
     const start = await browser.open('/auth/login')
     expect(locationOf(start).searchParams.get('redirect_uri')).toBe('http://localhost:3000/auth/callback')
@@ -138,7 +138,7 @@ describe('signing in', () => {
     )
   })
 
-  test('what /login is asked for is passed on to the sign-in page', async () => {
+  test('/login passes its parameters on to the sign-in page', async () => {
     const { browser } = build()
     const start = await browser.open(
       '/login?prompt=create&provider=google&method=passkey&organizationId=o-1&maxAgeSec=60&state=mine',
@@ -154,7 +154,7 @@ describe('signing in', () => {
     expect(given.state).not.toBe('mine')
   })
 
-  test('a user who cancels reads that, and can try again', async () => {
+  test('a user who cancels gets a page that says so and can try again', async () => {
     const { browser, gate } = build()
     gate.service.signInAs(null)
     const page = await signIn(browser)
@@ -165,7 +165,7 @@ describe('signing in', () => {
     expect(await (await browser.open('/notes')).text()).toBe(EMAIL)
   })
 
-  test('two sign-ins in two tabs each end at their own page, and at most five are kept', async () => {
+  test('sign-ins in two tabs each end at their own page, and at most five are kept', async () => {
     const { browser, gate } = build()
     const starts: Response[] = []
     for (let tab = 0; tab < 7; tab += 1) {
@@ -210,7 +210,7 @@ describe('signing in', () => {
     expect((await other.call('/notes')).status).toBe(401)
   })
 
-  test('while the service is down, /login and /callback say so, and the same answer works later', async () => {
+  test('a sign-in during an outage is answered 503, and the same answer works later', async () => {
     const { browser, gate } = build()
     const answer = await answerOf(await browser.open('/login'))
     await gate.service.down()
@@ -252,7 +252,7 @@ describe('a fresh proof', () => {
     return { start, asked: Object.fromEntries(locationOf(start).searchParams) }
   }
 
-  test('a browser is led to sign in with what is needed, as the same user, and the session before it ends', async () => {
+  test('a browser is sent for the proof as the same user, and the earlier session ends', async () => {
     const { browser, gate } = buildBank()
     await signIn(browser)
     const before = new Map(browser.jar)
@@ -267,7 +267,7 @@ describe('a fresh proof', () => {
     expect((await other.call('/notes')).status).toBe(401)
   })
 
-  test('ten renewals in a row make no proof fresher', async () => {
+  test('ten renewals in a row do not make the proof fresher', async () => {
     const { browser, gate, session } = buildBank()
     await browser.follow('/transfers')
     const proofs = new Set<unknown>()
@@ -281,7 +281,7 @@ describe('a fresh proof', () => {
     expect((await browser.call('/transfers')).status).toBe(401)
   })
 
-  test('somebody else who comes back does not become signed in, and the new session ends', async () => {
+  test('another user who comes back is not signed in, and the new session ends', async () => {
     const fetched = vi.spyOn(globalThis, 'fetch')
     const { browser, gate } = buildBank()
     await signIn(browser)
@@ -296,7 +296,7 @@ describe('a fresh proof', () => {
     expect(ended.length).toBe(1)
   })
 
-  test('nor does the one who was asked, if somebody else has signed in meanwhile', async () => {
+  test('the user who was asked is refused if somebody else has signed in meanwhile', async () => {
     const { browser, gate } = buildBank()
     await signIn(browser)
     const { start } = await askedOf(browser, '/transfers')
@@ -307,7 +307,7 @@ describe('a fresh proof', () => {
     expect(await (await browser.open('/transfers')).text()).not.toContain(gate.userId)
   })
 
-  test('a session of an organization stays one', async () => {
+  test('a fresh proof in a session for an organization asks for the same organization', async () => {
     const { browser, gate } = buildBank()
     const access = gate.token({ org_id: 'o-1', org_slug: 'acme' })
     const tokens = { access, refresh: 'grt_1', renewAt: gate.now() + 600_000 }
@@ -318,7 +318,7 @@ describe('a fresh proof', () => {
     expect(asked).toMatchObject({ organization_id: 'o-1', acr_values: 'mfa' })
   })
 
-  test('a handler asks for one too, and a form leads back to its page', async () => {
+  test('a handler can ask for a fresh proof too, and a form leads back to its page', async () => {
     const { browser, gate } = buildBank()
     await signIn(browser)
     gate.advance(90)
@@ -333,7 +333,7 @@ describe('a fresh proof', () => {
   })
 })
 
-test('while nothing answers, the log names the reason and the address', async () => {
+test('the log names the reason and the address while the service does not answer', async () => {
   const gate = createTestAuth({ appCode: 'notes' })
   const lines: string[] = []
   const auth = createAuth({ ...settingsOf(gate.env), logger: { warn: (line) => void lines.push(line) } })
@@ -346,7 +346,7 @@ test('while nothing answers, the log names the reason and the address', async ()
   )
 })
 
-describe('attacks', () => {
+describe('attacks on the session', () => {
   test('an answer signs in only the browser that asked for it', async () => {
     const { browser, app } = build()
     const answer = await answerOf(await browser.open('/login'))
@@ -369,7 +369,7 @@ describe('attacks', () => {
     expect(sessionParts(browser)).toEqual([])
   })
 
-  test('a login that began under one state does not end under another, though the browser holds both', async () => {
+  test('a sign-in that began under one state does not end under another, though the browser holds both', async () => {
     const { browser } = build()
     const [first, second] = [await browser.open('/login?returnTo=/a'), await browser.open('/login?returnTo=/b')]
     const [stateA, stateB] = [first, second].map((start) => locationOf(start).searchParams.get('state')!)
@@ -391,7 +391,7 @@ describe('attacks', () => {
     'evil',
     '/%00\u0000',
     `/${'a'.repeat(600)}`,
-  ])('returnTo leads nowhere but to this app: %j', async (path) => {
+  ])('a returnTo outside this app leads to the start page: %j', async (path) => {
     const { browser } = build()
     const answer = await answerOf(await browser.open(`/login?${new URLSearchParams({ returnTo: path })}`))
     expect((await browser.open(answer)).headers.get('location')).toBe(`${ORIGIN}/`)
@@ -405,7 +405,7 @@ describe('attacks', () => {
     }
   })
 
-  test('the Host header decides nothing', async () => {
+  test('the Host header has no influence on redirects', async () => {
     const { app } = build()
     const start = await app(new Request('https://evil.example/login', { headers: navigation }))
     expect(locationOf(start).searchParams.get('redirect_uri')).toBe(`${ORIGIN}/callback`)
@@ -413,7 +413,7 @@ describe('attacks', () => {
     expect(refused.headers.get('location')).toBe(`${ORIGIN}/login?returnTo=%2Fevil.example%2Fnotes`)
   })
 
-  test('parts of a split cookie open only together, as they were made', async () => {
+  test('the parts of a split cookie open only together and unchanged', async () => {
     const { browser, gate, app } = build()
     const claims = { permissions: Array.from({ length: 250 }, (_, index) => `notes:part-${index}`) }
     const sizes = [browser, openBrowser(app, ORIGIN)]
@@ -451,7 +451,7 @@ describe('attacks', () => {
     expect((await ada.call('/notes')).status).toBe(200)
   })
 
-  test('a smaller session clears the parts that are left of a larger one', async () => {
+  test('a smaller session clears the remaining parts of a larger one', async () => {
     const { browser, gate } = build()
     gate.service.signInAs(gate.addUser({ permissions: Array.from({ length: 250 }, (_, index) => `notes:part-${index}`) }))
     await signIn(browser)
@@ -462,7 +462,7 @@ describe('attacks', () => {
     expect(await (await browser.open('/notes')).text()).toBe(EMAIL)
   })
 
-  test('a token that does not fit into four cookies is refused when the user signs in, with a reason in the log', async () => {
+  test('a sign-in whose token does not fit into four cookies is refused, with a reason in the log', async () => {
     const lines: string[] = []
     const gate = createTestAuth({ appCode: 'notes' })
     onTestFinished(() => gate.close())
@@ -476,7 +476,7 @@ describe('attacks', () => {
     expect(lines.join()).toContain('the tokens of a user need')
   })
 
-  test('a cookie of another app, and of another secret, opens nothing', async () => {
+  test('a cookie of another app or another secret opens nothing', async () => {
     const { browser, gate } = build()
     await signIn(browser)
     const strangers = [
@@ -497,7 +497,7 @@ describe('attacks', () => {
   })
 
   test.each(['\u00a0', ' \u00a0', '\u000b', '\u000c'])(
-    'a name after %j is not the one that this app gave: any host of the domain can set such a cookie',
+    'a cookie name after %j is ignored, because any host of the domain can set such a cookie',
     async (white) => {
       const { app, browser } = build()
       await signIn(browser)
@@ -513,14 +513,14 @@ describe('attacks', () => {
     ['within a name', `theme=dark; x${' '.repeat(15_000)}x`],
     ['within a value', `theme=d${' '.repeat(15_000)}x`],
     ['between cookies', `theme=dark${'; '.repeat(7_500)}x`],
-  ])('blanks %s make nobody wait, however many', async (_, cookie) => {
+  ])('thousands of blanks %s do not slow down a request', async (_, cookie) => {
     const { app } = build()
     const startedAt = performance.now()
     expect((await app(new Request(`${ORIGIN}/notes`, { headers: { ...navigation, cookie } }))).status).toBe(303)
     expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 
-  test('an unsafe request needs a page of this app', async () => {
+  test('an unsafe request is accepted only from a page of this app', async () => {
     const { browser, app } = build()
     await signIn(browser)
     const cookie = [...browser.jar].map((pair) => pair.join('=')).join('; ')
@@ -542,7 +542,7 @@ describe('attacks', () => {
     expect(await send({ ...navigation, 'sec-fetch-site': 'cross-site' }, 'GET')).toBe(200)
   })
 
-  test('an open page, and what runs behind handle, do not see the session of a forged request', async () => {
+  test('an open page and the handler behind handle do not see the session of a forged request', async () => {
     const { browser, session } = build()
     await signIn(browser)
     const cookie = [...browser.jar].map((pair) => pair.join('=')).join('; ')
@@ -556,7 +556,7 @@ describe('attacks', () => {
     expect((await session.getSession(new Request(ORIGIN, { method: 'POST', headers: forged }))).principal).toBeUndefined()
   })
 
-  test('nobody is signed out by a link or by another site', async () => {
+  test('a link or another site cannot sign the user out', async () => {
     const { browser } = build()
     await signIn(browser)
     const link = await browser.open('/logout')
@@ -565,7 +565,7 @@ describe('attacks', () => {
     expect(await (await browser.open('/notes')).text()).toBe(EMAIL)
   })
 
-  test('an answer with cookies is never cached, whatever the app says', async () => {
+  test('an answer with cookies is never cached, whatever the app sets', async () => {
     const { browser, gate } = build()
     await signIn(browser)
     expect((await browser.open('/notes')).headers.get('cache-control')).toBe('public, max-age=3600')
@@ -576,7 +576,7 @@ describe('attacks', () => {
     expect((await browser.open('/login')).headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('nothing that came with the request is repeated', async () => {
+  test('an error page repeats nothing from the request', async () => {
     const { browser } = build()
     const state = locationOf(await browser.open('/login')).searchParams.get('state')!
     const query = new URLSearchParams({ state, iss: 'x', error: '<script>', error_description: '<script>alert(1)</script>' })
@@ -587,7 +587,7 @@ describe('attacks', () => {
     }
   })
 
-  test('a token that this app refuses ends in a page, not in a circle', async () => {
+  test('a token that this app refuses ends in an error page, not in a redirect loop', async () => {
     const gate = createTestAuth({ appCode: 'notes' })
     onTestFinished(() => gate.close())
     const secret = 'not the secret of the service, 32 characters'
