@@ -30,7 +30,7 @@ async function waitingUser(through: Json = app): Promise<Json> {
   return user
 }
 
-test('a user asks, an admin is told by mail and approves, the user hears by mail and enters', async () => {
+test('a user asks for access, an admin gets a mail and approves, and the user gets a mail and signs in', async () => {
   const user = await waitingUser()
   expectError(await service.login(user.email, app.code), 'app_access_denied')
   const asked = await ask(user, { message: 'I am new in <b>billing</b>' })
@@ -64,7 +64,7 @@ test('a user asks, an admin is told by mail and approves, the user hears by mail
   expectError(await decide(asked.body.id, 'deny'), 'access_request_decided')
 })
 
-test('who is turned down reads the reason, gets no access, and may ask again', async () => {
+test('a user whose request is denied reads the reason, gets no access, and may ask again', async () => {
   const user = await waitingUser()
   const { id } = (await ask(user)).body
   const denied = await decide(id, 'deny', { reason: 'Ask your manager first' })
@@ -78,7 +78,7 @@ test('who is turned down reads the reason, gets no access, and may ask again', a
   expect((await requestsOf(user)).map(({ status }) => status)).toEqual(['open', 'denied'])
 })
 
-test('one is open for an app at most: asking again gives that one, and a grant by any way closes it', async () => {
+test('a user has at most one open request for an app: asking again returns it, and any grant closes it', async () => {
   const user = await waitingUser()
   const first = await ask(user, { message: 'please' })
   const second = await ask(user, { message: 'please, please' })
@@ -122,7 +122,7 @@ test.each<[string, (user: Json, asked: Json) => Promise<unknown>]>([
       return service.login(email, code)
     },
   ],
-])('is closed by a grant through %s, without a mail', async (_, grant) => {
+])('a grant through %s closes the request and sends no mail', async (_, grant) => {
   const user = await waitingUser(open)
   const [asked, other] = [await buildApp(service), await buildApp(service)]
   for (const { code } of [asked, other]) expect((await ask(user, { app_code: code })).status).toBe(201)
@@ -137,7 +137,7 @@ test.each<[string, (user: Json, asked: Json) => Promise<unknown>]>([
   expect(mailbox.mailsTo(user.email).filter(({ subject }) => /access/.test(subject))).toEqual([])
 })
 
-test('of many calls at once one opens a request, and of many decisions one wins', async () => {
+test('many calls at once open one request, and of many decisions at once one takes effect', async () => {
   const user = await waitingUser()
   const replies = await atOnce(20, () => ask(user))
   expect(replies.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201])
@@ -156,8 +156,8 @@ test('of many calls at once one opens a request, and of many decisions one wins'
   expect(told).toHaveLength(1)
 })
 
-describe('of a user who is deleted', () => {
-  test('it is denied: none stays open that nobody can decide', async () => {
+describe('the access requests of a deleted user', () => {
+  test('deleting a user denies the open request, so that no request is left that nobody can decide', async () => {
     const user = await waitingUser()
     expect((await ask(user)).status).toBe(201)
     await closeAccount(service, user.id, 'deleted')
@@ -165,7 +165,7 @@ describe('of a user who is deleted', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'grant.request_denied' })).toHaveLength(1)
   })
 
-  test('none is left by a call that was under way', async () => {
+  test('a call that is under way while its user is deleted leaves no open request', async () => {
     for (let round = 0; round < 4; round += 1) {
       const user = await waitingUser()
       const asking = atOnce(4, () => ask(user))
@@ -176,7 +176,7 @@ describe('of a user who is deleted', () => {
   })
 })
 
-test('five new ones a day', async () => {
+test('a user may open five new requests a day', async () => {
   const user = await waitingUser()
   for (let count = 0; count < 5; count += 1) {
     const { status, body } = await ask(user)
@@ -188,14 +188,14 @@ test('five new ones a day', async () => {
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000)
 })
 
-describe('who may not ask', () => {
-  test('somebody whose address is not verified', async () => {
+describe('users who may not ask for access', () => {
+  test('a user whose address is not verified may not ask', async () => {
     const { user } = await buildUser(service, app)
     expectError(await ask(user), 'email_unverified')
     expect(await requestsOf(user)).toEqual([])
   })
 
-  test('somebody whose address was verified by the link of a mail alone, until the mailbox is proven', async () => {
+  test('a user whose address only the link of a mail verified may not ask until the mailbox is proven', async () => {
     const { user } = await buildUser(service, open)
     const { token } = await mailbox.take(user.email)
     await service.call('POST', '/auth/email/verify', { body: { token } })
@@ -207,12 +207,12 @@ describe('who may not ask', () => {
     expect((await ask(user)).status).toBe(201)
   })
 
-  test('somebody who may enter, or would with the next login', async () => {
+  test('a user who may enter, or would with the next login, may not ask', async () => {
     expectError(await ask(await waitingUser(open), { app_code: open.code }), 'access_granted')
     expectError(await ask(await waitingUser(), { app_code: open.code }), 'access_granted')
   })
 
-  test('who does not know the password is told nothing of the account, or of the request', async () => {
+  test('a caller who does not know the password learns nothing about the account or the request', async () => {
     const user = await waitingUser()
     await ask(user)
     expectError(await ask(user, { password: 'a wrong password' }), 'invalid_credentials')
@@ -226,7 +226,7 @@ describe('who may not ask', () => {
     expectError(await ask(user), 'account_suspended')
   })
 
-  test('the second factor is asked for, and wrong passwords lock as at a login', async () => {
+  test('a request needs the second factor, and wrong passwords lock the account as at a login', async () => {
     const user = await waitingUser(open)
     const { access_token } = (await service.login(user.email, open.code)).body
     const factor = await enableTwoFactor(service, access_token)
@@ -240,7 +240,7 @@ describe('who may not ask', () => {
   })
 })
 
-test('the list goes by app, user and status; of an app that is not there it is 404', async () => {
+test('the list is filtered by app, user and status, and an unknown app is 404', async () => {
   const user = await waitingUser()
   const { id } = (await ask(user)).body
   const { body } = await service.admin('GET', `/admin/access-requests?app=${app.code}&status=open&limit=1`)
@@ -251,7 +251,7 @@ test('the list goes by app, user and status; of an app that is not there it is 4
   expectError(await decide(randomUUID(), 'approve'), 'not_found')
 })
 
-test('a request is gone with its user’s erasure and its app, and a decided one after the retention', async () => {
+test('erasing a user and deleting an app remove their requests, and a decided request goes after the retention time', async () => {
   const { service, mailbox } = await buildMailingService({ AUTH_RETENTION_DAYS: '10' })
   const [kept, gone] = [await buildApp(service), await buildApp(service)]
   const { user } = await buildUser(service, kept)

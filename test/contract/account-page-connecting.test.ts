@@ -65,7 +65,7 @@ async function answerFor(visitor: Visitor, subject: string, name = 'Acme'): Prom
   return pathOf(callback.app)
 }
 
-test('an account is connected, is told by mail, and then signs in', async () => {
+test('a user connects an account, gets a mail about it, and then signs in with it', async () => {
   const ada = await owner()
   const subject = account()
   const path = await answerFor(ada.visitor, subject)
@@ -80,7 +80,7 @@ test('an account is connected, is told by mail, and then signs in', async () => 
   expect(entered.body.user?.id).toBe(ada.user.id)
 })
 
-test('is offered for the providers with which the person can sign in to the app of the page, after a fresh proof', async () => {
+test('the page offers the providers that its app accepts for sign-in, after a fresh proof', async () => {
   const ada = await owner()
   const { visitor } = ada
   // `picky` is no method of the app, and `elsewhere` serves other apps.
@@ -101,7 +101,7 @@ test('is offered for the providers with which the person can sign in to the app 
   expect((await visitor.get(stale.headers.get('location')!)).html).toContain('Nothing has changed. Confirm first that it is you.')
 })
 
-test('the browser may be led to the providers that are offered, and to no other', async () => {
+test('the content security policy lets forms lead to the offered providers and to no others', async () => {
   const ada = await owner()
   const { visitor } = ada
   const page = await open(visitor)
@@ -111,7 +111,7 @@ test('the browser may be led to the providers that are offered, and to no other'
 })
 
 describe('the answer of a provider', () => {
-  test('counts only in the browser that asked: nobody is connected with an account by a link', async () => {
+  test('the answer counts only in the browser that asked, so a link connects nobody with an account', async () => {
     const [mallory, victim] = [await owner(), await owner()]
     const path = await answerFor(mallory.visitor, account())
     const page = await victim.visitor.get(path)
@@ -128,7 +128,7 @@ describe('the answer of a provider', () => {
     expect(await auditEvents(service, { user_id: victim.user.id, event: 'identity.linked' })).toEqual([])
   })
 
-  test('signs nobody in, at the page or at the API', async () => {
+  test('the answer signs nobody in, at the page or in the API', async () => {
     const { visitor } = await owner()
     const path = await answerFor(visitor, account())
     const stranger = visit(service)
@@ -148,7 +148,7 @@ describe('the answer of a provider', () => {
     expect((await service.call('POST', '/auth/sso/token', { body })).body.code).toBe('invalid_sso_code')
   })
 
-  test('counts only for the person who asked, who is still signed in and fresh', async () => {
+  test('the answer counts only for the person who asked, who is still signed in with a fresh proof', async () => {
     const ada = await owner()
     const subject = account()
     // Somebody else has signed in in the same browser meanwhile.
@@ -175,7 +175,7 @@ describe('the answer of a provider', () => {
     expect((await dora.visitor.get(third)).html).toContain('The account is connected.')
   })
 
-  test('is spent once, also by two requests at the same time', async () => {
+  test('the answer is used once, also by two requests at the same time', async () => {
     const ada = await owner()
     const path = await answerFor(ada.visitor, account())
     await Promise.all([ada.visitor.get(path), ada.visitor.get(path)])
@@ -185,7 +185,7 @@ describe('the answer of a provider', () => {
     expect(await auditEvents(service, { user_id: ada.user.id, event: 'identity.linked' })).toHaveLength(1)
   })
 
-  test('takes no account from another user', async () => {
+  test('an account that is connected with one user cannot be connected with another', async () => {
     const [ada, bob] = [await owner(), await owner()]
     const subject = account()
     await ada.visitor.get(await answerFor(ada.visitor, subject))
@@ -196,7 +196,7 @@ describe('the answer of a provider', () => {
     expect(event).toMatchObject({ reason: 'identity_in_use' })
   })
 
-  test('of a sign-in of long ago, which may be somebody else’s, is not taken', async () => {
+  test('an answer from a sign-in of long ago, which may be another person’s, is not accepted', async () => {
     const ada = await owner()
     const path = await answerFor(ada.visitor, account())
     const { db, secretBox, clock } = service.deps
@@ -210,7 +210,7 @@ describe('the answer of a provider', () => {
     expect(await identitiesOf(ada)).toBe(0)
   })
 
-  test('may be a refusal, and a provider may be out of reach', async () => {
+  test('the page says so when the provider refuses the sign-in or is out of reach', async () => {
     const { visitor } = await owner()
     const { app: away } = await visitor.send(await open(visitor), 'Connect Acme')
     const callback = await visitor.get(pathOf(await provider.logIn(away!.href, 'nobody')))
@@ -219,7 +219,7 @@ describe('the answer of a provider', () => {
     expect([down.status, down.html.includes('Nothing was connected. Try again later.')]).toEqual([200, true])
   })
 
-  test('of a provider that was disabled meanwhile connects nothing', async () => {
+  test('the answer of a provider that was disabled in the meantime connects nothing', async () => {
     const ada = await owner()
     const path = await answerFor(ada.visitor, account(), 'Second')
     await service.admin('PATCH', '/admin/sso-providers/second', { body: { enabled: false } })
@@ -228,13 +228,13 @@ describe('the answer of a provider', () => {
     await service.admin('PATCH', '/admin/sso-providers/second', { body: { enabled: true } })
   })
 
-  test('without a state that is known starts again', async () => {
+  test('an answer with an unknown state leads back to the start', async () => {
     const page = await visit(service).get('/account/identities/return?state=unknown&code=x')
     expect([page.status, page.title]).toEqual([400, 'This page is too old'])
   })
 })
 
-test('somebody whose only way in is a connected account keeps it, also when two are disconnected at once', async () => {
+test('a person who can sign in only by a connected account keeps it, also when two are disconnected at once', async () => {
   const ada = await owner()
   await ada.visitor.get(await answerFor(ada.visitor, account()))
   await ada.visitor.get(await answerFor(ada.visitor, account(), 'Second'))

@@ -55,8 +55,8 @@ const sections = [
   'delete',
 ]
 
-describe('who it is for', () => {
-  test('asks somebody who is not signed in to sign in, and comes back to the section', async () => {
+describe('access to the account page', () => {
+  test('the page asks a visitor who is not signed in to sign in, and returns to the section', async () => {
     const { user } = await owner()
     for (const section of ['', ...sections]) {
       const visitor = visit(service)
@@ -68,7 +68,7 @@ describe('who it is for', () => {
     }
   })
 
-  test('names no app to a stranger who names none, and no app that is switched off', async () => {
+  test('the page shows no app to a stranger who names none, and no inactive app', async () => {
     for (const path of ['/account', '/account/password', '/account?app=no-such-app']) {
       const page = await visit(service).get(path)
       expect([page.status, page.title]).toEqual([400, 'Open this page from one of your apps'])
@@ -77,7 +77,7 @@ describe('who it is for', () => {
     expect((await visit(service).get(`/account?app=${closed.code}`)).status).toBe(400)
   })
 
-  test('the first page leads to every section, and out', async () => {
+  test('the first page leads to every section and to the sign-out', async () => {
     const { visitor } = await owner()
     const page = await open(visitor)
     for (const section of sections) expect(page.html).toContain(`href="/account/${section}?app=${shop.code}"`)
@@ -89,7 +89,7 @@ describe('who it is for', () => {
     expect(policy).not.toMatch(/script-src|unsafe/)
   })
 
-  test('gives an admin no right of administration', async () => {
+  test('the page gives an admin no administration rights', async () => {
     const { user, visitor } = await owner()
     await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: 'system_admin' } })
     const { visitor: other, user: victim } = await owner()
@@ -103,16 +103,19 @@ describe('who it is for', () => {
       expect((await fetch(service.url + path, { headers: { cookie } })).status).toBe(401)
   })
 
-  test.each(['suspended', 'deleted'] as const)('is closed to somebody who is %s, also for a form that is open', async (state) => {
-    const { user, visitor } = await owner()
-    const page = await open(visitor, 'profile')
-    await closeAccount(service, user.id, state)
-    expect((await open(visitor)).title).toBe('Sign in')
-    expect((await visitor.send(page, 'Save', { first_name: 'Eve' })).title).toBe('Sign in')
-    expect((await rowOf(user.id)).first_name).not.toBe('Eve')
-  })
+  test.each(['suspended', 'deleted'] as const)(
+    'the page is closed to a %s user, and so is a form that is already open',
+    async (state) => {
+      const { user, visitor } = await owner()
+      const page = await open(visitor, 'profile')
+      await closeAccount(service, user.id, state)
+      expect((await open(visitor)).title).toBe('Sign in')
+      expect((await visitor.send(page, 'Save', { first_name: 'Eve' })).title).toBe('Sign in')
+      expect((await rowOf(user.id)).first_name).not.toBe('Eve')
+    },
+  )
 
-  test('is closed to somebody who was signed out everywhere, or whose account was erased', async () => {
+  test('the page is closed to a user who was signed out everywhere or erased', async () => {
     const { user, visitor } = await owner()
     await service.admin('POST', `/admin/users/${user.id}/logout`)
     expect((await open(visitor)).title).toBe('Sign in')
@@ -145,8 +148,8 @@ const changes: [string, string, Record<string, string>][] = [
   ['delete', 'delete', { confirmed: 'yes' }],
 ]
 
-describe('a change', () => {
-  test.each(changes)('of %s (%s) needs a proof of the last ten minutes', async (section, step, values) => {
+describe('a change on the account page', () => {
+  test.each(changes)('a change of %s (%s) needs a proof of the last ten minutes', async (section, step, values) => {
     const { user, visitor } = await owner()
     await signInOnPage(visit(service), askFor(shop), user.email)
     const page = await open(visitor, section)
@@ -177,7 +180,7 @@ describe('a change', () => {
     await countRows(service, 'audit_events', { user_id: id, event: 'email.change_requested' }),
   ]
 
-  test.each(changes)('of %s (%s) takes no form of another site or another browser', async (section, step, values) => {
+  test.each(changes)('a change of %s (%s) accepts no form of another site or another browser', async (section, step, values) => {
     const { user, visitor } = await owner()
     const page = await open(visitor, section)
     const before = await snapshot(user.id)
@@ -205,7 +208,7 @@ describe('a change', () => {
     expect((await rowOf(second.user.id)).first_name).not.toBe('Eve')
   })
 
-  test('of somebody with a second factor needs both: half a proof, an old half and a trusted browser count for nothing', async () => {
+  test('a user with a second factor needs both factors: half a proof, an old half and a trusted browser do not count', async () => {
     const { user, visitor, access_token } = await owner()
     const page = await open(visitor, 'profile')
     const authenticator = await enableTwoFactor(service, access_token)
@@ -249,7 +252,7 @@ describe('a change', () => {
     expect((await rowOf(user.id)).first_name).not.toBe('Eve')
   })
 
-  test('follows a proof, which gives the browser session another secret', async () => {
+  test('a fresh proof gives the browser session another secret', async () => {
     const { user, visitor } = await owner()
     service.advance(tenMinutes)
     const before = sessionOf(visitor)
@@ -261,7 +264,7 @@ describe('a change', () => {
     expect((await open(thief)).title).toBe('Sign in')
   })
 
-  test('cannot be reached by guessing: wrong passwords lock the session, and bar no login elsewhere', async () => {
+  test('wrong passwords lock the session, so that guessing changes nothing, and block no login elsewhere', async () => {
     const { user, visitor } = await owner()
     service.advance(tenMinutes)
     let page = await open(visitor, 'profile')
@@ -273,14 +276,14 @@ describe('a change', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'reauthentication.failed' })).not.toEqual([])
   })
 
-  test('of a form that is an hour old starts again', async () => {
+  test('a form that is an hour old starts again', async () => {
     const { visitor } = await owner()
     const page = await open(visitor, 'profile')
     service.advance(60 * 60 + 1)
     expect((await visitor.send(page, 'Save')).title).toBe('This page is too old')
   })
 
-  test('is told on the page of its own section alone', async () => {
+  test('a saved change is confirmed only on the page of its own section', async () => {
     const { visitor } = await owner()
     const saved = await visitor.send(await open(visitor, 'profile'), 'Save', { first_name: 'Ada', locale: '' })
     expect(saved.html).toContain('Saved.')
@@ -291,7 +294,7 @@ describe('a change', () => {
     }
   })
 
-  test('that no section knows is none', async () => {
+  test('a step that the section does not know changes nothing', async () => {
     const { visitor } = await owner()
     const page = await open(visitor, 'profile')
     for (const step of ['', 'constructor', 'toString', '__proto__', 'end_elsewhere'])
@@ -300,7 +303,7 @@ describe('a change', () => {
 })
 
 describe('names and language', () => {
-  test('are saved, and the page goes on in the language', async () => {
+  test('saved names and language take effect, and the page continues in that language', async () => {
     const { user, visitor } = await owner()
     const page = await open(visitor, 'profile')
     const saved = await visitor.send(page, 'Save', { first_name: ' Ada ', last_name: 'Lovelace', locale: 'de' })
@@ -313,7 +316,7 @@ describe('names and language', () => {
     expect(await rowOf(user.id)).toMatchObject({ first_name: null, last_name: 'Lovelace', locale: null })
   })
 
-  test('that are too long are said at their field', async () => {
+  test('a name that is too long is reported at its field', async () => {
     const { visitor } = await owner()
     const page = await visitor.send(await open(visitor, 'profile'), 'Save', { first_name: 'x'.repeat(201), locale: '' })
     expect(page.html).toContain('First name must have at most 200 characters')
@@ -323,7 +326,7 @@ describe('names and language', () => {
 describe('the password', () => {
   const next = 'a new and long password'
 
-  test('is changed, which ends every session but this one, and is told by mail', async () => {
+  test('a changed password ends every other session, and a mail reports it', async () => {
     const { user, visitor, access_token } = await owner()
     const elsewhere = visit(service)
     await signInOnPage(elsewhere, askFor(shop), user.email)
@@ -341,7 +344,7 @@ describe('the password', () => {
     expect((await exchange(service, shop, asked, (await visitor.get(asked.path)).app)).status).toBe(200)
   })
 
-  test('is set for the first time by somebody who has none', async () => {
+  test('a user without a password sets the first one', async () => {
     const { user, visitor } = await owner()
     await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
     const page = await open(visitor, 'password')
@@ -354,14 +357,14 @@ describe('the password', () => {
     [{ password: next, password_again: 'x' }, 'does not match the first one'],
     [{ password: 'short', password_again: 'short' }, 'must have at least 8 characters'],
     [{ password: '', password_again: '' }, 'New password is required'],
-  ])('%j is refused at its field, and nothing ends', async (values, fault) => {
+  ])('the password %j is refused at its field, and no session ends', async (values, fault) => {
     const { user, visitor } = await owner()
     const page = await visitor.send(await open(visitor, 'password'), 'Set the password', values)
     expect(page.html).toContain(fault)
     expect((await service.login(user.email, shop.code)).status).toBe(200)
   })
 
-  test('is set once by two forms at the same time', async () => {
+  test('two forms at the same time set one password', async () => {
     const { user, visitor } = await owner()
     const page = await open(visitor, 'password')
     const set = (password: string) =>
@@ -375,7 +378,7 @@ describe('the password', () => {
 })
 
 describe('the address', () => {
-  test('is changed by the link to the new one', async () => {
+  test('the link sent to the new address changes the address', async () => {
     const { user, visitor } = await owner()
     const email = someEmail()
     const page = await visitor.send(await open(visitor, 'email'), 'Change the address', { email })
@@ -388,7 +391,7 @@ describe('the address', () => {
     expect((await open(visitor, 'email')).html).toContain(`Your address is <bdi>${email}</bdi>`)
   })
 
-  test('of an account without a password is allowed at the present one, and confirmed with a code on the page', async () => {
+  test('a user without a password allows the change from the present address and confirms it with a code', async () => {
     const { user, visitor } = await owner()
     await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
     const email = someEmail()
@@ -411,7 +414,7 @@ describe('the address', () => {
   test.each([
     ['no address', 'must be an e-mail address'],
     ['', 'must be an e-mail address'],
-  ])('%j is refused at its field', async (email, fault) => {
+  ])('the address %j is refused at its field', async (email, fault) => {
     const { visitor } = await owner()
     expect((await visitor.send(await open(visitor, 'email'), 'Change the address', { email })).html).toContain(fault)
   })
@@ -431,7 +434,7 @@ describe('the second factor', () => {
     return { secret, page: codes, codes: codesIn(codes) }
   }
 
-  test('is set up with a picture, gives recovery codes once, and counts as shown', async () => {
+  test('a user sets up a second factor with a picture, sees recovery codes once, and counts as having shown it', async () => {
     const { user, visitor } = await owner()
     const { page, codes, secret } = await enrol(visitor)
     expect([page.title, codes.length]).toEqual(['Your recovery codes', 10])
@@ -460,7 +463,7 @@ describe('the second factor', () => {
     expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
   })
 
-  test('does not show its recovery codes to somebody else who signs in in the same browser', async () => {
+  test('the recovery codes are not shown to another user who signs in in the same browser', async () => {
     const { visitor } = await owner()
     const { page, codes } = await enrol(visitor)
     const { user: second } = await buildUser(service, shop)
@@ -470,7 +473,7 @@ describe('the second factor', () => {
     expect([seen.html.includes(second.email), seen.html.includes(codes[0]!)]).toEqual([true, false])
   })
 
-  test('that replaces another one has to be shown in the browsers that showed the other one', async () => {
+  test('a replaced second factor has to be shown again in browsers that showed the old one', async () => {
     const { user, visitor } = await owner()
     const { secret } = await enrol(visitor)
     service.advance(30)
@@ -492,7 +495,7 @@ describe('the second factor', () => {
     expect((await rowOf(user.id)).first_name).not.toBe('Eve')
   })
 
-  test('gets new recovery codes without being turned off: shown once, told by mail, and the old ones die at once', async () => {
+  test('new recovery codes are shown once and reported by mail, and the old ones stop working at once', async () => {
     const { user, visitor } = await owner()
     const { secret, codes: old } = await enrol(visitor)
     const page = await open(visitor, 'two-factor')
@@ -517,7 +520,7 @@ describe('the second factor', () => {
     expect((await visitor.get(shown.url)).html).not.toContain(codes[1])
   })
 
-  test('gets new recovery codes only after it was shown, and only if it is on', async () => {
+  test('new recovery codes need an active second factor that was shown recently', async () => {
     const { user, visitor } = await owner()
     const renew = async (from: Arrival) => {
       const url = `${service.url}/account/two-factor`
@@ -539,7 +542,7 @@ describe('the second factor', () => {
     expect(await hashes()).toEqual(before)
   })
 
-  test('never shows a seed that this browser has not asked for', async () => {
+  test('the page never shows a seed that this browser has not asked for', async () => {
     const { user, visitor } = await owner()
     const stolen = (await service.login(user.email, shop.code)).body.access_token
     const planted = await service.call('POST', '/auth/2fa/setup', { token: stolen, body: { password: PASSWORD } })
@@ -553,7 +556,7 @@ describe('the second factor', () => {
     expect([secretIn(refused), refused.html.includes('You have no second factor yet.')]).toEqual(['', true])
   })
 
-  test('has a seed that nobody sees without a fresh proof', async () => {
+  test('the seed is hidden without a fresh proof', async () => {
     const { visitor } = await owner()
     const page = await visitor.send(await open(visitor, 'two-factor'), 'Set up a second factor')
     const secret = secretIn(page)
@@ -571,7 +574,7 @@ describe('the second factor', () => {
 })
 
 describe('sessions and trusted browsers', () => {
-  test('are listed, and ended one by one or all but this one', async () => {
+  test('the page lists sessions and ends them one by one, or all but this one', async () => {
     const { user, visitor } = await owner()
     const [second, third] = [visit(service), visit(service)]
     for (const other of [second, third]) await signInOnPage(other, askFor(shop), user.email)
@@ -587,7 +590,7 @@ describe('sessions and trusted browsers', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'logout.all' })).toHaveLength(1)
   })
 
-  test('of another user are not there', async () => {
+  test('a user cannot see or end the sessions and trusted browsers of another user', async () => {
     const { visitor } = await owner()
     const other = await owner()
     const authenticator = await enableTwoFactor(service, other.access_token)
@@ -604,7 +607,7 @@ describe('sessions and trusted browsers', () => {
     expect((await open(other.visitor)).title).toBe('Your account')
   })
 
-  test('a trusted browser is forgotten by its owner alone', async () => {
+  test('only its owner can forget a trusted browser', async () => {
     const { user, visitor, access_token } = await owner()
     const authenticator = await enableTwoFactor(service, access_token)
     visitor.cookies.delete('__Host-gatehouse_session')
@@ -624,7 +627,7 @@ describe('sessions and trusted browsers', () => {
 })
 
 describe('connected accounts', () => {
-  test('are disconnected by their owner alone, but not the last way in', async () => {
+  test('only its owner disconnects an account, and not the last sign-in method', async () => {
     const { user, visitor } = await owner()
     const provider = await buildSsoProvider(service, 'acme', { issuer: 'https://id.example.com' })
     const identity = {
@@ -656,7 +659,7 @@ describe('connected accounts', () => {
 })
 
 describe('organizations', () => {
-  test('are left, but not by their last admin while others are there', async () => {
+  test('a member leaves an organization, but the last admin cannot while others are there', async () => {
     const { user, visitor } = await owner()
     const organization = await buildOrganization(service)
     const other = await owner()
@@ -676,7 +679,7 @@ describe('organizations', () => {
     expect(await countRows(service, 'organization_memberships', { organization_id: organization.id })).toBe(1)
   })
 
-  test('are joined by those whose proven address was invited, and nobody else', async () => {
+  test('only a user whose proven address was invited joins an organization', async () => {
     const ada = await owner()
     const { user, visitor } = ada
     const organization = await buildOrganization(service)
@@ -702,7 +705,7 @@ describe('organizations', () => {
 })
 
 describe('apps', () => {
-  test('are those that the person was let into; they ask for access to one that is closed to them, and to no other', async () => {
+  test('the page lists the apps that a person was let into, and asks for access to a closed one of them and no other', async () => {
     const { user, visitor } = await owner()
     await service.admin('POST', `/admin/users/${user.id}/apps/${vault.id}`)
     expect((await open(visitor, 'apps')).html).toContain('<h2><bdi>The Vault</bdi></h2>')
@@ -718,7 +721,7 @@ describe('apps', () => {
     expect(await countRows(service, 'access_requests', { user_id: user.id, app_id: vault.id, status: 'open' })).toBe(1)
   })
 
-  test('are also those that let the person in without a grant, in their own pools alone', async () => {
+  test('the page also lists apps that let the person in without a grant, in their own pools only', async () => {
     const { user, visitor } = await owner()
     const names = ({ html }: Arrival) => [...html.matchAll(/<h2><bdi>([^<]*)<\/bdi><\/h2>/g)].map(([, name]) => name)
     const grants = { auto_grant_on_signup: true }
@@ -745,7 +748,7 @@ describe('apps', () => {
     expect(names(await open(visitor, 'apps', { app: elsewhere.code }))).not.toContain('Far away')
   })
 
-  test('an address that is not verified cannot ask', async () => {
+  test('a user whose address is not verified cannot ask for access', async () => {
     const { user, access_token: _ } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email)
@@ -765,14 +768,14 @@ describe('the way back', () => {
     ['https://evil.example/', false],
     ['//evil.example', false],
     ['javascript:alert(1)', false],
-  ])('to %s is offered: %s', async (returnTo, isOffered) => {
+  ])('the way back to %s is offered: %s', async (returnTo, isOffered) => {
     const { visitor } = await owner()
     const page = await open(visitor, '', { return_to: returnTo })
     expect(page.html.includes('Go to <bdi>The Shop</bdi>')).toBe(isOffered)
     expect(page.html.includes(`href="${returnTo}"`)).toBe(isOffered)
   })
 
-  test('leads also to an app that lets the person in without a grant', async () => {
+  test('the way back also leads to an app that lets the person in without a grant', async () => {
     const { visitor } = await owner()
     const at = (name: string) => `https://${name}.example/back`
     const build = (name: string, settings: Json = {}) =>
@@ -783,7 +786,7 @@ describe('the way back', () => {
     expect((await open(visitor, '', { return_to: at('abroad') })).html).not.toContain(at('abroad'))
   })
 
-  test('survives the sections and a sign-in', async () => {
+  test('the way back is kept across the sections and a sign-in', async () => {
     const { user } = await owner()
     const returnTo = 'https://shop.example/callback'
     const visitor = visit(service)
@@ -795,7 +798,7 @@ describe('the way back', () => {
     expect((await visitor.get(back)).html).toContain(`href="${returnTo}"`)
   })
 
-  test('to an app that the person can no longer enter is none', async () => {
+  test('the page offers no way back to an app that the person can no longer enter', async () => {
     const { user, visitor } = await owner()
     await service.admin('POST', `/admin/users/${user.id}/apps/${vault.id}`)
     const query = { return_to: 'https://vault.example/cb' }
@@ -806,7 +809,7 @@ describe('the way back', () => {
 })
 
 describe('deleting the account', () => {
-  test('takes a box to be checked, ends everything, and is told by mail', async () => {
+  test('deletion needs a checked box, ends every session and token, and is reported by mail', async () => {
     const { user, visitor, access_token } = await owner()
     const page = await open(visitor, 'delete')
     expect((await visitor.send(page, 'Delete my account')).html).toContain('Nothing was deleted.')
@@ -819,7 +822,7 @@ describe('deleting the account', () => {
     expect((await open(visitor)).title).toBe('Sign in')
   })
 
-  test('works without a password, since the proof is fresh', async () => {
+  test('a user without a password deletes the account, since the proof is fresh', async () => {
     const { user, visitor } = await owner()
     await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
     await visitor.send(await open(visitor, 'delete'), 'Delete my account', { confirmed: 'yes' })

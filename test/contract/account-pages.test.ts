@@ -96,8 +96,8 @@ async function ask(what: 'email/resend' | 'password/forgot' | 'magic-link', emai
 
 const isVerified = async (user: Json) => (await service.admin('GET', `/admin/users/${user.id}`)).body.email_verified
 
-describe('each page', () => {
-  test.each(paths)('%s tells the same of every token that is no good, to GET and to POST', async (path) => {
+describe('each page behind a mail link', () => {
+  test.each(paths)('%s gives the same answer to every invalid token, to GET and to POST', async (path) => {
     const { mail } = await build()
     const bad = ['', 'garbage', 'gmt_garbage', 'gin_garbage', '\0', '"><script>', 'x'.repeat(5_000)]
     // A token for another page does not work here.
@@ -119,7 +119,7 @@ describe('each page', () => {
     }
   })
 
-  test.each(paths)('%s takes GET, HEAD and POST, at that very path', async (path) => {
+  test.each(paths)('%s accepts GET, HEAD and POST, only at that exact path', async (path) => {
     const head = await rawCall(service.url, 'HEAD', path)
     expect([head.status, head.body, head.headers.get('content-type')]).toEqual([400, '', 'text/html; charset=utf-8'])
     for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
@@ -131,7 +131,7 @@ describe('each page', () => {
       expectError(await rawCall(service.url, 'GET', other), 'not_found')
   })
 
-  test.each(paths)('%s refuses what no form sends, as a page', async (path) => {
+  test.each(paths)('%s answers a body that no form sends with an error page', async (path) => {
     const ask = (chunks: (string | Uint8Array)[], type = formType) =>
       rawCall(service.url, 'POST', path, { headers: { 'content-type': type }, chunks })
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', `${formType}; charset=latin1`])
@@ -143,7 +143,7 @@ describe('each page', () => {
     expectDeadLink(await ask(['']))
   })
 
-  test('is the same whatever host it was asked for by', async () => {
+  test('the page is the same for every Host header', async () => {
     const { mail } = await build()
     const reply = await rawCall(service.url, 'GET', `/verify-email?token=${mail.token}`, { headers: { host: 'evil.example' } })
     expect(reply.body).not.toContain('evil')
@@ -152,7 +152,7 @@ describe('each page', () => {
 })
 
 describe('/verify-email', () => {
-  test('looking at it verifies nothing, however often; the button does, once', async () => {
+  test('opening the page verifies nothing, however often, and the button verifies the address once', async () => {
     const { user, mail } = await build()
     expect(mail.links[0]).toBe(`http://localhost:4000/verify-email?token=${mail.token}`)
     for (const method of ['GET', 'HEAD', 'GET']) await rawCall(service.url, method, `/verify-email?token=${mail.token}`)
@@ -174,7 +174,7 @@ describe('/verify-email', () => {
       expectDeadLink(reply)
   })
 
-  test('a reader who does not know the password gets a mail with which to set one, and the stranger’s tokens end', async () => {
+  test('a reader who does not know the password gets a mail to set one, and the stranger’s tokens end', async () => {
     const { user, mail, access_token } = await build()
     expect(read(await show('/verify-email', mail.token)).text).toContain('I don’t know this password')
     const asked = await send('/verify-email', { token: mail.token, forgot: 'yes' })
@@ -188,7 +188,7 @@ describe('/verify-email', () => {
     expectDeadLink(await send('/verify-email', { token: mail.token, forgot: 'yes' }))
   })
 
-  test('the reader learns how to get past a second factor that a stranger set up: a reset keeps it, a magic link removes it', async () => {
+  test('the page says how to pass a second factor that a stranger set up: a reset keeps it, a magic link removes it', async () => {
     const { user, mail, access_token } = await build()
     await enableTwoFactor(service, access_token)
     const { text } = read(await show('/verify-email', mail.token))
@@ -204,7 +204,7 @@ describe('/verify-email', () => {
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ two_factor: false })
   })
 
-  test('asks for no password where the account has none', async () => {
+  test('the page asks for no password if the account has none', async () => {
     const email = anAddress()
     await service.admin('POST', '/admin/users/import', {
       body: JSON.stringify({ email }),
@@ -227,7 +227,7 @@ describe('/verify-email', () => {
     expect(await isVerified(user)).toBe(false)
   })
 
-  test('leads on to the redirect URL that was asked for while the app allows it, and to no other', async () => {
+  test('the page leads on to the requested redirect URL while the app allows it, and to no other', async () => {
     const { user } = await build()
     const mail = await ask('email/resend', user.email, { redirect_url: CALLBACK })
     const { searchParams } = new URL(mail.links[0]!)
@@ -250,7 +250,7 @@ describe('/verify-email', () => {
 })
 
 describe('/reset-password', () => {
-  test('sets the password and says so', async () => {
+  test('the page sets the password and says so', async () => {
     const { user, access_token } = await build()
     const mail = await ask('password/forgot', user.email, { redirect_url: CALLBACK })
     const shown = await show('/reset-password', mail.token)
@@ -271,7 +271,7 @@ describe('/reset-password', () => {
     expect((await service.login(user.email, app.code, { password: NEW_PASSWORD })).status).toBe(200)
   })
 
-  test('a password that is refused shows the form once more, says why, is not in it, and leaves the link as it was', async () => {
+  test('a refused password shows the form again with the reason and without the password, and the link stays valid', async () => {
     const { user } = await build()
     const { token } = await ask('password/forgot', user.email)
     const long = `${'\u00e9'.repeat(512)}x`
@@ -304,7 +304,7 @@ describe('/reset-password', () => {
 describe('/magic-link', () => {
   const consume = (token: string) => service.call('POST', '/auth/magic-link/consume', { body: { token } })
 
-  test('hands the token over to the redirect URL that was asked for, unspent', async () => {
+  test('the page passes the unused token to the requested redirect URL', async () => {
     const { user } = await build()
     const { token } = await ask('magic-link', user.email, { redirect_url: `${CALLBACK}?next=%2Fcart` })
     const shown = await show('/magic-link', token)
@@ -321,7 +321,7 @@ describe('/magic-link', () => {
     expectDeadLink(await send('/magic-link', { token }))
   })
 
-  test('a token that somebody put into the redirect URL gives way to that of the mail', async () => {
+  test('the token of the mail replaces any token that somebody put into the redirect URL', async () => {
     const { user } = await build()
     const redirect_url = `${CALLBACK}?token=of-somebody-else&a=1&token=again`
     const { token } = await ask('magic-link', user.email, { redirect_url })
@@ -330,7 +330,7 @@ describe('/magic-link', () => {
     expect(location.searchParams.get('a')).toBe('1')
   })
 
-  test('a private scheme of an app on a phone is led to, too', async () => {
+  test('the page also leads to a private URL scheme of an app on a phone', async () => {
     const { user } = await build()
     const { token } = await ask('magic-link', user.email, { redirect_url: 'com.example.shop:/signed-in' })
     expect((await show('/magic-link', token)).headers.get('content-security-policy')).toContain(
@@ -339,7 +339,7 @@ describe('/magic-link', () => {
     expect((await send('/magic-link', { token })).headers.get('location')).toBe(`com.example.shop:/signed-in?token=${token}`)
   })
 
-  test('without a redirect URL it shows the code to take to the app, and for how long', async () => {
+  test('without a redirect URL the page shows the code to use in the app, and how long it is valid', async () => {
     const { user } = await build()
     const { token } = await ask('magic-link', user.email)
     service.advance(61)
@@ -349,7 +349,7 @@ describe('/magic-link', () => {
     expect((await consume(token)).status).toBe(200)
   })
 
-  test('an expired one is dead', async () => {
+  test('an expired magic link is dead', async () => {
     const { user } = await build()
     const { token } = await ask('magic-link', user.email)
     service.advance(15 * 60)
@@ -377,7 +377,7 @@ describe('/accept-invitation', () => {
     return user.body.organizations.map(({ id }: Json) => id)
   }
 
-  test('without an account one is made, for the very address of the invitation, whatever the form says', async () => {
+  test('a person without an account gets one for the exact address of the invitation, whatever the form says', async () => {
     const email = anAddress()
     const { token, organization } = await invite({ email })
     const shown = await show('/accept-invitation', token)
@@ -393,7 +393,7 @@ describe('/accept-invitation', () => {
     for (const reply of [await show('/accept-invitation', token), await accept(token)]) expectDeadLink(reply)
   })
 
-  test('a confidential app takes new and known people so, and nobody gets its tokens', async () => {
+  test('new and known users join through a confidential app, and nobody gets its tokens', async () => {
     const wiki = await buildApp(service, { name: 'Wiki', client: 'confidential' })
     const { user } = await build()
     for (const email of [anAddress(), user.email]) {
@@ -404,7 +404,7 @@ describe('/accept-invitation', () => {
     expect(await countRows(service, 'sessions', { app_id: wiki.id, ended_at: null })).toBe(0)
   })
 
-  test('the page keeps no session, so the one that it opened has ended', async () => {
+  test('the page keeps no session: the one that it opened has ended', async () => {
     const { user } = await build()
     const before = await countRows(service, 'sessions', { user_id: user.id, ended_at: null })
     const { token } = await invite()
@@ -413,7 +413,7 @@ describe('/accept-invitation', () => {
     expect(await countRows(service, 'sessions', { user_id: user.id })).toBe(before + 1)
   })
 
-  test('with an account its password is asked for; a wrong one joins nobody and is not shown again', async () => {
+  test('the page asks a known user for the password, and a wrong one joins nobody and is not shown again', async () => {
     const { user } = await build()
     const { token, organization } = await invite()
     const refused = await accept(token, { email: user.email, password: 'not my "password"', first_name: '"><b>Ada' })
@@ -427,7 +427,7 @@ describe('/accept-invitation', () => {
     expect(await organizationsOf(user.email)).toEqual([organization.id])
   })
 
-  test('a second factor is asked for as a second step, and nothing passes it by', async () => {
+  test('the page asks for a second factor as a second step, and nothing skips it', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const { token, organization } = await invite({ email: user.email })
@@ -445,7 +445,7 @@ describe('/accept-invitation', () => {
     expectPage(await accept(token, { two_factor_code: authenticator.code() }), 200, `You are a member of ${organization.name}`)
   })
 
-  test('what is filled in wrongly is told at its field, and nothing is written', async () => {
+  test('each invalid field is reported at its place, and nothing is written', async () => {
     const { token } = await invite()
     const faults = async (fields: Record<string, string>) => {
       const reply = await accept(token, fields)
@@ -464,7 +464,7 @@ describe('/accept-invitation', () => {
     expect((await accept(token, { email })).status).toBe(200)
   })
 
-  test('guesses count as failed logins: the account is locked, also for the right password', async () => {
+  test('wrong passwords count as failed logins and lock the account, also for the right password', async () => {
     const { user } = await build()
     const { token } = await invite()
     for (let count = 0; count < 3; count += 1) await accept(token, { email: user.email, password: 'a wrong guess' })
@@ -474,7 +474,7 @@ describe('/accept-invitation', () => {
     expectError(await service.login(user.email, app.code), 'account_locked')
   })
 
-  test('the limit of the account counts them too', async () => {
+  test('wrong passwords count against the limit of the account', async () => {
     const limited = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: '1/120' })
     const place = await buildApp(limited, { auto_grant_on_signup: true })
     const { user } = await buildUser(limited, place)
@@ -486,7 +486,7 @@ describe('/accept-invitation', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60)
   })
 
-  test('an app that takes nobody so, or is none, leaves a code to take elsewhere', async () => {
+  test('an app that admits nobody this way, or no app, leaves a code to use elsewhere', async () => {
     const closed = await buildApp(service, { sign_up: 'closed' })
     const inactive = await buildApp(service, { status: 'inactive' })
     const other = await buildApp(service, { allowed_auth_methods: ['google'] })
@@ -502,7 +502,7 @@ describe('/accept-invitation', () => {
     }
   })
 
-  test('a policy of the app is told, and an account that has no access by it is not let in', async () => {
+  test('the page reports a policy of the app, and does not admit an account without access', async () => {
     const choosy = await buildApp(service, { name: 'Choosy', allowed_email_domains: ['corp.example'] })
     const policy = await accept((await invite({ app_code: choosy.code })).token, { email: anAddress() })
     expect([policy.status, read(policy).alerts]).toEqual([403, ['Choosy does not accept addresses of this domain.']])
@@ -536,14 +536,14 @@ describe('/accept-invitation', () => {
     expect(read(pending).text).toContain('Your account is ready. You do not have access to Manual yet')
   })
 
-  test('an expired or withdrawn one is dead', async () => {
+  test('an expired invitation is dead', async () => {
     const { token } = await invite({ expires_in_seconds: 60 })
     service.advance(60)
     for (const reply of [await show('/accept-invitation', token), await accept(token, { email: anAddress() })])
       expectDeadLink(reply)
   })
 
-  test('without an app of its own it goes through AUTH_DEFAULT_APP_CODE', async () => {
+  test('an invitation without an app uses AUTH_DEFAULT_APP_CODE', async () => {
     const other = await buildService({ AUTH_DEFAULT_APP_CODE: 'front' })
     await other.admin('POST', '/admin/apps', { body: { code: 'front', name: 'Front', auto_grant_on_signup: true } })
     const { token } = await invite({ app_code: null }, undefined, other)
@@ -557,7 +557,7 @@ describe('/accept-invitation', () => {
 describe('names that others chose', () => {
   const hostile = '</title></h1><script>alert(1)</script> "onload=x \u202Egnp.exe\u200B & \u05D0\u05D1'
 
-  test('stand in the pages as text, on one line, with nothing hidden in it', async () => {
+  test('hostile names appear in the pages as text on one line, with nothing hidden in it', async () => {
     const place = await buildApp(service, { name: hostile, auto_grant_on_signup: true })
     const organization = (await service.admin('POST', '/admin/organizations', { body: { name: hostile } })).body
     const { user } = await buildUser(service, place)
@@ -578,7 +578,7 @@ describe('names that others chose', () => {
     }
   })
 
-  test('one of which nothing can be seen gives way to the code', async () => {
+  test('an app name without visible characters is replaced by the code of the app', async () => {
     const place = await buildApp(service, { name: '\u200B\u202E', auto_grant_on_signup: true })
     const { user } = await buildUser(service, place)
     const { token } = await mailbox.take(user.email)
@@ -586,8 +586,8 @@ describe('names that others chose', () => {
   })
 })
 
-describe('limits', () => {
-  test('a POST counts against AUTH_RATE_LIMIT_IP with those of the API, a GET does not', async () => {
+describe('limits of the pages', () => {
+  test('a POST counts against AUTH_RATE_LIMIT_IP together with API calls, and a GET does not', async () => {
     const limited = await buildService({ AUTH_RATE_LIMIT_IP: '3/60' })
     for (let count = 0; count < 5; count += 1) expectDeadLink(await show('/verify-email', 'x', limited))
     for (const path of ['/verify-email', '/accept-invitation']) expectDeadLink(await send(path, { token: 'x' }, limited))
@@ -601,7 +601,7 @@ describe('limits', () => {
     expectDeadLink(await show('/verify-email', 'x', limited))
   })
 
-  test('without a database a page says so, and nothing of why', async () => {
+  test('without a database the page says so, and gives no reason', async () => {
     const broken = await buildService()
     await broken.deps.db.destroy()
     for (const reply of await Promise.all(
@@ -615,19 +615,19 @@ describe('limits', () => {
   })
 })
 
-test('no password and no token of a link is in the audit', async () => {
+test('the audit contains no password and no token of a link', async () => {
   await allSent(service)
   expect(JSON.stringify(await service.deps.db('audit_events').select('details'))).not.toMatch(/horse battery|gmt_|gin_/)
 })
 
-describe('for an app that asks for verified addresses', () => {
+describe('an app that requires verified addresses', () => {
   const asking = appFixture(service, { name: 'The Vault', auto_grant_on_signup: true, require_verified_email: true })
   const buildAsked = async (): Promise<{ user: Json; mail: Mail }> => {
     const { user } = (await service.register(anAddress(), asking.code)).body
     return { user, mail: await mailbox.take(user.email) }
   }
 
-  test('/verify-email asks for the password of the account, and a wrong one spends nothing', async () => {
+  test('/verify-email asks for the password of the account, and a wrong one does not use up the link', async () => {
     const { user, mail } = await buildAsked()
     const shown = await show('/verify-email', mail.token)
     expect(read(shown)).toMatchObject({ fields: ['token', 'email', 'password'], text: expect.stringContaining('someone else') })
@@ -642,7 +642,7 @@ describe('for an app that asks for verified addresses', () => {
     expect((await service.login(user.email, asking.code)).status).toBe(200)
   })
 
-  test('/verify-email asks for a code too where a second factor is active', async () => {
+  test('/verify-email asks for a code too if a second factor is active', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const { token: link } = await mailbox.take(user.email)
     const phone = await enableTwoFactor(service, token)
@@ -657,7 +657,7 @@ describe('for an app that asks for verified addresses', () => {
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body).toMatchObject({ email_verified: true, two_factor: true })
   })
 
-  test('/disown-email deletes the account that a stranger made', async () => {
+  test('/disown-email deletes the account that a stranger registered', async () => {
     const { user, mail } = await buildAsked()
     expect(mail.links[1]).toBe(`http://localhost:4000/disown-email?token=${mail.token}`)
     expect(read(await show('/disown-email', mail.token))).toMatchObject({

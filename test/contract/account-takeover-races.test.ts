@@ -27,7 +27,7 @@ const post = (path: string, body: Json, token?: string): Promise<Reply> =>
   service.call('POST', path, { body, ...(token === undefined ? {} : { token }) })
 const show = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
 
-describe('a second factor of a stranger', () => {
+describe('a second factor that a stranger set up', () => {
   /** An account that a stranger registered and gave a second factor, after the owner of the address has reset its password. */
   async function buildReset(): Promise<{ user: Json; phone: Authenticator; link: string }> {
     const { user, access_token: token } = await buildUser(service, app)
@@ -40,7 +40,7 @@ describe('a second factor of a stranger', () => {
     return { user, phone, link: (await mailbox.take(user.email, /^Confirm/)).token }
   }
 
-  test('is not made the account’s by the link of a mail and the password that a reset has set', async () => {
+  test('the link of a mail and a password set by reset do not make the second factor the owner’s', async () => {
     const { user, link } = await buildReset()
     const verified = await post('/auth/email/verify', { token: link, password: OWNED })
     expect([verified.status, verified.body]).toEqual([401, { requires_2fa: true }])
@@ -54,7 +54,7 @@ describe('a second factor of a stranger', () => {
     expect((await show(user.id)).two_factor).toBe(false)
   })
 
-  test('of the user proves the account with the password and the link, which a challenge does not spend', async () => {
+  test('a second factor of the user proves the account with the password and the link, which a challenge does not use up', async () => {
     const { user, phone, link } = await buildReset()
     service.advance(30)
     const verified = await post('/auth/email/verify', { token: link, password: OWNED, two_factor_code: phone.code() })
@@ -65,7 +65,7 @@ describe('a second factor of a stranger', () => {
   })
 })
 
-test('the holder of an unproven account who changes its password again and again does not end the links of the mailbox', async () => {
+test('a stranger with an unproven account who keeps changing its password does not end the links of the mailbox', async () => {
   const { user, access_token: token } = await buildUser(service, app)
   for (const path of ['/auth/magic-link', '/auth/password/forgot']) await post(path, { email: user.email, app_code: app.code })
   const link = await mailbox.take(user.email, /^Sign in to/)
@@ -117,7 +117,7 @@ test('a link that undoes the later of two changes is not mailed once the earlier
   )
 })
 
-test('what a stranger has begun while the owner sets a new password comes too late', async () => {
+test('a call that a stranger has begun comes too late once the owner sets a new password', async () => {
   const { service, mailbox } = await buildMailingService({ AUTH_RATE_LIMIT_USER: 'off' })
   const hasher = await countBcrypts(service)
   const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -152,7 +152,7 @@ test('what a stranger has begun while the owner sets a new password comes too la
   }
 })
 
-test('what is under way when the account is deleted is refused as a call of a dead session, or by a dead link', async () => {
+test('a call under way while its account is deleted is refused as one of a dead session or by a dead link', async () => {
   const { service, mailbox } = await buildMailingService({ AUTH_RATE_LIMIT_USER: 'off', AUTH_RATE_LIMIT_IP: 'off' })
   const hasher = await countBcrypts(service)
   const app = await buildApp(service, { auto_grant_on_signup: true })

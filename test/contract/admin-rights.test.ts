@@ -22,9 +22,9 @@ async function buildAdmin(): Promise<{ id: string; email: string; token: string 
   return { id: user.id, email: user.email, token }
 }
 
-describe('the next call after', () => {
+describe('the rights of an admin at the next call', () => {
   // covers auth-admin
-  test('the role was removed is 403, and after it was given again 200', async () => {
+  test('removing the role refuses the next call with 403, and giving it back allows it with 200', async () => {
     const { id, token } = await buildAdmin()
     await service.deps.db('user_roles').where({ user_id: id, role_code: 'system_admin' }).delete()
     expectError(await ask(token), 'system_admin_required')
@@ -32,14 +32,14 @@ describe('the next call after', () => {
     expect((await ask(token)).status).toBe(200)
   })
 
-  test('the role was given is 200, with a token from before', async () => {
+  test('giving the role allows the next call with 200, with an older token', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     expectError(await ask(token), 'system_admin_required')
     await service.deps.db('user_roles').insert({ user_id: user.id, role_code: 'system_admin', created_at: service.deps.clock() })
     expect((await ask(token)).status).toBe(200)
   })
 
-  test.each(['super_admin', 'base_user'])('%s was given is 403: that role administers nothing', async (role) => {
+  test.each(['super_admin', 'base_user'])('the role %s administers nothing, and the next call is 403', async (role) => {
     const { user, access_token: token } = await buildUser(service, app)
     await service.deps
       .db('user_roles')
@@ -49,7 +49,7 @@ describe('the next call after', () => {
     expectError(await ask(token), 'system_admin_required')
   })
 
-  test('the session was ended is 401, for this session alone', async () => {
+  test('ending a session makes its tokens 401 and leaves another session alone', async () => {
     const { email, token } = await buildAdmin()
     const second = (await service.login(email, app.code)).body.access_token
     await service.deps
@@ -60,14 +60,14 @@ describe('the next call after', () => {
     expect((await ask(second)).status).toBe(200)
   })
 
-  test('a logout is 401', async () => {
+  test('a token is 401 after a logout', async () => {
     const { email } = await buildAdmin()
     const { access_token: token, refresh_token } = (await service.login(email, app.code)).body
     expect((await service.call('POST', '/auth/logout', { body: { refresh_token } })).status).toBe(204)
     expectError(await ask(token), 'token_revoked')
   })
 
-  test('the session was deleted is 401', async () => {
+  test('a token is 401 after its session was deleted', async () => {
     const { token } = await buildAdmin()
     await service.deps
       .db('sessions')
@@ -76,7 +76,7 @@ describe('the next call after', () => {
     expectError(await ask(token), 'token_revoked')
   })
 
-  test.each(['suspended', 'deleted'])('the user was %s is 401', async (status) => {
+  test.each(['suspended', 'deleted'])('a token is 401 after its user was %s', async (status) => {
     const { id, token } = await buildAdmin()
     await service.deps.db('users').where({ id }).update({ status })
     expectError(await ask(token), 'token_revoked')
@@ -85,13 +85,13 @@ describe('the next call after', () => {
   })
 
   // covers auth-version
-  test('the floor under all of the user’s tokens was raised is 401', async () => {
+  test('raising the minimum token version of the user makes older tokens 401', async () => {
     const { id, token } = await buildAdmin()
     await service.deps.db('users').where({ id }).update({ token_version: 7, min_token_version: 7 })
     expectError(await ask(token), 'token_revoked')
   })
 
-  test('the floor of this app was raised is 401; that of another app is none of its business', async () => {
+  test('raising the minimum token version of this app makes its tokens 401, and that of another app does not', async () => {
     const { id, token } = await buildAdmin()
     const other = await buildApp(service)
     await service.admin('POST', `/admin/users/${id}/apps/${other.id}`)
@@ -101,7 +101,7 @@ describe('the next call after', () => {
     expectError(await ask(token), 'token_revoked')
   })
 
-  test('the token’s time is over is 401 token_expired, and one that claims a time after the session’s token_invalid', async () => {
+  test('an expired token is 401 token_expired, and one that claims to outlive its session is token_invalid', async () => {
     const own = await buildService({ JWT_SESSION_MAX_SECONDS: '600' })
     await buildApp(own)
     const { access_token: token } = (await own.login(ADMIN_EMAIL, 'authctl')).body
@@ -114,7 +114,7 @@ describe('the next call after', () => {
 })
 
 describe('a token minted with the shared secret', () => {
-  test('gains nothing by its claims of roles and permissions', async () => {
+  test('a minted token gains nothing by its claims of roles and permissions', async () => {
     const { access_token } = await buildUser(service, app)
     const claims = {
       ...claimsOf(access_token),
@@ -126,7 +126,7 @@ describe('a token minted with the shared secret', () => {
     expectError(await ask(forgeToken(claims)), 'system_admin_required')
   })
 
-  test('that names an admin and another’s session is refused', async () => {
+  test('a minted token that names an admin and another user’s session is refused', async () => {
     const { id, token } = await buildAdmin()
     const { access_token } = await buildUser(service, app)
     const mine = claimsOf(access_token)
@@ -137,7 +137,7 @@ describe('a token minted with the shared secret', () => {
     expectError(await ask(forgeToken({ ...mine, sid: theirs.sid })), 'token_invalid')
   })
 
-  test('that names another app than its session is refused', async () => {
+  test('a minted token that names another app than its session is refused', async () => {
     const narrow = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
     const elsewhere = await buildApp(narrow, { auto_grant_on_signup: true })
     const authctl = claimsOf((await narrow.login(ADMIN_EMAIL, 'authctl')).body.access_token)
@@ -155,14 +155,14 @@ describe('a token minted with the shared secret', () => {
     expect((await narrow.call('GET', '/admin/apps', { token: forgeToken(authctl) })).status).toBe(200)
   })
 
-  test('of a higher version does not outlive its session', async () => {
+  test('a minted token with a higher version does not outlive its session', async () => {
     const { id, token } = await buildAdmin()
     await service.deps.db('users').where({ id }).update({ token_version: 3, min_token_version: 3 })
     expectError(await ask(forgeToken({ ...claimsOf(token), tv: 3 })), 'token_revoked')
     expectError(await ask(forgeToken({ ...claimsOf(token), tv: 99 })), 'token_invalid')
   })
 
-  test('with ids in other spellings is refused, not answered with a fault of ours', async () => {
+  test('a minted token with malformed ids is refused, and not answered with a server error', async () => {
     const { token } = await buildAdmin()
     const claims = claimsOf(token)
     for (const change of [
@@ -188,7 +188,7 @@ describe('a token minted with the shared secret', () => {
 })
 
 describe('AUTH_ADMIN_APP_CODES', () => {
-  test('names the apps whose tokens administer; a token without an app is of none', async () => {
+  test('only tokens of the listed apps administer, and a token without an app does not', async () => {
     const narrow = await buildService({ AUTH_ADMIN_APP_CODES: 'console', AUTH_REQUIRE_APP_CODE: 'false' })
     await createApps(narrow, ['console', 'shop'])
     const statusOf = async (code: string | undefined) => {

@@ -34,7 +34,7 @@ async function buildUsers(count: number): Promise<Json[]> {
   return users
 }
 
-test('of many calls while the role is taken away, each is done whole and audited, or refused and changes nothing', async () => {
+test('a call while the role is removed is either done and audited or refused without effect', async () => {
   const users = await buildUsers(20)
   const helper = await buildHelper()
   const [taken, ...replies] = await Promise.all([
@@ -54,7 +54,7 @@ test('of many calls while the role is taken away, each is done whole and audited
   expect(['system_admin_required', 'token_revoked']).toContain((await reset(helper.token, last!.id)).body.code)
 })
 
-test('while a user is given a role, a second factor is reset before that or not at all', async () => {
+test('a second factor is reset before its user gets a role, or not at all', async () => {
   const users = await buildUsers(10)
   const helper = await buildHelper()
   for (const { id } of users)
@@ -95,7 +95,7 @@ test.each([
   ['POST', 'logout'],
   ['DELETE', '2fa'],
   ['POST', 'resend'],
-] as const)('%s …/%s that has to wait until its user has become an admin is refused', async (method, action) => {
+] as const)('%s …/%s is refused if it waits until its user has become an admin', async (method, action) => {
   const helper = await buildHelper()
   const [user] = await buildUsers(1)
   await service.login(user!.email, shop.code, { password: 'a wrong one' })

@@ -60,28 +60,25 @@ async function buildTroubled(): Promise<Json> {
   return user
 }
 
-describe('the roles', () => {
-  test.each(['auditor', 'help_desk'])(
-    '%s is built in, and is given only to somebody who has proven the mailbox',
-    async (role) => {
-      const { user } = await buildUser(service, shop as { code: string })
-      const give = () => service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: role } })
-      expectError(await give(), 'account_unverified')
-      await markVerified(service, user.id)
-      expect((await give()).body).toMatchObject({ code: role, scope: 'global', built_in: true })
-      expect(await auditEvents(service, { event: 'role.assigned', user_id: user.id })).toHaveLength(1)
-      expectError(await service.admin('DELETE', `/admin/roles/${role}`), 'built_in')
-    },
-  )
+describe('the roles auditor and help_desk', () => {
+  test.each(['auditor', 'help_desk'])('%s is built in, and only a user with a proven mailbox can get it', async (role) => {
+    const { user } = await buildUser(service, shop as { code: string })
+    const give = () => service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role_code: role } })
+    expectError(await give(), 'account_unverified')
+    await markVerified(service, user.id)
+    expect((await give()).body).toMatchObject({ code: role, scope: 'global', built_in: true })
+    expect(await auditEvents(service, { event: 'role.assigned', user_id: user.id })).toHaveLength(1)
+    expectError(await service.admin('DELETE', `/admin/roles/${role}`), 'built_in')
+  })
 
-  test.each(['auditor', 'help_desk'])('%s enters the built-in app with a grant only', async (role) => {
+  test.each(['auditor', 'help_desk'])('%s enters the built-in app only with a grant', async (role) => {
     const { user } = await buildUser(service, shop as { code: string })
     await assignRole(service, user.id, role)
     expectError(await service.login(user.email, 'authctl'), 'app_access_denied')
   })
 
   test.each(['auditor', 'help_desk'])(
-    '%s reads, from the next call on and until the next call after it is taken',
+    '%s reads from the next call on, and is refused at the next call after it was removed',
     async (role) => {
       const { user, token } = await buildHolder(role)
       const read = () => service.call('GET', '/admin/users', { token })
@@ -95,7 +92,7 @@ describe('the roles', () => {
     },
   )
 
-  test('say which of them is needed', async () => {
+  test('a refused call names the role that it needs', async () => {
     const { token } = await buildHolder('auditor')
     const { body } = await service.call('DELETE', `/admin/users/${randomUUID()}`, { token })
     expect(body).toMatchObject({ code: 'system_admin_required', detail: 'auditor may not do this. Needed: system_admin' })
@@ -103,7 +100,7 @@ describe('the roles', () => {
     expect(apps.detail).toBe('help_desk may not do this. Needed: system_admin, or auditor, or admin:read')
   })
 
-  test('are under the second-factor policy of the app through which they administer', async () => {
+  test('the second-factor policy of the app through which the roles administer applies to them', async () => {
     const strict = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
     const { user, token } = await buildHolder('auditor', strict, await buildApp(strict, { auto_grant_on_signup: true }))
     await strict.admin('PATCH', '/admin/apps/authctl', { body: { require_two_factor: 'admins' } })
@@ -119,7 +116,7 @@ describe('the roles', () => {
       [role, 'imported'],
     ]),
     ['system_admin', 'given by create-admin'],
-  ])('%s, %s while somebody is signed in where admins show a second factor, opens nothing to that session', async (role, way) => {
+  ])('%s, %s to a user without the second factor that admins must show, opens nothing to the open session', async (role, way) => {
     const strict = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
     await strict.admin('PATCH', '/admin/apps/authctl', { body: { require_two_factor: 'admins' } })
     const app = await buildApp(strict, { auto_grant_on_signup: true })
@@ -141,7 +138,7 @@ describe('the roles', () => {
     expect((await strict.call('GET', '/auth/me', { token: elsewhere })).status).toBe(200)
   })
 
-  test('together allow what each of them does', async () => {
+  test('a user with both roles may do what each of them allows', async () => {
     const { user, token } = await buildHolder('auditor')
     await assignRole(service, user.id, 'help_desk')
     expect((await service.call('GET', '/admin/apps', { token })).status).toBe(200)
@@ -150,13 +147,13 @@ describe('the roles', () => {
   })
 })
 
-describe.each(Object.entries(acts))('somebody of the help desk, to %s,', (_, { call, event }) => {
+describe.each(Object.entries(acts))('the help desk, to %s,', (_, { call, event }) => {
   let helper: Holder
   beforeAll(async () => {
     helper = await buildHolder('help_desk')
   })
 
-  test('gives a reason, which the audit keeps', async () => {
+  test('the help desk gives a reason, which the audit keeps', async () => {
     const { id } = await buildTroubled()
     const before = await everyRow(service)
     for (const headers of [{}, ...blanks.map((blank) => ({ 'x-audit-reason': blank }))] as Record<string, string>[]) {
@@ -172,14 +169,14 @@ describe.each(Object.entries(acts))('somebody of the help desk, to %s,', (_, { c
     expect(done).toMatchObject({ actor_type: 'user', audit_reason: 'Ticket 4711' })
   })
 
-  test('may rehearse it', async () => {
+  test('the help desk may do a dry run', async () => {
     const { id } = await buildTroubled()
     expect((await call(helper.token, id, { query: '?dry_run=true' })).status).toBe(204)
     expect(await auditEvents(service, { event, user_id: id, actor_id: helper.user.id })).toEqual([])
   })
 
   test.each(['system_admin', 'super_admin', 'auditor', 'help_desk', 'another global role'])(
-    'does not touch a holder of %s, nor another account with that address',
+    'the help desk changes no holder of %s, and no other account with that address',
     async (role) => {
       const code = role === 'another global role' ? await buildRole(service, 'global') : role
       const holder = await buildTroubled()
@@ -200,13 +197,13 @@ describe.each(Object.entries(acts))('somebody of the help desk, to %s,', (_, { c
     },
   )
 
-  test('finds nobody under an unknown id', async () => {
+  test('an unknown id is 404 to the help desk', async () => {
     const status = (await call(helper.token, randomUUID())).status
     expect(status).toBe(404)
   })
 })
 
-test('a system_admin helps anybody, without a reason', async () => {
+test('a system_admin helps any user without a reason', async () => {
   const holder = await buildTroubled()
   await assignRole(service, holder.id, 'auditor')
   expect((await service.admin('DELETE', `/admin/users/${holder.id}/2fa`)).status).toBe(204)

@@ -21,7 +21,7 @@ async function buildAccount(scopes: string[], others: Json = {}): Promise<Json> 
 describe('admin:read', () => {
   const read = (token: string) => service.call('GET', '/admin/apps', { token })
 
-  test('is off unless it is given, needs no app, and opens reads from the next call on, until it is taken away', async () => {
+  test('the scope is off by default, needs no app, and opens reads from the next call on until it is removed', async () => {
     const { id, token, scopes } = await buildAccount([])
     expect(scopes).toEqual([])
     expectError(await read(token), 'system_admin_required')
@@ -32,7 +32,7 @@ describe('admin:read', () => {
     expectError(await read(token), 'system_admin_required')
   })
 
-  test('says what is needed where it does not suffice', async () => {
+  test('a refused call names the role or scope that it needs', async () => {
     const { token } = await buildAccount(['admin:read'])
     const write = await service.call('POST', '/admin/organizations', { token, body: { name: 'Acme' } })
     expectError(write, 'system_admin_required')
@@ -41,7 +41,7 @@ describe('admin:read', () => {
     expect(without.body.detail).toBe('Needed: system_admin, or auditor, or admin:read')
   })
 
-  test('gives no right at a door of users, and none that another scope gives', async () => {
+  test('the scope gives no right at routes for users, and no right of another scope', async () => {
     const app = await buildApp(service, { machine_tokens: true })
     const { token } = await buildAccount(['admin:read'], { app_codes: [app.code] })
     const call = (method: string, path: string, body?: Json) => service.call(method, path, { token, body })
@@ -53,7 +53,7 @@ describe('admin:read', () => {
     expectError(await call('POST', '/auth/register', user), 'scope_required')
   })
 
-  test('what it exports of a person is audited with the account', async () => {
+  test('an export of a user is audited with the service account', async () => {
     const { id, token } = await buildAccount(['admin:read'])
     const { user } = await buildUser(service, await buildApp(service))
     expect((await service.call('GET', `/admin/users/${user.id}/export`, { token })).status).toBe(200)
@@ -142,7 +142,7 @@ describe('admin:configure', () => {
     expect(reply.body.detail).toBe(`admin:configure does not cover ${what}`)
   }
 
-  test('changes what people see of an app, makes its rules stricter, and is audited as the account', async () => {
+  test('the scope changes what people see of an app, makes its rules stricter, and is audited as the account', async () => {
     const app = await buildApp(service)
     const changes = {
       name: 'Shop',
@@ -199,7 +199,7 @@ describe('admin:configure', () => {
     organizationId = (await buildOrganization(service)).id
   })
 
-  test('someone has decided about every setting of an app', () => {
+  test('every setting of an app is listed as allowed or as beyond the scope', () => {
     const allowed = [
       'name',
       'description',
@@ -215,7 +215,7 @@ describe('admin:configure', () => {
   })
 
   test.each(Object.keys(further))(
-    'changes %s of no app, alone or beside what it may change, and makes no app with it',
+    'the scope changes %s of no app, alone or with allowed settings, and creates no app with it',
     async (field) => {
       const app = await buildApp(service)
       const value = further[field]!()
@@ -240,7 +240,7 @@ describe('admin:configure', () => {
   )
 
   test.each(['support_email', 'support_url', 'terms_url', 'privacy_url'])(
-    'sends nobody elsewhere by %s of the brand',
+    'the scope cannot change %s of the brand to lead people elsewhere',
     async (member) => {
       const app = await buildApp(service)
       const value = member === 'support_email' ? 'help@evil.example.com' : 'https://evil.example.com'
@@ -251,7 +251,7 @@ describe('admin:configure', () => {
     },
   )
 
-  test('creates an app only as inactive, and neither creates nor changes one that administers', async () => {
+  test('the scope creates apps only as inactive, and neither creates nor changes one that administers', async () => {
     const code = `new-${randomUUID()}`
     expectBeyond(await send('POST', '/apps', { code, name: 'New' }), 'these settings of an app: status')
     expect((await send('POST', '/apps', { code, name: 'New', status: 'inactive' })).body).toMatchObject({
@@ -266,7 +266,7 @@ describe('admin:configure', () => {
     )
   })
 
-  test('creates an organization role, and gives it permissions', async () => {
+  test('the scope creates an organization role and gives it permissions', async () => {
     await registerPermissions(service, 'orders', ['orders:read', 'orders:refund'])
     const code = `role-${randomUUID()}`
     expect((await send('POST', '/roles', { code, name: 'Support', scope: 'org' })).status).toBe(201)
@@ -278,7 +278,7 @@ describe('admin:configure', () => {
     expectError(await send('DELETE', `/roles/${code}`), 'system_admin_required')
   })
 
-  test('touches no role that anybody can come to hold', async () => {
+  test('the scope changes only organization roles that are not built in and that no org_admin and no app gives', async () => {
     await registerPermissions(service, 'orders', ['orders:read', 'orders:refund'])
     const byOrgAdmins = await buildRole(service, 'org')
     await service.admin('PATCH', `/admin/roles/${byOrgAdmins}`, { body: { assignable_by: 'org_admin' } })
@@ -320,7 +320,7 @@ describe('admin:configure', () => {
     expect(after).toEqual(before)
   })
 
-  test('is refused from the next call on when it is taken away, and reads nothing by itself', async () => {
+  test('removing the scope refuses the next call, and the scope alone opens no reads', async () => {
     const { id, token } = await buildAccount(['admin:configure'])
     const app = await buildApp(service)
     const rename = () => service.call('PATCH', `/admin/apps/${app.id}`, { token, body: { name: 'Another' } })

@@ -143,7 +143,7 @@ describe('any calls, one after the other,', () => {
   }
 
   test.each(Object.keys(may) as (keyof World['token'])[])(
-    'by %s change nothing that is not theirs',
+    'calls by %s change nothing beyond their rights',
     { timeout: 300_000 },
     async (who) => {
       const world = await buildWorld()
