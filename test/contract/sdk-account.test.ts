@@ -21,7 +21,7 @@ async function signedInTab(user: Json, code = app.code) {
   return { auth, account: await auth.account() }
 }
 
-test('names and password change, and the session goes on with the new tokens', async () => {
+test('a user changes name and password, and the session goes on with the new tokens', async () => {
   const { user } = await buildUser(service, app)
   const { auth, account } = await signedInTab(user)
   const elsewhere = await signedInTab(user)
@@ -38,7 +38,7 @@ test('names and password change, and the session goes on with the new tokens', a
   expect(await elsewhere.account.profile()).toMatchObject({ ok: false })
 })
 
-test('a second factor is set up with a QR code, and taken away again', async () => {
+test('a user sets up a second factor with a QR code and removes it again', async () => {
   const { user } = await buildUser(service, app)
   const { account } = await signedInTab(user)
   const setUp = await account.twoFactor.setUp()
@@ -61,7 +61,7 @@ test('a second factor is set up with a QR code, and taken away again', async () 
   expect(disabled).toEqual({ ok: true })
 })
 
-test('sessions are listed and ended', async () => {
+test('a user lists their sessions and ends another one', async () => {
   const { user } = await buildUser(service, app)
   const { account } = await signedInTab(user)
   const elsewhere = await signedInTab(user)
@@ -73,7 +73,7 @@ test('sessions are listed and ended', async () => {
   expect(await account.sessions.end('unknown')).toMatchObject({ ok: false, error: { code: 'not_found' } })
 })
 
-test('the session goes on for another organization, whose roles the state then has', async () => {
+test('a switch to another organization keeps the session, and the state then has the roles of that organization', async () => {
   const { user } = await buildUser(service, app)
   const { id } = await buildOrganization(service)
   await addMember(service, id, user.id, ['org_admin'])
@@ -84,7 +84,7 @@ test('the session goes on for another organization, whose roles the state then h
   expect(auth.state).toMatchObject({ organization: { id }, roles: expect.arrayContaining(['org_admin']) })
 })
 
-test('mailed links verify, reset and sign in, and do not tell who has an account', async () => {
+test('links in mails verify, reset and sign in, and requests for them do not reveal who has an account', async () => {
   const { user } = await buildUser(service, app)
   const auth = openTab()
   const account = await auth.account()
@@ -114,7 +114,7 @@ test('mailed links verify, reset and sign in, and do not tell who has an account
   })
 })
 
-test('nobody asks for access with a wrong password; an account is deleted, and every tab signed out', async () => {
+test('a wrong password gets neither an access request nor a deletion, and deleting the account signs the tab out', async () => {
   const { user } = await buildUser(service, app)
   const account = await openTab((await buildApp(service)).code).account()
   expect(await account.accessRequests.ask({ email: user.email, password: 'wrong' })).toMatchObject({

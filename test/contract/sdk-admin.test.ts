@@ -14,7 +14,7 @@ const asAdmin = () =>
     token: async () => (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token,
   })
 
-test('an admin makes an app, finds it and changes it by the types of the document', async () => {
+test('an admin creates, finds and changes an app with the types of the API document', async () => {
   const admin = asAdmin()
   const code = unique('app')
   const made = await admin.POST('/api/v1/admin/apps', { body: { code, name: 'Notes' } })
@@ -26,7 +26,7 @@ test('an admin makes an app, finds it and changes it by the types of the documen
   expect(listed.data?.items.find((app) => app.code === code)).toMatchObject({ name: 'New notes' })
 })
 
-test('what the service refuses is an answer, with the code of its error', async () => {
+test('a refused call returns the answer of the service with its error code', async () => {
   const { data, error, response } = await asAdmin().GET('/api/v1/admin/apps/{appId}', {
     params: { path: { appId: unique('none') } },
   })

@@ -91,7 +91,7 @@ describe('one server', () => {
   })
   const revoke = (user: Json, of: Json = app) => service.admin('DELETE', `/admin/users/${user.id}/apps/${of.id}`)
 
-  test('a revoked grant ends the tokens of that app at its consumer, those of another app live on', async () => {
+  test('a revoked grant ends the tokens of that app at its consumer, and tokens of another app stay valid', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const otherToken = (await service.login(user.email, otherApp.code)).body.access_token
     const [consumer, other] = await Promise.all([buildConsumer(service.url, app), buildConsumer(service.url, otherApp)])
@@ -109,7 +109,7 @@ describe('one server', () => {
     expect(await other.codeOf(otherToken)).toBe('ok')
   })
 
-  test('a logout ends that session alone', async () => {
+  test('a logout ends its own session only', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const second = (await service.login(user.email, app.code)).body
     const consumer = await buildConsumer(service.url, app)
@@ -118,7 +118,7 @@ describe('one server', () => {
     expect(await consumer.codeOf(token)).toBe('ok')
   })
 
-  test('a password reset by mail, and an account taken over by a magic link, end every earlier token, in every app', async () => {
+  test('a password reset by mail, or a magic link that takes an account over, ends every earlier token in every app', async () => {
     const mailbox = await startMailbox()
     service.deps.mailer.close()
     service.deps.mailer = createMailer({ ...service.deps.config, smtpUrl: mailbox.url })
@@ -143,7 +143,7 @@ describe('one server', () => {
     }
   })
 
-  test('a consumer that starts later learns what was revoked before', async () => {
+  test('a consumer that starts later learns of earlier revocations', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await revoke(user)
     const consumer = await buildConsumer(service.url, app)
@@ -151,7 +151,7 @@ describe('one server', () => {
     expect(consumer.auth.health().revocation).toEqual({ mode: 'feed', connected: true, ageSec: 0 })
   })
 
-  test('a consumer that only polls misses nothing of concurrent transactions that commit late and out of order', async () => {
+  test('a consumer that only polls misses no concurrent transaction that commits late and out of order', async () => {
     const { db } = service.deps
     if (testDatabase() === 'postgres') {
       await db.raw(`create function linger() returns trigger language plpgsql as
@@ -186,9 +186,13 @@ describe('one server', () => {
   })
 
   test.each([
-    ['a secret that is not that of the service', () => ({ secret: 'another secret that is long enough, but not this one' }), 401],
-    ['an app that is not known', () => ({ appCode: `none-${randomUUID()}` }), 401],
-  ])('%s is refused and said so', async (_, options, status) => {
+    [
+      'a secret that differs from that of the service',
+      () => ({ secret: 'another secret that is long enough, but not this one' }),
+      401,
+    ],
+    ['an unknown app', () => ({ appCode: `none-${randomUUID()}` }), 401],
+  ])('the feed refuses %s, and an event reports it', async (_, options, status) => {
     const events: AuthEvent[] = []
     const auth = createAuth({
       authUrl: service.url,
@@ -202,7 +206,7 @@ describe('one server', () => {
     expect(events[0]).toMatchObject({ type: 'revocation.disconnected', reason: `HTTP ${status} token_invalid` })
   })
 
-  test('the previous secret opens the feed while the current one has not reached the service', async () => {
+  test('the previous secret opens the feed until the service has the current one', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const secret = ['a secret that the service does not know yet, long', ACCESS_SECRET] as const
     const consumer = await buildConsumer(service.url, app, { secret })
@@ -234,7 +238,7 @@ async function adminOf(server: ServerInstance) {
   }
 }
 
-test('a service that is killed and started again: verification goes on and says so, then the feed does', {
+test('verification goes on and reports it while the service is down, and the feed resumes after the restart', {
   timeout: 2 * LONGEST_BACKOFF_MS,
 }, async () => {
   const database = await createDatabase(testDatabase(), inject('templates'))
@@ -274,7 +278,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     servers = await Promise.all([start(), start()])
   })
 
-  test('a revocation at one reaches the consumers of the other', async () => {
+  test('a revocation at one server reaches the consumers of the other', async () => {
     const admin = await adminOf(servers[0])
     const app = await admin.buildApp()
     const consumer = await buildConsumer(servers[1].url, app)
@@ -287,7 +291,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('what was revoked at the other while one was down is learned when it is back', {
+  test('a server that comes back delivers the revocations made at the other server while it was down', {
     timeout: 2 * LONGEST_BACKOFF_MS,
   }, async () => {
     const admin = await adminOf(servers[0])

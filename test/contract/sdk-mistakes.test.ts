@@ -146,12 +146,12 @@ const patternOf = (words: string) =>
   )
 
 describe('the log of a backend', () => {
-  test('the page lists seventeen mistakes, and each is made here', () => {
+  test('the page lists seventeen mistakes, and this file makes each of them', () => {
     expect([...documented.keys()]).toEqual(Object.keys(provoke))
     expect(documented.size).toBe(17)
   })
 
-  test.each([...documented])('says what is wrong: %s', async (mistake, expected) => {
+  test.each([...documented])('the log explains this mistake: %s', async (mistake, expected) => {
     const backends = await provoke[mistake]!()
     for (const words of expected) {
       const pattern = patternOf(words)
@@ -162,13 +162,13 @@ describe('the log of a backend', () => {
     expect(written).not.toMatch(/eyJ|gsa_/)
   })
 
-  test('says of a secret that it stands in quotes or ends with a blank', async () => {
+  test('the log says that a secret is in quotes or has white space around it', async () => {
     const [, quoted, padded] = (await provoke['a wrong secret, in quotes or with a blank']!()) as [string[], string[], string[]]
     await expect.poll(() => quoted).toContainEqual(expect.stringMatching(/the secret is in quotes$/))
     await expect.poll(() => padded).toContainEqual(expect.stringMatching(/the secret begins or ends with white space$/))
   })
 
-  test('is empty where nothing is wrong', async () => {
+  test('the log is empty if nothing is wrong', async () => {
     const lines: string[] = []
     const logger = { warn: (line: string) => void lines.push(line) }
     const roles: Json = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles' })

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a backend that boots before the service registers as soon as that is there', async () => {
+test('a backend that starts before the service registers its permissions as soon as the service is up', async () => {
   const database = await createDatabase(testDatabase(), inject('templates'))
   onTestFinished(() => database.drop())
   const settings = {

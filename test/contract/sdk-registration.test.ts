@@ -37,7 +37,7 @@ async function codesOf(name: string): Promise<string[]> {
 }
 
 // covers service-onboarding service-consumer-settings
-test('an app is on board once an admin made it, its backend has three settings, and its logins name it', async () => {
+test('an app is ready once an admin has created it, its backend has three settings, and its logins name it', async () => {
   const code = unique('onboard')
   const email = someEmail()
   expect((await service.register(email, code)).body.code).toBe('app_not_found')
@@ -58,7 +58,7 @@ test('an app is on board once an admin made it, its backend has three settings, 
 
 describe('registerPermissions', () => {
   // covers service-permissions-declared permissions-idempotent
-  test('at boot brings the manifest into the catalog and into tokens; at the next boot nothing changes', async () => {
+  test('registerPermissions brings the manifest into the catalog and into tokens, and changes nothing at the next boot', async () => {
     const name = unique('notes')
     const listing = await buildApp(service, { auto_grant_on_signup: true, service_codes: [name] })
     const token = await buildServiceToken(name)
@@ -71,7 +71,7 @@ describe('registerPermissions', () => {
     expect(counts).toEqual({ created: 0, updated: 0, pruned: 0, unchanged: 2 })
   })
 
-  test('while a rolling deploy flaps between two releases, no role loses what it was assigned', async () => {
+  test('roles keep their permissions while a rolling deployment alternates between two releases', async () => {
     const name = unique('flap')
     const token = await buildServiceToken(name)
     const old = manifest(name, 'read', 'legacy')
@@ -91,7 +91,7 @@ describe('registerPermissions', () => {
     expect(await codesOf(name)).toEqual([`${name}:export`, `${name}:legacy`, `${name}:read`])
   })
 
-  test('fifty boots of two releases at once end in exactly the list of one of them', async () => {
+  test('fifty concurrent boots of two releases end in exactly the list of one of them', async () => {
     const name = unique('fleet')
     const token = await buildServiceToken(name)
     const lists = [manifest(name, 'a', 'both'), manifest(name, 'b', 'both', 'c')]
@@ -104,12 +104,12 @@ describe('registerPermissions', () => {
   test.each([
     ['a service account of another service', (name: string) => buildServiceToken(`${name}-other`), 'HTTP 403 service_mismatch'],
     [
-      'one without the scope',
+      'a service account without the scope',
       (name: string) => buildServiceToken(name, { scopes: ['users:register_or_return'], app_codes: [app.code] }),
       'HTTP 403 scope_required',
     ],
     ['a token that nobody issued', async () => 'gsa_nobody', 'HTTP 401 token_invalid'],
-  ])('for %s is refused for good and says so once, with the request id', async (_, tokenOf, hint) => {
+  ])('registerPermissions with %s is refused for good and reports it once, with the request id', async (_, tokenOf, hint) => {
     const name = unique('refused')
     const auth = boot(await tokenOf(name), manifest(name, 'read'))
     const expected = { code: 'SERVICE_REJECTED', hint, requestId: expect.stringMatching(/./), retryable: false }
@@ -119,7 +119,7 @@ describe('registerPermissions', () => {
     expect(await codesOf(name)).toEqual([])
   })
 
-  test('with maxPrune prunes no more than that', async () => {
+  test('registerPermissions prunes no more than maxPrune permissions', async () => {
     const name = unique('pruned')
     const token = await buildServiceToken(name)
     await boot(token, manifest(name, 'a', 'b', 'c')).registerPermissions().ready
@@ -134,7 +134,7 @@ describe('registerPermissions', () => {
 })
 
 describe('api', () => {
-  test('introspect tells whether a token of this app is good right now, and what it says', async () => {
+  test('introspect says whether a token of this app is valid now, and returns its claims', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const { api } = boot('gsa_unused', undefined)
     const answer = await api.introspect(token)
@@ -146,13 +146,13 @@ describe('api', () => {
     expect(await api.introspect('not a token')).toEqual({ active: false })
   })
 
-  test('introspect by an app that the service does not know is refused', async () => {
+  test('introspect for an unknown app is refused', async () => {
     const { api } = boot('gsa_unused', undefined, { appCode: `none-${randomUUID()}` })
     await expect(api.introspect('x')).rejects.toMatchObject({ code: 'SERVICE_REJECTED', requestId: expect.stringMatching(/./) })
   })
 
   // covers register-return-callers register-or-return
-  test('registerOrReturn makes a user once, without tokens, and gives the same one afterwards', async () => {
+  test('registerOrReturn creates a user once, without tokens, and returns the same user afterwards', async () => {
     const scopes = ['users:register_or_return']
     const { api } = boot(await buildServiceToken(unique('importer'), { scopes, app_codes: [app.code] }), undefined)
     const email = `known-${randomUUID()}@example.com`
@@ -164,7 +164,7 @@ describe('api', () => {
   })
 
   // covers register-return-callers
-  test('registerOrReturn without the scope is refused, and what the service found wrong is named', async () => {
+  test('registerOrReturn without the scope is refused, and the error names the answer of the service', async () => {
     const { api } = boot(await buildServiceToken(unique('boot')), undefined)
     const user = { email: 'ada@example.com', password: PASSWORD }
     await expect(api.registerOrReturn(user)).rejects.toMatchObject({ code: 'SERVICE_REJECTED', hint: 'HTTP 403 scope_required' })

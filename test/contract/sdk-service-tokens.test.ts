@@ -57,7 +57,7 @@ async function declare(): Promise<string> {
   return permission
 }
 
-test('one backend calls another, with one token for all its calls, where a user gets nowhere', async () => {
+test('a backend calls another one with one token for all its calls, and a user cannot make that call', async () => {
   const permission = await declare()
   const account = await buildAccount()
   await permit(account, [permission])
@@ -77,7 +77,7 @@ test('one backend calls another, with one token for all its calls, where a user 
   expect((await fetch(backend.url, { headers })).status).toBe(403)
 })
 
-test('a permission that is taken away, and the rotation of the account, reach the other backend at once', async () => {
+test('a removed permission and a rotation of the account take effect at the other backend at once', async () => {
   const [kept, lost] = [await declare(), await declare()]
   const account = await buildAccount()
   await permit(account, [kept, lost])
@@ -102,7 +102,7 @@ test('a permission that is taken away, and the rotation of the account, reach th
   await expect(tokens.fetch(app.code, backend.url)).rejects.toMatchObject({ code: 'SERVICE_REJECTED' })
 })
 
-test('an app with a secret of its own gets tokens that are signed with it', async () => {
+test('an app with its own secret gets tokens that are signed with it', async () => {
   const permission = await declare()
   const account = await buildAccount()
   await permit(account, [permission])

@@ -48,7 +48,7 @@ const spentCodes = (at: TestService) =>
     .first()
     .then((row: Json) => Number(row.n))
 
-test('the code of somebody else, in an answer of this tab, fits no verifier here and is worth nothing afterwards', async () => {
+test('a code of another person in an answer for this tab fits no verifier here, and is worthless afterwards', async () => {
   const [victim, thief] = [await signedInOnPage(), await signedInOnPage()]
   const mixed = new URL(victim.answer)
   mixed.searchParams.set('code', thief.answer.searchParams.get('code')!)
@@ -63,7 +63,7 @@ test('the code of somebody else, in an answer of this tab, fits no verifier here
     expect(await countRows(service, 'sessions', { user_id: user.id, auth_method: 'password', ended_at: null })).toBe(1)
 })
 
-test('the whole answer of somebody else signs nobody in, and is not sent', async () => {
+test('a complete answer for another person signs nobody in, and its code is not sent', async () => {
   const [victim, thief] = [await signedInOnPage(), await signedInOnPage()]
   const before = await spentCodes(service)
   expect(await refusalOf(victim.auth.handleRedirect(thief.answer.href))).toBe('sign_in_mismatch')
@@ -73,7 +73,7 @@ test('the whole answer of somebody else signs nobody in, and is not sent', async
   expect(victim.auth.state).toMatchObject({ status: 'signed_in', user: { id: victim.user.id } })
 })
 
-test('the code of one service is not sent to another', async () => {
+test('a code of one service is not sent to another', async () => {
   const honest = await signedInOnPage()
   const elsewhere = await signedInOnPage(other, await buildShop(other))
   const mixed = new URL(honest.answer)

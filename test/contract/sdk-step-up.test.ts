@@ -45,7 +45,7 @@ async function serve(stand = stands['node:http']!) {
 }
 
 test.each(Object.entries(stands))(
-  '%s: a password alone is refused with what is needed, a code lets through, for five minutes and however often the token is renewed',
+  '%s: a password alone is refused with a challenge; a code is enough for five minutes, and a refresh does not extend that',
   async (_, stand) => {
     const ask = await serve(stand)
     const { user, access_token } = await buildUser(service, bank)
@@ -62,7 +62,7 @@ test.each(Object.entries(stands))(
   },
 )
 
-test('a machine token is refused where a proof is asked for', async () => {
+test('a machine token is refused if a route asks for a proof', async () => {
   const app = await buildApp(service, { machine_tokens: true })
   const account = { name: 'nightly', service: app.code, scopes: ['tokens:issue'], app_codes: [app.code] }
   const { body } = await service.admin('POST', '/admin/service-accounts', { body: account })
@@ -94,7 +94,7 @@ async function proveOnPage(visitor: Visitor, path: string, user: Json, phone: Au
   return app!
 }
 
-describe('a page', () => {
+describe('a step-up from a page', () => {
   const pathOf = (url: string) => new URL(url).pathname + new URL(url).search
   const liveSessions = (user: Json) => countRows(service, 'sessions', { user_id: user.id, ended_at: null })
 
@@ -115,7 +115,7 @@ describe('a page', () => {
     return { user, visitor, platform, auth, phone, transfer, asked }
   }
 
-  test('goes for a code and comes back with a session that passes, and the one before it has ended', async () => {
+  test('a page that asks for a code comes back with a session that passes, and the session before it ends', async () => {
     const { user, visitor, auth, phone, transfer, asked } = await buildTab()
     const before = await liveSessions(user)
     const refused = await transfer()
@@ -141,7 +141,7 @@ describe('a page', () => {
     expect((await transfer()).status).toBe(200)
   })
 
-  test('somebody else who proves themselves does not become signed in, and their session ends', async () => {
+  test('a step-up by another person does not sign them in, and their session ends', async () => {
     const { user, auth, transfer, asked } = await buildTab()
     await auth.stepUp(await transfer())
     const { user: other, access_token } = await buildUser(service, bank)
@@ -156,7 +156,7 @@ describe('a page', () => {
   })
 })
 
-test('a server-rendered app leads a browser for a code and back, and a renewal makes no proof fresher', async () => {
+test('a server-rendered app sends a browser to show a code and back, and a renewal makes no proof fresher', async () => {
   const session = createWebSession(buildBackend(), {
     redirectUrl: `${ORIGIN}/callback`,
     cookieSecret: 'a secret for cookies, of 32 characters or more',

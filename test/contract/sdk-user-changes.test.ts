@@ -66,7 +66,7 @@ test('a backend that was away reads on from its cursor, and misses nothing', asy
   expect([first.lines, second.lines]).toEqual([[], []])
 })
 
-test('a change that could not be handled comes again', async () => {
+test('a change whose handler fails is delivered again', async () => {
   const { app, secret } = await ownApp()
   const { access_token: token } = await buildUser(service, app)
   await service.call('PATCH', '/auth/me', { token, body: { last_name: 'Lovelace' } })
@@ -80,7 +80,7 @@ test('a change that could not be handled comes again', async () => {
   expect(lines).toEqual(['gatehouse: a user change was not handled and will come again: Error'])
 })
 
-test('a cursor of another database is a reset', async () => {
+test('a cursor of another database causes a reset', async () => {
   const { app, secret } = await ownApp()
   const { changes, cursors } = follow(app, secret, { since: Number.MAX_SAFE_INTEGER })
   await until(() => cursors.length === 1)
@@ -88,7 +88,7 @@ test('a cursor of another database is a reset', async () => {
   expect(cursors[0]).toBeLessThan(Number.MAX_SAFE_INTEGER)
 })
 
-test('with the shared secret nothing comes, and the log says why', async () => {
+test('a reader with the shared secret gets no changes, and the log says why', async () => {
   const app = await buildApp(service)
   const { changes, cursors, lines } = follow(app, ACCESS_SECRET)
   await until(() => lines.length === 1)

@@ -63,7 +63,7 @@ async function signIn({ browser }: Web, visitor: ReturnType<typeof visit>, email
   return browser.open(arrived.pathname + arrived.search)
 }
 
-test('a user signs in on the page of the service, and a renewal follows what has changed about them', async () => {
+test('a user signs in on the page of the service, and a renewal picks up their changed name', async () => {
   const { user } = await buildUser(service, app)
   const web = buildWeb(service, app.code)
   const back = await signIn(web, visit(service), user.email, '/notes?page=2')
@@ -75,7 +75,7 @@ test('a user signs in on the page of the service, and a renewal follows what has
   expect(await (await web.browser.open('/notes')).text()).toBe(`${user.email} Zoë`)
 })
 
-test('eight requests at once with one spent cookie are all answered, on two servers, and the session goes on', async () => {
+test('two servers answer eight concurrent requests with one spent cookie, and the session goes on', async () => {
   const { user } = await buildUser(service, app)
   const web = buildWeb(service, app.code, { servers: 2 })
   await signIn(web, visit(service), user.email)
@@ -91,7 +91,7 @@ test('eight requests at once with one spent cookie are all answered, on two serv
   expect((await web.browser.call('/notes')).headers.getSetCookie().length).toBeGreaterThan(0)
 })
 
-test('signing out ends the session at the service; of the browser, every app that was entered from it', async () => {
+test('signing out ends the session at the service, and signing the browser out ends every app entered from it', async () => {
   const { user } = await buildUser(service, app)
   const visitor = visit(service)
   const web = buildWeb(service, app.code)
@@ -111,7 +111,7 @@ test('signing out ends the session at the service; of the browser, every app tha
   expect(await sessions()).toBe(before - 2)
 })
 
-test('the check at the start says that a redirect URL is not one of the app, and how to add it', async () => {
+test('the check at the start reports a redirect URL that the app lacks, and how to add it', async () => {
   const lines: string[] = []
   const logger = { warn: (line: string) => void lines.push(line) }
   const revocation = { mode: 'off' } as const
@@ -128,7 +128,7 @@ test('the check at the start says that a redirect URL is not one of the app, and
   )
 })
 
-test('a session that is ended at the service ends in the app', async () => {
+test('a session that is ended at the service also ends in the app', async () => {
   const { user } = await buildUser(service, app)
   const web = buildWeb(service, app.code)
   await signIn(web, visit(service), user.email)
@@ -138,7 +138,7 @@ test('a session that is ended at the service ends in the app', async () => {
   expect(web.browser.jar.size).toBe(0)
 })
 
-test('a server that renews for its users is not limited by its address, and with limits:exempt strangers do not matter either', async () => {
+test('a server that renews for its users is not limited by its address, and with limits:exempt strangers cannot block it', async () => {
   const limited = atItsPort(await buildService({ AUTH_RATE_LIMIT_IP: '5/600' }))
   const app = await buildApp(limited, appSettings)
   const { user } = await buildUser(limited, app)

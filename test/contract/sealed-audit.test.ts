@@ -141,7 +141,7 @@ const different: Record<string, (value: Json[string]) => unknown> = {
 }
 const otherText = (value: unknown) => `${value ?? ''}x`
 
-test('what the service writes is whole: sealed, counted, and not yet sealed', async () => {
+test('the service writes an intact audit, and verify counts its sealed and unsealed events', async () => {
   const { service } = await buildAudited()
   const verified = await verify(service)
   expect(verified).toMatchObject({ fault: null, adopted: 0 })
@@ -157,7 +157,7 @@ test('what the service writes is whole: sealed, counted, and not yet sealed', as
   expect(rows.filter(({ seal, seal_position }) => seal !== null || seal_position !== null)).toEqual([])
 })
 
-test('a change of any column of any row by SQL is named', async () => {
+test('verify names the row if any column of it is changed by SQL', async () => {
   const { service, app, user } = await buildAudited()
   const headers = { 'user-agent': 'Browser/1' }
   await service.call('POST', '/auth/login', { body: { email: user.email, password: PASSWORD, app_code: app.code }, headers })
@@ -194,7 +194,7 @@ test('a change of any column of any row by SQL is named', async () => {
   expect((await verify(service)).fault).toBeNull()
 })
 
-test('a value of another type is named, and keeps nobody from sealing', async () => {
+test('verify names a row with a value of another type, and such a row does not stop the sealer', async () => {
   if (testDatabase() !== 'sqlite') return
   const { service } = await buildAudited()
   const row = (await sealedRows(service)).find(({ ip }) => ip !== null)!
@@ -206,7 +206,7 @@ test('a value of another type is named, and keeps nobody from sealing', async ()
   expect(await seal(service)).toMatchObject({ refused: 1 })
 })
 
-test('a sealed row that is removed is missed, the first, a middle one and the last', async () => {
+test('verify reports a removed sealed row: the first, a middle one and the last', async () => {
   const { service } = await buildAudited()
   const rows = await sealedRows(service)
   for (const index of [0, Math.floor(rows.length / 2), rows.length - 1]) {
@@ -224,7 +224,7 @@ test('a sealed row that is removed is missed, the first, a middle one and the la
   expect(all).toMatchObject({ kind: 'removed', position: 1 })
 })
 
-test('a change of any column of a batch, its loss, and a batch that changes places are named', async () => {
+test('verify reports a changed column of a batch, a removed batch, and a batch that changed places', async () => {
   const { service } = await buildAudited()
   const { db } = service.deps
   service.advance(120)
@@ -269,7 +269,7 @@ test('a change of any column of a batch, its loss, and a batch that changes plac
   expect(apart).toMatchObject({ kind: 'changed', subject: 'head' })
 })
 
-test('an event that is moved to another batch is missed in its own', async () => {
+test('verify misses an event that was moved to another batch in its own batch', async () => {
   const { service } = await buildAudited()
   service.advance(120)
   await seal(service)
@@ -292,7 +292,7 @@ test('an event that is moved to another batch is missed in its own', async () =>
   expect(former).toMatchObject({ kind: 'removed', position: 2 })
 })
 
-test('a row that is slipped in is named: copied, forged, with a seal and without', async () => {
+test('verify names an inserted row, copied or forged, with a seal and without', async () => {
   const { service } = await buildAudited()
   const rows = await sealedRows(service)
   const last = rows.at(-1)!
@@ -332,7 +332,7 @@ test('a row that is slipped in is named: copied, forged, with a seal and without
   expect((await verify(service)).fault).toMatchObject({ kind: 'changed', position: null, event_id: forged.id })
 })
 
-test('two rows that change places are named', async () => {
+test('verify names two rows that changed places', async () => {
   const { service } = await buildAudited()
   const rows = await sealedRows(service)
   const one = rows[0]!
@@ -344,7 +344,7 @@ test('two rows that change places are named', async () => {
   expect(swapped).toMatchObject({ kind: 'removed', position: 1 })
 })
 
-test('the marks of the beginning and the end of the chain cannot be changed either, and the log reports an end that was cut off', async () => {
+test('verify reports changed marks of the beginning and the end of the chain, and the log reports a cut-off end', async () => {
   const { service } = await buildAudited()
   const { db } = service.deps
   const { head } = await verify(service)
@@ -388,7 +388,7 @@ test('the marks of the beginning and the end of the chain cannot be changed eith
   expect(fault).toMatchObject({ kind: 'removed', position: head!.position + 1 })
 })
 
-test('an erased user leaves the chain whole: the salts are gone, and a sealed event lists the rows', async () => {
+test('erasing a user leaves the chain intact, removes the salts, and a sealed event lists the rows', async () => {
   const { service, app, user } = await buildAudited()
   await service.admin('PATCH', `/admin/users/${user.id}`, {
     body: { first_name: 'G' },
@@ -440,7 +440,7 @@ test('an erased user leaves the chain whole: the salts are gone, and a sealed ev
   expect(fault).toMatchObject({ kind: 'changed', event_id: other.id })
 })
 
-test('erasing does not make a changed row whole', async () => {
+test('erasing a user does not hide a change to a row', async () => {
   const { service, user } = await buildAudited()
   await service.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'G' } })
   await seal(service)
@@ -452,7 +452,7 @@ test('erasing does not make a changed row whole', async () => {
   expect((await verify(service)).fault).toMatchObject({ kind: 'changed', event_id: row.id })
 })
 
-test('retention moves the beginning of the chain, and what is put back before it is named', async () => {
+test('retention moves the beginning of the chain, and verify names what is put back before it', async () => {
   const { service, user, app } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   service.advance(120)
   await seal(service)
@@ -480,7 +480,7 @@ test('retention moves the beginning of the chain, and what is put back before it
   expect((await verify(service)).fault).toBeNull()
 })
 
-test('an event whose time is set back is not deleted by retention', async () => {
+test('retention does not delete an event whose time was set back', async () => {
   const { service, user, app } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   service.advance(120)
   await seal(service)
@@ -507,7 +507,7 @@ test('an event whose time is set back is not deleted by retention', async () => 
   expect((await verify(service)).fault).toMatchObject({ kind: 'changed', subject: 'checkpoint' })
 })
 
-test('a server misses the events that were cut off after it had sealed them', async () => {
+test('a server notices that events were cut off after it had sealed them', async () => {
   const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const { deps } = service
   const lines: Json[] = []
@@ -561,7 +561,7 @@ const forgedBeginnings = (deps: TestService['deps'], position: number) => {
   }))
 }
 
-test('a made-up beginning of the chain, however far on, excuses no missing event: the server that knows the end says so', async () => {
+test('a forged beginning of the chain excuses no missing event, and the server that knows the end reports it', async () => {
   const { service, app, user } = await buildAudited()
   const { deps } = service
   const [before] = await deps.db('audit_chain')
@@ -600,7 +600,7 @@ test('a made-up beginning of the chain, however far on, excuses no missing event
   }
 })
 
-test('leaving the last batch behind, beyond an earlier end, hides no cut', async () => {
+test('a cut is found even if the last batch is left behind, beyond an earlier end', async () => {
   const { service } = await buildAudited()
   const { db } = service.deps
   const [before] = await db('audit_chain')
@@ -613,7 +613,7 @@ test('leaving the last batch behind, beyond an earlier end, hides no cut', async
   expect((await verify(service)).fault).toMatchObject({ subject: 'head' })
 })
 
-test('a made-up beginning costs a rotation nothing: the true one is signed with the new key once it is alone again', async () => {
+test('a forged beginning costs a key rotation nothing: once it is removed, the true one is signed with the new key', async () => {
   const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   service.advance(120)
   await seal(service)
@@ -656,7 +656,7 @@ async function expectNothingUnaudited({
   expect(await rows()).toEqual(before)
 }
 
-test('what the database drops without an error, by a trigger or a rule, is not done without its event either', async () => {
+test('an action fails if a trigger or a rule silently drops its audit event, and so does sealing', async () => {
   const audited = await buildAudited()
   const { service, app, user } = audited
   const { db } = service.deps
@@ -687,14 +687,14 @@ test('what the database drops without an error, by a trigger or a rule, is not d
   await expectNothingUnaudited(audited)
 })
 
-test('the part without seals is compared only while the end of the chain is what the service wrote', async () => {
+test('verify compares the unsealed part only while the end of the chain is genuine', async () => {
   const { service } = await buildAudited()
   await service.deps.db('audit_chain').update({ adopts_until: 9_000_000_000_000 })
   const { body } = await service.admin('GET', '/admin/audit/verify?cursor=unsealed.')
   expect(body.fault).toMatchObject({ kind: 'changed', subject: 'head' })
 })
 
-test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the key before is configured no more', async () => {
+test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain intact, even without the previous key', async () => {
   const { service, app, user } = await buildAudited()
   const [old] = service.deps.config.encryptionKeys
   const fresh = randomBytes(32)
@@ -725,7 +725,7 @@ test('a rotation of AUTH_ENCRYPTION_KEY leaves the chain whole, also when the ke
   expect(await countUnopenable(service.deps)).toEqual([])
 })
 
-test('a key that was replaced proves nothing new, and moves no end of the chain', async () => {
+test('a replaced key proves nothing new and cannot move the end of the chain', async () => {
   const { service, app, user } = await buildAudited({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const { db, config } = service.deps
   service.advance(120)
@@ -778,7 +778,7 @@ test('a key that was replaced proves nothing new, and moves no end of the chain'
   expect(await seal(service)).toMatchObject({ refused: 1 })
 })
 
-test('a chain can be started again when its key is lost, as the docs say', async () => {
+test('the statements in the docs start a new chain after its key is lost', async () => {
   const { service, user } = await buildAudited()
   service.advance(120)
   await seal(service)
@@ -795,7 +795,7 @@ test('a chain can be started again when its key is lost, as the docs say', async
   expect(verified).toMatchObject({ fault: null, unsealed: 0, adopted: verified.checked })
 })
 
-test('events of the first version are sealed however long that takes, and new ones without a proof for an hour', async () => {
+test('events of the first version are sealed without a time limit, and new ones without a proof for an hour', async () => {
   const service = await buildService()
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const none = { salt: null, personal_digest: null, mac: null }
@@ -825,7 +825,7 @@ test('events of the first version are sealed however long that takes, and new on
   expect((await verify(service)).fault).toMatchObject({ kind: 'inserted', event_id: late.id })
 })
 
-test('the chain of a former version is compared as before, and batches continue it', async () => {
+test('verify compares the chain of a former version as before, and batches continue it', async () => {
   const { service, app, user } = await buildAudited()
   service.advance(120)
   await becomeFormer(service.deps)
@@ -867,7 +867,7 @@ test('the chain of a former version is compared as before, and batches continue 
   expect(unsealed).toMatchObject({ kind: 'removed', position: 1 })
 })
 
-test('a chain that somebody has changed is not made whole by the upgrade', async () => {
+test('an upgrade does not hide a change to the chain of a former version', async () => {
   const { service } = await buildAudited()
   service.advance(120)
   await becomeFormer(service.deps)
@@ -880,7 +880,7 @@ test('a chain that somebody has changed is not made whole by the upgrade', async
   await expect(seal(service)).rejects.toThrow('not what was written')
 })
 
-test('somebody who adds rows without a proof to those of the first version gets no more sealed than there were', async () => {
+test('a row without a proof that is added to those of the first version is reported as inserted', async () => {
   const service = await buildService()
   await addEvents(service, 3)
   await becomeFirst(service)
@@ -925,7 +925,7 @@ test('retention deletes the chain of a former version from its beginning, and th
   expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0, head: { batch: 2 } })
 })
 
-test('odd characters, a dry run and a row that counts after it was sealed leave the audit whole', async () => {
+test('odd characters, a dry run and refusals counted after sealing leave the audit intact', async () => {
   const { service, app, user } = await buildAudited()
   await service.login(user.email, 'no-such-app', { headers: { 'user-agent': 'caf\u00e9 \u{1f512}' } })
   const dry = await service.admin('PATCH', `/admin/apps/${app.id}?dry_run=true`, { body: { name: 'Other' } })
@@ -944,7 +944,7 @@ test('odd characters, a dry run and a row that counts after it was sealed leave 
   expect(await verify(service)).toMatchObject({ fault: null, unsealed: 0 })
 })
 
-test('a long log is sealed in portions, with turns for others in between', async () => {
+test('a long log is sealed in portions, with turns for other work in between', async () => {
   const { service } = await buildAudited()
   await addEvents(service, 5_000)
   let turns = 0
@@ -960,7 +960,7 @@ test('a long log is sealed in portions, with turns for others in between', async
   expect(turns).toBeGreaterThanOrEqual(10)
 })
 
-test('a log of several pages is compared page by page', async () => {
+test('verify compares a log of several pages page by page', async () => {
   const service = await buildService()
   await hasKeyOfAudit(service.deps)
   await addEvents(service, 2_300)
@@ -977,7 +977,7 @@ test('a log of several pages is compared page by page', async () => {
   }
 })
 
-test('a start in production tells how much the audit takes, and what a year adds', async () => {
+test('a start in production logs how much space the audit takes, and how much a year adds', async () => {
   const { service, app, user } = await buildAudited()
   const { deps } = service
   service.advance(120)
@@ -993,7 +993,7 @@ test('a start in production tells how much the audit takes, and what a year adds
   expect(lines).toHaveLength(1)
 })
 
-test('verify goes on from the batch of an earlier run, and compares that batch with the head that was noted', async () => {
+test('verify resumes from the batch of an earlier run, and compares that batch with the noted head', async () => {
   const { service, app, user } = await buildAudited()
   const { head } = await verify(service)
   const noted = `${head!.position}:${head!.seal}`

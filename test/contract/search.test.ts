@@ -28,7 +28,7 @@ function searchIn(searched: TestService) {
   }
 }
 
-test('a text of three characters is found inside a name or an address, a shorter one only at the beginning', async () => {
+test('a text of three characters matches inside a name or an address, and a shorter one only at the beginning', async () => {
   const { add, find } = searchIn(service)
   await add('abel@example.com', { first_name: 'Zoé', last_name: 'O_Neill' })
   await add('mabel@example.com', { first_name: 'Abigail', last_name: 'Smith-100%' })
@@ -52,7 +52,7 @@ test('a text of three characters is found inside a name or an address, a shorter
   expect(await find('\\')).toEqual([])
 })
 
-test('a text that one, many and nearly all users hold is found in the same order, page by page, with and without a filter', async () => {
+test('users who match a rare or a common text are listed in the same order, page by page, with and without a filter', async () => {
   const searched = await buildService()
   const now = searched.deps.clock()
   const held = { rare: 3, some: 1_500, common: 51_000 }
@@ -91,7 +91,7 @@ test('a text that one, many and nearly all users hold is found in the same order
   }
 })
 
-test.runIf(onPostgres)('without the extension, the beginning of a name or an address is found by an index', async () => {
+test.runIf(onPostgres)('an index finds the beginning of a name or an address without the extension', async () => {
   const { url, drop } = await createDatabase('postgres', inject('templates'))
   onTestFinished(drop)
   const db = createKnex({ databaseUrl: url, dbPoolMax: 2 })

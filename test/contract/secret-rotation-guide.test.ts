@@ -130,7 +130,7 @@ class Load {
   }
 }
 
-test('the guide has the five steps, and ends where only the new secret is left', () => {
+test('the guide has five steps and ends with only the new secret in use', () => {
   const steps = stepsOfTheGuide()
   expect(steps.map(({ whom }) => whom)).toEqual(['servers', 'consumers', 'servers', 'consumers', 'servers'])
   expect(steps.at(-1)).toEqual({ whom: 'servers', secrets: [named.new] })
@@ -139,7 +139,7 @@ test('the guide has the five steps, and ends where only the new secret is left',
 
 describe.runIf(testDatabase() === 'postgres')('a rotation in the order of the guide', () => {
   // covers auth-rotation
-  test('fails no login, refresh, validation, introspection or feed, and leaves the old secret worthless', async () => {
+  test('the rotation fails no login, refresh, validation, introspection or feed, and makes the old secret worthless', async () => {
     const database = await createDatabase('postgres', inject('templates'))
     onTestFinished(() => database.drop())
     const fleet = new Fleet(database.url)

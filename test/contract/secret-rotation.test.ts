@@ -29,9 +29,9 @@ async function seenOf(app: Json): Promise<Json> {
 }
 const rowsOf = (app: Json) => service.deps.db('consumer_secrets').where({ app_id: app.id })
 
-describe('while both secrets are set', () => {
+describe('a server with two secrets', () => {
   // covers auth-rotation
-  test('tokens of either are taken, and new ones are signed with the current', async () => {
+  test('tokens signed with either secret are accepted, and new ones are signed with the current one', async () => {
     const app = await newApp()
     const { access_token } = await buildUser(service, app)
     const header = JSON.parse(Buffer.from(access_token.split('.')[0]!, 'base64url').toString())
@@ -51,7 +51,7 @@ describe('while both secrets are set', () => {
     expectError(await service.call('GET', '/auth/me', { token: crossed }), 'token_invalid')
   })
 
-  test('assertions signed with either open the feed, and those of a third do not', async () => {
+  test('assertions signed with either secret open the feed, and those signed with a third do not', async () => {
     const app = await newApp()
     for (const secret of [ACCESS_SECRET, previousSecret]) expect((await poll(app, [kidOf(secret)], { secret })).status).toBe(200)
     expectError(await poll(app, [], { secret: 'a secret that nobody ever set here, 32 characters' }), 'token_invalid')
@@ -59,7 +59,7 @@ describe('while both secrets are set', () => {
 })
 
 describe('GET /admin/secrets', () => {
-  test('names the secrets of the server by key id, and shows no secret', async () => {
+  test('the route names the secrets of the server by key id and shows no secret', async () => {
     const reply = await service.admin('GET', '/admin/secrets')
     expectHeaders(reply)
     expect(reply.body).toMatchObject({ current: { kid: current }, previous: { kid: previous } })
@@ -83,7 +83,7 @@ describe('GET /admin/secrets', () => {
     })
   })
 
-  test('lists which secrets the consumers of each app accept, and when each was last seen', async () => {
+  test('the route lists which secrets the consumers of each app accept, and when each was last seen', async () => {
     const app = await newApp()
     const started = service.deps.clock()
     await poll(app, [current, previous])
@@ -104,7 +104,7 @@ describe('GET /admin/secrets', () => {
     expect((await seenOf(app))['0badcafe'].is_ours).toBe(false)
   })
 
-  test('tells the one instance that was forgotten from the others of its app', async () => {
+  test('the route shows that one instance of an app was not updated', async () => {
     const app = await newApp()
     await poll(app, [previous])
     expect(Object.keys(await seenOf(app))).toEqual([previous])
@@ -120,7 +120,7 @@ describe('GET /admin/secrets', () => {
     expect((await seenOf(app))[previous].last_missing_at).toBeNull()
   })
 
-  test('shows consumers that do not say what they accept as a line without kid', async () => {
+  test('consumers that do not say what they accept have a line without kid', async () => {
     const app = await newApp()
     await poll(app, [])
     await poll(app, [current])
@@ -130,7 +130,7 @@ describe('GET /admin/secrets', () => {
     expect(seen[current].last_missing_at).not.toBeNull()
   })
 
-  test('is written to once a minute at most, and seen again after it', async () => {
+  test('the time at which a consumer was seen is written at most once a minute', async () => {
     const app = await newApp()
     const times = async () => (await rowsOf(app)).map((row: Json) => row.last_seen_at)
     await poll(app, [current])
@@ -145,7 +145,7 @@ describe('GET /admin/secrets', () => {
     expect(second - first).toBeGreaterThanOrEqual(60_000)
   })
 
-  test('counts a consumer with an open stream as seen all the time', async () => {
+  test('a consumer with an open stream counts as seen all the time', async () => {
     const app = await newApp()
     const url = `${service.url}/api/v1/revocations/stream`
     const stream = await openEventStream(url, assertion(app, { claims: { kids: [previous, current] } }))
@@ -157,7 +157,7 @@ describe('GET /admin/secrets', () => {
     stream.close()
   })
 
-  test('shows a consumer that is behind, however many sets others make up, and stays small', async () => {
+  test('a consumer that is behind stays listed among made-up key sets, and the list stays small', async () => {
     const app = await newApp()
     await poll(app, [current, previous])
     service.advance(120)
@@ -177,7 +177,7 @@ describe('GET /admin/secrets', () => {
     expect((await rowsOf(app)).length).toBeLessThanOrEqual(9)
   })
 
-  test('open streams with made-up sets do not make it grow', async () => {
+  test('open streams with made-up key sets do not make the list grow', async () => {
     const app = await newApp()
     const url = `${service.url}/api/v1/revocations/stream`
     const streams = []
@@ -192,7 +192,7 @@ describe('GET /admin/secrets', () => {
     for (const stream of streams) stream.close()
   })
 
-  test('is bounded, whatever consumers make up, and what was not seen for long is forgotten', async () => {
+  test('the list is bounded, even with made-up keys, and consumers unseen for long are removed', async () => {
     const app = await newApp()
     await poll(app, [current])
     service.advance(1)

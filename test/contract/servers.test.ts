@@ -19,7 +19,7 @@ const faultsOf = async (from: TestService): Promise<Json> =>
   Object.fromEntries((await from.deps.metrics.serverFaults.get()).values.map(({ labels, value }) => [labels.fault, value]))
 const none = { secret: 0, encryption_key: 0, clock: 0, version: 0 }
 
-test('a server is listed while it runs, with what others must share, and not after it has stopped', async () => {
+test('a running server is listed with what all servers must share, and a stopped one is not listed', async () => {
   expectError(await service.call('GET', '/admin/servers'), 'token_missing')
   const { id, stop } = await run(service.deps)
   await expect.poll(() => listed(service)).toHaveLength(1)
@@ -62,20 +62,20 @@ describe.runIf(testDatabase() === 'postgres')('two servers', () => {
     return { one, other }
   }
 
-  test('that are alike have no faults', async () => {
+  test('two servers with the same settings have no faults', async () => {
     const { one, other } = await two({})
     await expect.poll(() => faultsOf(one)).toEqual(none)
     await expect.poll(() => faultsOf(other)).toEqual(none)
   })
 
-  test('with two secrets: each refuses what the other signs, and both say so', async () => {
+  test('two servers with different secrets both report that they refuse the tokens of each other', async () => {
     const secret = randomBytes(32).toString('base64')
     const { one, other } = await two({ JWT_ACCESS_SECRET: secret })
     await expect.poll(() => faultsOf(one)).toEqual({ ...none, secret: 2 })
     await expect.poll(() => faultsOf(other)).toEqual({ ...none, secret: 2 })
   })
 
-  test('of which one accepts the secret of the other as the previous one: only the other refuses', async () => {
+  test('a server with the secret of the others as its previous one accepts their tokens, and only they refuse', async () => {
     const secret = randomBytes(32).toString('base64')
     const { one } = await two({})
     const next = await buildService({
@@ -87,13 +87,13 @@ describe.runIf(testDatabase() === 'postgres')('two servers', () => {
     await expect.poll(() => faultsOf(one)).toEqual({ ...none, secret: 2 })
   })
 
-  test('with two encryption keys: the list says which one cannot decrypt', async () => {
+  test('two servers with different encryption keys are listed as unable to decrypt', async () => {
     const { one } = await two({ AUTH_ENCRYPTION_KEY: randomBytes(32).toString('base64') })
     await expect.poll(() => faultsOf(one)).toEqual({ ...none, encryption_key: 2 })
     expect((await listed(one)).map(({ encryption_key_ok }) => encryption_key_ok)).toEqual([false, false])
   })
 
-  test('of which the clock of one is off by more than two seconds', async () => {
+  test('a server whose clock is off by more than two seconds is reported', async () => {
     const { one } = await two({}, 5_000)
     await expect.poll(() => faultsOf(one)).toEqual({ ...none, clock: 1 })
     const offsets = (await listed(one)).map(({ clock_offset_ms }) => clock_offset_ms).sort((a, b) => a - b)
@@ -101,7 +101,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers', () => {
     expect(offsets[1]).toBeGreaterThan(3_000)
   })
 
-  test('of two versions', async () => {
+  test('two servers of different versions are reported', async () => {
     const { one } = await two({})
     const now = one.deps.clock()
     const [row] = await one.deps.db('servers')

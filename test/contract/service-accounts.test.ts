@@ -48,7 +48,7 @@ test('a new account shows its token once and keeps only its hash', async () => {
   expect(JSON.stringify(await service.deps.db('service_accounts').where({ id: record.id }))).not.toContain(token)
 })
 
-test('what is given is kept, each entry once; null and the empty string stand for nothing', async () => {
+test('a create keeps each given entry once, and reads null and the empty string as not given', async () => {
   const expires_at = new Date(service.deps.clock() + 3_600_000).toISOString()
   const apps = [(await buildApp(service)).code, (await buildApp(service)).code]
   const account = await buildAccount({
@@ -91,14 +91,14 @@ test.each([
   [{ name: 'CI', service: 'notes', expires_at: 'tomorrow' }, 'expires_at', 'invalid_value'],
   [{ name: 'CI', service: 'notes', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'invalid_value'],
   [{ name: 'CI', service: 'notes', token: 'gsa_mine' }, 'token', 'unknown_field'],
-])('%j is refused by the field %s', async (body, field, code) => {
+])('%j is refused with an error at the field %s', async (body, field, code) => {
   const reply = await service.admin('POST', path, { body })
   expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: field, code }] })
 })
 
 const patch = (id: string, body: Json) => service.admin('PATCH', `${path}/${id}`, { body })
 
-test('a change keeps the token and all that it does not name, and is audited once', async () => {
+test('a change keeps the token and all other fields, and is audited once', async () => {
   const [app, other] = [await buildApp(service), await buildApp(service)]
   const { token, ...account } = await buildAccount(returning(app))
   const expires_at = new Date(service.deps.clock() + 3_600_000).toISOString()
@@ -132,20 +132,20 @@ test.each([
   [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'invalid_value'],
   [{ permissions: ['notes:read'] }, 'permissions', 'invalid_value'],
   [{ token: 'gsa_mine' }, 'token', 'unknown_field'],
-])('the change %j is refused by the field %s, and changes nothing', async (body, field, code) => {
+])('the change %j is refused with an error at the field %s, and changes nothing', async (body, field, code) => {
   const { token: _, ...account } = await buildAccount(returning(await buildApp(service)))
   const reply = await patch(account.id, { name: randomUUID(), ...body })
   expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: field, code }] })
   expect((await service.admin('GET', path)).body.items).toContainEqual(account)
 })
 
-test('a change to the name of another account is refused, and an unknown account is not found', async () => {
+test('a change to the name of another account is refused, and an unknown account is 404', async () => {
   const [one, other] = [await buildAccount(), await buildAccount()]
   expectError(await patch(one.id, { name: other.name }), 'service_account_name_taken')
   expectError(await patch(randomUUID(), { name: 'Nobody' }), 'not_found')
 })
 
-test('changes at once leave what one of them said', async () => {
+test('concurrent changes leave the values of one of them', async () => {
   const apps = [await buildApp(service), await buildApp(service)]
   const { id } = await buildAccount(returning(...apps))
   const bodies = apps.map(({ code }, index) => ({ name: `${id}-${index}`, app_codes: [code] }))
@@ -166,7 +166,7 @@ test('accounts are listed newest first, by service and in pages', async () => {
   expect((await service.admin('GET', `${path}?service=nobody`)).body.items).toEqual([])
 })
 
-test('register_or_return works with the scope: the user is made, then returned, and never tokens', async () => {
+test('register_or_return with the scope creates the user, then returns it, and never gives tokens', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { token, id } = await buildAccount(returning(app))
   const made = await registerAs(token, app.code)
@@ -191,7 +191,7 @@ test('register_or_return without the scope is 403 scope_required, whether or not
   }
 })
 
-test('an app that takes the code of a deleted one takes over none of its service accounts', async () => {
+test('an app that takes the code of a deleted one gets no service account of it', async () => {
   const [lost, kept] = [await buildApp(service), await buildApp(service)]
   const { token, id } = await buildAccount(returning(lost, kept))
   expect((await registerAs(token, lost.code)).status).toBe(201)
@@ -203,7 +203,7 @@ test('an app that takes the code of a deleted one takes over none of its service
   expect(listed.app_codes).toEqual([kept.code])
 })
 
-test('an account for some apps registers through these alone, and learns nothing of the others', async () => {
+test('an account for some apps registers users through these apps only, and learns nothing about others', async () => {
   const [own, other] = [await buildApp(service), await buildApp(service)]
   const { token } = await buildAccount(returning(own))
   expect((await registerAs(token, own.code)).status).toBe(201)
@@ -212,7 +212,7 @@ test('an account for some apps registers through these alone, and learns nothing
   expect((await registerAs(token, undefined)).body).toMatchObject({ status: 400, code: 'app_code_required' })
 })
 
-test('an account for some apps is held to them through the default app too', async () => {
+test('the app_codes of an account also apply to the default app', async () => {
   const service = await buildService({ AUTH_DEFAULT_APP_CODE: 'default-app' })
   for (const code of ['default-app', 'notes']) await service.admin('POST', '/admin/apps', { body: { code, name: code } })
   const statusFor = async (app: string) => {
@@ -225,7 +225,7 @@ test('an account for some apps is held to them through the default app too', asy
   expect(await statusFor('default-app')).toBeUndefined()
 })
 
-test('a name is that of one account, also when two are created at once, until it is deleted', async () => {
+test('only one account can have a name until it is deleted, even if two are created at once', async () => {
   const name = `Deploys ${randomUUID()}`
   const create = () => service.admin('POST', path, { body: { name, service: 'notes' } })
   const replies = await Promise.all([create(), create(), create()])
@@ -237,7 +237,7 @@ test('a name is that of one account, also when two are created at once, until it
   expect((await create()).status).toBe(201)
 })
 
-test('the old token is dead as soon as the account is rotated, the new one lives', async () => {
+test('a rotation ends the old token at once, and the new token works', async () => {
   const app = await buildApp(service)
   const { token, ...before } = await buildAccount(returning(app))
   expect((await registerAs(token, app.code)).status).toBe(201)
@@ -255,7 +255,7 @@ test('the old token is dead as soon as the account is rotated, the new one lives
   expect((await registerAs(rotated.body.token, app.code)).status).toBe(201)
 })
 
-test('of rotations at once one token lives', async () => {
+test('one token is left after concurrent rotations', async () => {
   const app = await buildApp(service)
   const { id } = await buildAccount(returning(app))
   const replies = await Promise.all(Array.from({ length: 12 }, () => service.admin('POST', `${path}/${id}/rotate`)))
@@ -263,7 +263,7 @@ test('of rotations at once one token lives', async () => {
   expect(uses.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(401)])
 })
 
-test('a deleted account is gone from the list and its token is dead', async () => {
+test('a deleted account leaves the list, and its token is dead', async () => {
   const app = await buildApp(service)
   const { id, token } = await buildAccount(returning(app))
   expect((await service.admin('DELETE', `${path}/${id}`)).status).toBe(204)
@@ -297,7 +297,7 @@ test('an account ends at its expires_at, and a rotation does not prolong it', as
   expect((await use(rotated.body.token)).body).toMatchObject({ status: 401, code: 'token_expired' })
 })
 
-test('last_used_at follows the use to a minute, without a write at every call', async () => {
+test('last_used_at is accurate to a minute, without a write for every call', async () => {
   const service = await buildService()
   const app = await buildApp(service)
   const { body } = await service.admin('POST', path, { body: { name: randomUUID(), service: 'notes', ...returning(app) } })
@@ -318,7 +318,7 @@ test('last_used_at follows the use to a minute, without a write at every call', 
   expect((await service.admin('GET', path)).body.items[0].last_used_at).toBe(new Date(second).toISOString())
 })
 
-test('a token whose checksum does not fit is refused without a look into the database', async () => {
+test('a token with a wrong checksum is refused without a database query', async () => {
   const { token } = await buildAccount(returning({ code: 'authctl' }))
   const queries: string[] = []
   const note = ({ sql }: { sql: string }) => queries.push(sql)
@@ -338,7 +338,7 @@ test('a token whose checksum does not fit is refused without a look into the dat
   }
 })
 
-test('a service account is no user and no admin', async () => {
+test('a service account cannot act as a user or as an admin', async () => {
   const scopes = ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect', 'limits:exempt']
   const { token } = await buildAccount({ scopes, app_codes: ['authctl'] })
   expect((await service.call('GET', '/auth/me', { token })).body).toMatchObject({ status: 401, code: 'token_invalid' })
@@ -347,7 +347,7 @@ test('a service account is no user and no admin', async () => {
   }
 })
 
-test('making, rotating and deleting are audited with the admin who did it', async () => {
+test('creating, rotating and deleting an account are audited with the admin who did it', async () => {
   const { id, token } = await buildAccount()
   await service.admin('POST', `${path}/${id}/rotate`)
   await service.admin('DELETE', `${path}/${id}`)

@@ -11,7 +11,7 @@ const other = appFixture(service)
 const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
 const refresh = async (refresh_token: string) => (await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status
 
-test('a user sees the own living sessions, newest first, and which of them is this one', async () => {
+test('a user sees their living sessions, newest first, and which of them is the current one', async () => {
   const { user, access_token } = await buildUser(service, app)
   await buildUser(service, app)
   const second = (await service.login(user.email, other.code)).body
@@ -32,7 +32,7 @@ test('a user sees the own living sessions, newest first, and which of them is th
   expect(next.body.next_cursor).toBeNull()
 })
 
-test('ending one session kills its tokens and no others; somebody else’s session is not found', async () => {
+test('ending a session ends only its own tokens, and a session of another user is 404', async () => {
   const { user, access_token, refresh_token } = await buildUser(service, app)
   const second = (await service.login(user.email, app.code)).body
   const stranger = await buildUser(service, app)
@@ -63,7 +63,7 @@ test('logout-all ends every session in every app, and a new login works', async 
   expect(rows).toEqual([{ app_id: null, session_id: null, min_tv: 1 }])
 })
 
-test('an admin logs a user out everywhere', async () => {
+test('an admin signs a user out everywhere', async () => {
   const { user, access_token } = await buildUser(service, app)
   expect((await service.admin('POST', `/admin/users/${user.id}/logout`)).status).toBe(204)
   expect(await me(access_token)).toBe(401)
@@ -72,7 +72,7 @@ test('an admin logs a user out everywhere', async () => {
   expect(events).toHaveLength(1)
 })
 
-test('logins that race with logout-all are alive only when they came after it', async () => {
+test('a login that races with logout-all survives only if it comes after it', async () => {
   for (let round = 0; round < 5; round += 1) {
     const { user, access_token } = await buildUser(service, app)
     const [, ...logins] = await Promise.all([

@@ -228,7 +228,7 @@ describe.each(setups)('%s', (servers) => {
   const refresh = (tokens: Json) =>
     setup.watching.call('POST', '/auth/refresh', { body: { refresh_token: tokens.refresh_token } })
 
-  describe('when', () => {
+  describe('the tokens of a user', () => {
     let consumers: { app: Awaited<ReturnType<typeof follow>>; other: Awaited<ReturnType<typeof follow>> }
     let bystander: Holder
     beforeAll(async () => {
@@ -236,7 +236,7 @@ describe.each(setups)('%s', (servers) => {
       bystander = await newHolder(app)
     })
 
-    test.each(Object.entries(ways))('%s', async (_, { inOrganization, lose, next, reaches }) => {
+    test.each(Object.entries(ways))('tokens are revoked when %s', async (_, { inOrganization, lose, next, reaches }) => {
       const holder = await newHolder(app, { inOrganization })
       const { user, tokens } = holder
       const elsewhere = (await setup.watching.login(user.email, otherApp.code)).body
@@ -266,7 +266,7 @@ describe.each(setups)('%s', (servers) => {
       expect(await codeAt(now, bystander.tokens.access_token)).toBe('ok')
     })
 
-    test('nothing is taken, nobody is told', async () => {
+    test('tokens stay valid after changes that take nothing away', async () => {
       const holder = await newHolder(app, { inOrganization: true })
       const { user, tokens } = holder
       const { admin } = setup
@@ -318,7 +318,7 @@ describe.each(setups)('%s', (servers) => {
     }
   })
 
-  test('an app is deactivated: its tokens are dead for good, and the sessions go on once it is active again', async () => {
+  test('tokens of a deactivated app stay dead, and its sessions go on once it is active again', async () => {
     const closing = await setup.newApp()
     const { now, before } = await follow(closing)
     const holder = await newHolder(closing)
@@ -346,7 +346,7 @@ describe.each(setups)('%s', (servers) => {
     expect(before.health().revocation.connected).toBe(true)
   })
 
-  test('an app is deleted and its code taken again: the new one is another app to every token', async () => {
+  test('tokens of a deleted app are not valid for a new app with the same code', async () => {
     const closing = await setup.newApp()
     const { now } = await follow(closing)
     const holder = await newHolder(closing)

@@ -25,17 +25,17 @@ const alone: Figure = { what: 'memory', ours: 75, unit: 'MB', better: 'lower', b
 const free: Figure = { what: 'only told', ours: 1, unit: 'ms', better: 'lower' }
 
 describe('a figure beside its bound', () => {
-  it('is missed above it where less is better, and below it where more is', () => {
+  it('a figure misses an upper bound if it is above it, and a lower bound if it is below it', () => {
     expect([paired, more, alone, free].map(isMissed)).toEqual([true, false, false, false])
     expect(isMissed({ ...more, ratio: 1.9 })).toBe(true)
     expect(isMissed({ ...paired, ratio: 0.6 })).toBe(false)
   })
 
-  it('takes at most the whole of a bound that is met', () => {
+  it('the share of the bound that a figure uses is at most 1 if the bound is met', () => {
     expect([paired, more, alone, free].map(shareOfBound)).toEqual([1.25, 2 / 3, 0.5, undefined])
   })
 
-  it('is told in the terms of the bound: a ratio beside a peer, else the unit', () => {
+  it('a figure and its bound are shown as ratios if there is a peer, and in the unit otherwise', () => {
     expect([paired, more, alone].map((figure) => `${showValue(figure)} ${showBound(figure)}`)).toEqual([
       '0.750x ≤ 0.6x',
       '3.00x ≥ 2x',
@@ -43,11 +43,11 @@ describe('a figure beside its bound', () => {
     ])
   })
 
-  it('does not look met when it is missed by little', () => {
+  it('a figure that misses its bound by little is shown with enough digits to differ from it', () => {
     expect(showValue({ ...paired, ratio: 0.0904, bound: 0.09 })).toBe('0.0904x')
   })
 
-  it('is one row of a table, in which no sign of a name ends a cell', () => {
+  it('each figure is one row of the table, and a pipe in its name is escaped', () => {
     const rows = tableOf([paired, alone, free, { ...free, what: 'a | b' }]).split('\n')
     expect(rows.slice(2)).toEqual([
       '| refresh | a peer | 3.00 / 4.00 ms | 0.750x | ≤ 0.6x | **no** |',
