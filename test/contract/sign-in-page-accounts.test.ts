@@ -22,7 +22,7 @@ async function create(app: Json, email: string, values: Record<string, string> =
 }
 
 describe('creating an account', () => {
-  test('leads to the app, with the names that the form asks for', async () => {
+  test('a new account leads to the app, with the names that the form asks for', async () => {
     const email = someEmail()
     const { asked, page } = await create(shop, email, { first_name: ' Ada ', last_name: 'Lovelace' })
     const { body } = await exchange(service, shop, asked, page.app)
@@ -30,14 +30,14 @@ describe('creating an account', () => {
     expect(await countRows(service, 'sessions', { user_id: body.user.id })).toBe(1)
   })
 
-  test('comes first where the app asks for that, and can be left for the sign-in', async () => {
+  test('the form for a new account comes first if the app asks for it, and a button leads to the sign-in instead', async () => {
     const visitor = visit(service)
     const page = await visitor.get(askFor(shop, { prompt: 'create' }).path)
     expect(page.title).toBe('Create your account')
     expect((await visitor.send(page, 'Sign in instead')).title).toBe('Sign in')
   })
 
-  test('follows the rules of the API: password, taken addresses, closed apps', async () => {
+  test('creating an account follows the rules of the API for passwords, taken addresses and closed apps', async () => {
     const { user } = await buildUser(service, shop)
     expect((await create(shop, someEmail(), { password: 'short' })).page.html).toContain('id="password-fault"')
     expect((await create(shop, user.email)).page.html).toContain('already an account')
@@ -49,7 +49,7 @@ describe('creating an account', () => {
     expect(await countRows(service, 'users', { email })).toBe(0)
   })
 
-  test('a form that is shown again keeps what was typed, but for the password, also with the longest request', async () => {
+  test('a form that is shown again keeps all fields except the password, even with the longest request', async () => {
     const { user } = await buildUser(service, shop)
     const typed = { email: user.email, first_name: '漢'.repeat(64), last_name: 'Lovelace', keep: 'yes' }
     const visitor = visit(service)
@@ -64,7 +64,7 @@ describe('creating an account', () => {
     expect(other.forms[0]!.values).not.toHaveProperty('keep')
   })
 
-  test('goes on with the code of the mail where the app asks for a verified address', async () => {
+  test('creating an account goes on with the code of the mail if the app asks for a verified address', async () => {
     const email = someEmail()
     const { visitor, asked, page } = await create(strict, email)
     expect(page.title).toBe('Check your mail')
@@ -75,8 +75,8 @@ describe('creating an account', () => {
   })
 })
 
-describe('what webhooks and error pages tell', () => {
-  test('a registration on the page is told with the fields of the form alone, also with an invitation', async () => {
+describe('webhooks and error pages', () => {
+  test('the webhook of a registration on the page has only the fields of the form, even with an invitation', async () => {
     const email = someEmail()
     const body = { webhooks: [{ name: 'crm', url: 'http://127.0.0.1:9/' }] }
     const { body: told } = await service.admin('PATCH', `/admin/apps/${shop.code}`, { body })
@@ -92,7 +92,7 @@ describe('what webhooks and error pages tell', () => {
     await service.admin('PATCH', `/admin/apps/${shop.code}`, { body: { webhooks: [] } })
   })
 
-  test('names of parameters are code, without backticks', async () => {
+  test('error pages show names of parameters as code, without backticks', async () => {
     for (const query of [
       'client_id=unknown',
       `client_id=${shop.code}`,
@@ -105,8 +105,8 @@ describe('what webhooks and error pages tell', () => {
   })
 })
 
-describe('somebody without access and without a verified address', () => {
-  test('verifies it first, and only then is offered to ask', async () => {
+describe('a person without access and without a verified address', () => {
+  test('a person verifies their address first, and only then can ask for access', async () => {
     const { user } = await buildUser(service, shop)
     await mailbox.take(user.email)
     const visitor = visit(service)
@@ -125,7 +125,7 @@ describe('somebody without access and without a verified address', () => {
 })
 
 describe('an invitation', () => {
-  test('names the organization, and is accepted by a button alone', async () => {
+  test('an invitation names the organization, and only a button accepts it', async () => {
     const { user } = await buildUser(service, shop)
     await service.login(user.email, shop.code)
     const { invite, name, organizationId } = await invited(user.email)
@@ -145,7 +145,7 @@ describe('an invitation', () => {
   test.each<[string, Record<string, string>, boolean]>([
     ['the second factor was not shown', {}, true],
     ['the app asks for a new sign-in', { prompt: 'login' }, false],
-  ])('is not accepted by a form that the page does not offer, while %s', async (_, parameters, isProtected) => {
+  ])('a form that the page does not offer accepts no invitation while %s', async (_, parameters, isProtected) => {
     const { user, access_token: token } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email)
@@ -158,7 +158,7 @@ describe('an invitation', () => {
     expect(await countRows(service, 'organization_memberships', { organization_id: organizationId })).toBe(0)
   })
 
-  test('is named to people who are not signed in, and a new account joins with it', async () => {
+  test('an invitation is named to people who are not signed in, and a new account joins with it', async () => {
     const email = someEmail()
     const { invite, name, organizationId } = await invited(email)
     const visitor = visit(service)
@@ -176,7 +176,7 @@ describe('an invitation', () => {
   })
 })
 
-test('nobody asks for access by a form that the page does not offer, while the second factor was not shown', async () => {
+test('a form that the page does not offer cannot ask for access while the second factor was not shown', async () => {
   const { user, access_token: token } = await buildUser(service, shop)
   await markVerified(service, user.id)
   const visitor = visit(service)

@@ -84,23 +84,26 @@ describe('forms of other sites', () => {
     expect(await isSignedIn(visitor)).toBe(true)
   })
 
-  test.each(foreign)('%s may send an authorization request, which is led to the same request by GET', async (_, headers) => {
-    const { visitor, user } = await buildVisitor()
-    const asked = askFor(shop, { scope: 'openid', nonce: 'a nonce' })
-    const sent = Object.fromEntries(new URLSearchParams(asked.path.split('?')[1]))
-    const own = { account: 'overview', device: 'x', return_to: 'x', resume: 'x', step: 'another_account', query: 'x' }
-    const more = { ...own, email: user.email, password: PASSWORD, unknown: 'x' }
-    const reply = await visitor.post(`${service.url}/oauth/authorize`, { ...sent, ...more }, headers)
-    expect([reply.status, reply.headers.getSetCookie(), await reply.text()]).toEqual([303, [], ''])
-    const location = new URL(reply.headers.get('location')!, service.url)
-    expect([location.origin, location.pathname]).toEqual([new URL(service.url).origin, '/oauth/authorize'])
-    expect(Object.fromEntries(location.searchParams)).toEqual(sent)
-    // From there on it is as with any link: the user who is signed in enters, and nobody was signed in or out by it.
-    expect((await visitor.get(location.href)).app?.searchParams.has('code')).toBe(true)
-    expect((await visit(service).get(location.href)).title).toBe('Sign in')
-  })
+  test.each(foreign)(
+    '%s may send an authorization request, which is redirected to the same request by GET',
+    async (_, headers) => {
+      const { visitor, user } = await buildVisitor()
+      const asked = askFor(shop, { scope: 'openid', nonce: 'a nonce' })
+      const sent = Object.fromEntries(new URLSearchParams(asked.path.split('?')[1]))
+      const own = { account: 'overview', device: 'x', return_to: 'x', resume: 'x', step: 'another_account', query: 'x' }
+      const more = { ...own, email: user.email, password: PASSWORD, unknown: 'x' }
+      const reply = await visitor.post(`${service.url}/oauth/authorize`, { ...sent, ...more }, headers)
+      expect([reply.status, reply.headers.getSetCookie(), await reply.text()]).toEqual([303, [], ''])
+      const location = new URL(reply.headers.get('location')!, service.url)
+      expect([location.origin, location.pathname]).toEqual([new URL(service.url).origin, '/oauth/authorize'])
+      expect(Object.fromEntries(location.searchParams)).toEqual(sent)
+      // From there on it is as with any link: the user who is signed in enters, and nobody was signed in or out by it.
+      expect((await visitor.get(location.href)).app?.searchParams.has('code')).toBe(true)
+      expect((await visit(service).get(location.href)).title).toBe('Sign in')
+    },
+  )
 
-  test('an authorization request as a form is judged like a link: repeated, unknown or too long', async () => {
+  test('an authorization request as a form is checked like a link for repeated, unknown and too long parameters', async () => {
     const send = (form: string) =>
       fetch(`${service.url}/oauth/authorize`, {
         ...{ method: 'POST', redirect: 'manual', body: form },
@@ -122,7 +125,7 @@ describe('forms of other sites', () => {
     expect(json.status).toBe(403)
   })
 
-  test('a request to sign out may come as a form, and asks like a link', async () => {
+  test('a request to sign out may come as a form, and the page asks as it does for a link', async () => {
     const { visitor } = await buildVisitor()
     const sent = { client_id: shop.code, state: 'bye', query: 'x', request: 'x' }
     const reply = await visitor.post(`${service.url}/oauth/logout`, sent, { 'sec-fetch-site': 'cross-site' })
@@ -131,7 +134,7 @@ describe('forms of other sites', () => {
     expect(await isSignedIn(visitor)).toBe(true)
   })
 
-  test('a browser that names no site is served if it names our origin', async () => {
+  test('a form from a browser that names no site is accepted if it names our origin', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const page = await visitor.get(askFor(shop).path)
@@ -141,7 +144,7 @@ describe('forms of other sites', () => {
     expect(await isSignedIn(visitor)).toBe(true)
   })
 
-  test('a form that another browser was given signs nobody in: the attacker cannot plant an account', async () => {
+  test('a form that another browser was given signs nobody in, so an attacker cannot plant an account', async () => {
     const { user: attackerUser } = await buildUser(service, shop)
     const attacker = visit(service)
     const page = await attacker.get(askFor(shop).path)
@@ -174,7 +177,7 @@ describe('forms of other sites', () => {
 })
 
 describe('sealed fields', () => {
-  test('a field of one kind is refused in the place of another', async () => {
+  test('a sealed field of one kind is refused in the place of another', async () => {
     const { visitor } = await buildVisitor()
     const asked = askFor(forum)
     const request = fieldOf(await visitor.get(asked.path), 'request')
@@ -198,7 +201,7 @@ describe('sealed fields', () => {
     }
   })
 
-  test('what one request has carried does not count for another', async () => {
+  test('a field that was sealed for one request does not count for another', async () => {
     const { visitor } = await buildVisitor()
     const asked = askFor(shop, { prompt: 'login' })
     const refused = await visitor.send(await visitor.get(asked.path), 'Sign in', { email: someEmail(), password: 'wrong' })
@@ -208,7 +211,7 @@ describe('sealed fields', () => {
     expect(other.html).not.toContain('The e-mail address or the password is wrong.')
   })
 
-  test('a request is not carried on into a later sign-in: an old begin cannot make an old proof new', async () => {
+  test('a request is not resumed after a later sign-in, so an old start cannot make an old proof new', async () => {
     const { visitor } = await buildVisitor()
     const first = askFor(shop, { prompt: 'login' })
     const refused = await visitor.send(await visitor.get(first.path), 'Sign in', { email: someEmail(), password: 'wrong' })
@@ -223,7 +226,7 @@ describe('sealed fields', () => {
 })
 
 describe('cookies', () => {
-  test('the session has another value after every proof, and an earlier value is worth nothing', async () => {
+  test('the session cookie has another value after every proof, and an earlier value is worthless', async () => {
     const { visitor, user } = await buildVisitor()
     const before = new Map(visitor.cookies)
     await signInOnPage(visitor, askFor(shop, { prompt: 'login' }), user.email)
@@ -234,7 +237,7 @@ describe('cookies', () => {
     expect(await isSignedIn(old)).toBe(false)
   })
 
-  test('a session cookie that was planted does not become the one of the person who signs in', async () => {
+  test('a planted session cookie does not become the one of the person who signs in', async () => {
     const { visitor: attacker, user: attackerUser } = await buildVisitor()
     const { user } = await buildUser(service, shop)
     for (const planted of [cookieOf(attacker, 'session'), 'made-up']) {
@@ -280,7 +283,7 @@ describe('cookies', () => {
     }
   })
 
-  test('no route of the API declares a cookie, and pages declare what they read', () => {
+  test('no route of the API declares a cookie, and pages declare the cookies that they read', () => {
     expect(listRoutes().filter(({ cookies }) => cookies !== undefined)).toEqual([])
     const reading = listRootRoutes().filter(({ cookies }) => cookies !== undefined)
     expect(reading.length).toBeGreaterThan(0)
@@ -290,7 +293,7 @@ describe('cookies', () => {
     }
   })
 
-  test('the API takes no cookie for a token', async () => {
+  test('the API does not accept a cookie as a token', async () => {
     const { visitor } = await buildVisitor()
     const headers = { cookie: [...visitor.cookies].map((pair) => pair.join('=')).join('; ') }
     expect((await service.call('GET', '/auth/me', { headers })).body.code).toBe('token_missing')
@@ -331,8 +334,8 @@ test('no page of ours can be framed, cached or seen in a referrer, whatever it a
   }
 })
 
-describe('redirects to elsewhere', () => {
-  test('an authorization request that names one is answered with a page, signed in or not', async () => {
+describe('redirects to other sites', () => {
+  test('an authorization request with a foreign redirect URL is answered with a page, signed in or not', async () => {
     const { visitor } = await buildVisitor()
     for (const redirect_uri of hostileRedirects)
       for (const browser of [visit(service), visitor])
@@ -342,7 +345,7 @@ describe('redirects to elsewhere', () => {
         }
   })
 
-  test('a sign-out that names one ends on our page', async () => {
+  test('a sign-out with a foreign redirect URL ends on our page', async () => {
     for (const url of hostileRedirects) {
       const visitor = visit(service)
       const query = new URLSearchParams({ client_id: shop.code, post_logout_redirect_uri: url, state: 'x' })
@@ -353,7 +356,7 @@ describe('redirects to elsewhere', () => {
     }
   })
 
-  test('a sign-out takes the form of its own browser alone, and ends nothing that was entered from another one', async () => {
+  test('a sign-out accepts only the form of its own browser, and ends nothing that was entered from another one', async () => {
     const { visitor, user } = await buildVisitor()
     const there = visit(service)
     await signInOnPage(there, askFor(shop), user.email)
@@ -372,7 +375,7 @@ describe('redirects to elsewhere', () => {
     expect([await isSignedIn(visitor), await isSignedIn(there)]).toEqual([false, true])
   })
 
-  test('a sign-out returns to a URL of the app that it names, and of no other app', async () => {
+  test('a sign-out returns only to a URL of the app that it names', async () => {
     const leave = async (query: Record<string, string>): Promise<Arrival> => {
       const visitor = visit(service)
       return visitor.send(await visitor.get(`/oauth/logout?${new URLSearchParams(query)}`), 'Sign out')
@@ -395,7 +398,7 @@ describe('redirects to elsewhere', () => {
     expect(page.html).toContain('All redirect URLs of the app end in')
   })
 
-  test('outside production, a page about a redirect URL names the one that came, escaped, and the command that adds it', async () => {
+  test('outside production, a page about a redirect URL shows that URL, escaped, and the command that adds it', async () => {
     const faultOf = async (redirect_uri: string) => (await visit(service).get(askFor(shop, { redirect_uri }).path)).html
     const told = await faultOf('http://localhost:3001/callback')
     expect(told).toContain('the app has sent http://localhost:3001/callback.')
@@ -412,7 +415,7 @@ describe('redirects to elsewhere', () => {
     expect(await faultOf('http://localhost:3001/callback')).not.toContain('3001')
   })
 
-  test('of a loopback address any port is accepted, and the person is asked before a code goes there', async () => {
+  test('any port of a loopback address is accepted, and the person is asked before a code goes there', async () => {
     const { visitor } = await buildVisitor()
     for (const redirect_uri of ['http://127.0.0.1:54321/cb', 'http://[::1]:54321/cb', 'com.example.shop:/cb']) {
       const asked = askFor(shop, { redirect_uri })
@@ -445,7 +448,7 @@ describe('parameters', () => {
     ['a long state', { state: 'x'.repeat(2_001) }, 'invalid_request'],
     ['a long nonce', { nonce: 'x'.repeat(201) }, 'invalid_request'],
     ['an organization that is no UUID', { organization_id: '<script>' }, 'invalid_request'],
-  ])('%s is told to the app, with state and issuer, and without the text that was sent', async (_, changes, error) => {
+  ])('%s is reported to the app, with state and issuer, and without the text that was sent', async (_, changes, error) => {
     const { visitor } = await buildVisitor()
     const asked = askFor(shop, changes)
     const reply = await fetchAs(visitor, asked.path)
@@ -460,12 +463,15 @@ describe('parameters', () => {
       if (value && value.length > 6) expect(at.searchParams.get('error_description')).not.toContain(value)
   })
 
-  test.each(['state', 'code_challenge', 'prompt', 'scope', 'resource_unknown'])('%s given twice', async (name) => {
-    const reply = await fetch(`${service.url}${askFor(shop, { [name]: 'x' }).path}&${name}=y`, { redirect: 'manual' })
-    // Unknown parameters are ignored, as RFC 6749 demands.
-    if (name === 'resource_unknown') expect(reply.status).toBe(200)
-    else expect(new URL(reply.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_request')
-  })
+  test.each(['state', 'code_challenge', 'prompt', 'scope', 'resource_unknown'])(
+    '%s given twice is an error, unless the parameter is unknown',
+    async (name) => {
+      const reply = await fetch(`${service.url}${askFor(shop, { [name]: 'x' }).path}&${name}=y`, { redirect: 'manual' })
+      // Unknown parameters are ignored, as RFC 6749 demands.
+      if (name === 'resource_unknown') expect(reply.status).toBe(200)
+      else expect(new URL(reply.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_request')
+    },
+  )
 
   test.each(['client_id', 'redirect_uri'])('%s given twice is answered with a page', async (name) => {
     const value = name === 'client_id' ? shop.code : 'https://shop.example/callback'
@@ -482,7 +488,7 @@ describe('parameters', () => {
     expect(html).not.toContain('<script>')
   })
 
-  test('NUL and other control characters break nothing', async () => {
+  test('control characters in parameters, such as NUL, break nothing', async () => {
     const { visitor } = await buildVisitor()
     for (const name of ['nonce', 'state', 'scope', 'login_hint', 'provider', 'invite', 'method']) {
       const reply = await fetchAs(visitor, askFor(shop, { [name]: 'a\u0000b\u0001' }).path)
@@ -508,7 +514,7 @@ describe('silent entry', () => {
   const newApp = (settings: Record<string, unknown> = {}) =>
     buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://x.example/cb'], ...settings })
 
-  test('needs an app that takes part, an owned redirect URL, no prompt and no invitation', async () => {
+  test('silent entry needs an app that takes part, an owned redirect URL, no prompt and no invitation', async () => {
     const app = await newApp({ allowed_redirect_urls: [...redirectRules, 'http://localhost:3000/cb'] })
     const { visitor } = await buildVisitor(app)
     const goOn = `Continue to ${app.code}`
@@ -524,7 +530,7 @@ describe('silent entry', () => {
     expect(await ask(visitor, app, { prompt: 'none' })).toBe('interaction_required')
   })
 
-  test('needs a proof that is newer than the request and the app demand', async () => {
+  test('silent entry needs a proof that is newer than the request and the app demand', async () => {
     const app = await newApp()
     const { visitor } = await buildVisitor(app)
     service.advance(99)
@@ -539,7 +545,7 @@ describe('silent entry', () => {
     expect(await ask(visitor, app)).toBe('a code')
   })
 
-  test('needs the second factor, shown in this browser after it was activated', async () => {
+  test('silent entry needs the second factor, shown in this browser after it was activated', async () => {
     const app = await newApp()
     const { user, access_token } = await buildUser(service, app)
     const visitor = visit(service)
@@ -559,7 +565,7 @@ describe('silent entry', () => {
     expect(await ask(visitor, app)).toBe('Sign in')
   })
 
-  test('needs the user whom this address names in the pools of the app', async () => {
+  test('silent entry needs the user whom the address names in the pools of the app', async () => {
     const [mine, theirs] = ['attacks-mine', 'attacks-theirs']
     const own = await newApp({ registration_namespace: mine })
     const both = await newApp({ registration_namespace: theirs, read_namespaces: [mine] })
@@ -576,7 +582,7 @@ describe('silent entry', () => {
     expect(await ask(visitor, own)).toBe('a code')
   })
 
-  test('needs a user who has entered before and whom the gate admits', async () => {
+  test('silent entry needs a user who has entered before and whom the gate admits', async () => {
     const { visitor, user } = await buildVisitor()
     const closed = await newApp({ auto_grant_on_signup: false })
     const open = await newApp()
@@ -594,7 +600,7 @@ describe('silent entry', () => {
     expect(await ask(visitor, shop)).toBe('Sign in')
   })
 
-  test('asks for the organization where there are several, and takes the one that was asked for', async () => {
+  test('silent entry asks for one of several organizations, and takes the one that was asked for', async () => {
     const app = await newApp()
     const { visitor, user } = await buildVisitor(app)
     const [one, two] = [await buildOrganization(service), await buildOrganization(service)]
@@ -614,7 +620,7 @@ describe('silent entry', () => {
     expect(claimsOf(body.access_token).org_id).toBe(two.id)
   })
 
-  test('a GET writes nothing, and a silent entry writes its code alone', async () => {
+  test('a GET writes nothing, and a silent entry writes only its code', async () => {
     const { visitor, user } = await buildVisitor()
     const closed = await newApp({ auto_grant_on_signup: false })
     const open = await newApp()
@@ -640,7 +646,7 @@ describe('silent entry', () => {
     expect(await countRows(service, 'user_apps', { user_id: user.id, app_id: open.id })).toBe(0)
   })
 
-  test('a code that nobody exchanges opens nothing: the grant comes with the exchange', async () => {
+  test('a code that nobody exchanges gives no grant, and its exchange gives one', async () => {
     const { visitor, user } = await buildVisitor()
     const open = await newApp()
     const asked = askFor(open)
@@ -650,7 +656,7 @@ describe('silent entry', () => {
     expect(await countRows(service, 'user_apps', { user_id: user.id, app_id: open.id })).toBe(1)
   })
 
-  test('an app that administers wants proofs of the last ten minutes', async () => {
+  test('an app that administers the service demands a proof of the last ten minutes', async () => {
     const code = 'attacks-admin'
     const own = freezeClock(await buildService({ AUTH_ADMIN_APP_CODES: `authctl,${code}` }))
     const body = { code, name: code, allowed_redirect_urls: ['https://admin.example/cb'], auto_grant_on_signup: true }
@@ -699,7 +705,7 @@ describe('codes', () => {
     expect(await countRows(service, 'sessions', { user_id: user.id })).toBe(before)
   })
 
-  test('are worth nothing once the app has stopped allowing the redirect URL that they were sent to', async () => {
+  test('codes are worthless once the app has stopped allowing the redirect URL that they were sent to', async () => {
     const [kept, dropped] = ['https://kept.example/cb', 'https://dropped.example/cb']
     const app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: [kept, dropped] })
     const { user } = await buildUser(service, app)
@@ -719,7 +725,7 @@ describe('codes', () => {
     ['42 characters', 'v'.repeat(42)],
     ['129 characters', 'v'.repeat(129)],
     ['a letter of another alphabet', `${'v'.repeat(43)}+`],
-  ])('a verifier of %s is none, although its challenge is the right one', async (_, code_verifier) => {
+  ])('a verifier with %s is refused, even if the challenge is the right one', async (_, code_verifier) => {
     const { user } = await buildUser(service, shop)
     const asked = askFor(shop, { code_challenge: createHash('sha256').update(code_verifier).digest('base64url') })
     const { app: at } = await signInOnPage(visit(service), asked, user.email)
@@ -728,7 +734,7 @@ describe('codes', () => {
   })
 
   test.each(['code_verifier', 'redirect_uri', 'client_id', 'code', 'grant_type'])(
-    'an exchange without %s is refused, and leaves the code as it is',
+    'an exchange without %s is refused, and leaves the code unspent',
     async (name) => {
       const { asked, at } = await buildCode()
       expect((await exchange(service, shop, asked, at, { [name]: undefined })).status).toBe(400)
@@ -737,13 +743,13 @@ describe('codes', () => {
     },
   )
 
-  test('a code of the attacker that is planted in the browser of a victim fits no verifier there', async () => {
+  test('a code of an attacker that is planted in the browser of a victim fits no verifier there', async () => {
     const { at } = await buildCode()
     const victims = askFor(shop)
     expect((await exchange(service, shop, victims, at)).body).toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('a code that comes back ends the session of its first use', async () => {
+  test('a code that is used again ends the session of its first use', async () => {
     const { user, asked, at } = await buildCode()
     const first = await exchange(service, shop, asked, at)
     expect(first.status).toBe(200)
@@ -754,7 +760,7 @@ describe('codes', () => {
     expect(event.details.session_id).toBeDefined()
   })
 
-  test('a code lives for sixty seconds, and is not punished after that', async () => {
+  test('a code is valid for sixty seconds, and using it again after that ends no session', async () => {
     const { asked, at } = await buildCode()
     service.advance(60)
     expect((await exchange(service, shop, asked, at)).body.error).toBe('invalid_grant')
@@ -766,7 +772,7 @@ describe('codes', () => {
     expect((await refresh(body.refresh_token, shop.code)).status).toBe(200)
   })
 
-  test('a refresh token works for its own app alone', async () => {
+  test('a refresh token works only for its own app', async () => {
     const { asked, at } = await buildCode()
     const { body } = await exchange(service, shop, asked, at)
     const elsewhere = await refresh(body.refresh_token, forum.code)
@@ -774,7 +780,7 @@ describe('codes', () => {
     expect((await refresh(body.refresh_token, shop.code)).status).toBe(200)
   })
 
-  test('the session of a code counts as no fresh proof: changes to the account need credentials', async () => {
+  test('the session of a code does not count as a fresh proof, so changes to the account need credentials', async () => {
     const { asked, at } = await buildCode()
     const { access_token: token } = (await exchange(service, shop, asked, at)).body
     expect((await service.call('POST', '/auth/2fa/setup', { token })).body.code).toBe('fresh_login_required')
@@ -782,7 +788,7 @@ describe('codes', () => {
     expect(given.status).toBe(200)
   })
 
-  test('a proof that is forged into a token with the shared secret changes no answer of any route', async () => {
+  test('a proof that is forged into a token with the shared secret changes the answer of no route', async () => {
     const { asked, at } = await buildCode()
     const { access_token: token, refresh_token } = (await exchange(service, shop, asked, at)).body
     service.advance(60)
@@ -816,7 +822,7 @@ describe('codes', () => {
   })
   const anyId = '0190a0a0-0000-7000-8000-000000000000'
 
-  test('an app session ends with the longest life of a session, counted from the first sign-in in the browser', async () => {
+  test('an app session ends at the maximum age of a session, counted from the first sign-in in the browser', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email, { keep: 'yes' })
@@ -828,7 +834,7 @@ describe('codes', () => {
     expect(row.expires_at).toBe(Number(started_at) + service.deps.config.sessionMaxSeconds * 1000)
   })
 
-  test('the answer names the issuer that the metadata names, in success and in error', async () => {
+  test('the answer names the issuer of the metadata, in success and in error', async () => {
     const metadata = (await (await fetch(`${service.url}/.well-known/oauth-authorization-server`)).json()) as Json
     const { at } = await buildCode()
     const refused = await visit(service).get(askFor(shop, { prompt: 'none' }).path)
@@ -852,7 +858,7 @@ describe('tickets between the first and the second factor', () => {
   }
   const sessionsOf = (user: Json) => countRows(service, 'browser_sessions', { user_id: user.id })
 
-  test('a ticket opens nothing: without a code nobody is signed in', async () => {
+  test('a ticket signs nobody in without a code', async () => {
     const { user, phone, visitor, page } = await begin()
     expect(cookieOf(visitor, 'session')).toBe('')
     expect((await visitor.send(page, 'Continue', { two_factor_code: '' })).title).toBe('Enter your code')
@@ -861,7 +867,7 @@ describe('tickets between the first and the second factor', () => {
     expect((await visitor.send(page, 'Continue', { two_factor_code: phone.code() })).app).toBeDefined()
   })
 
-  test('a ticket goes on also where somebody else has signed in in another tab, and nobody enters in between', async () => {
+  test('a ticket works even if another person has signed in in another tab, and nobody enters in between', async () => {
     const { user, access_token } = await buildUser(service, shop)
     const authenticator = await enableTwoFactor(service, access_token)
     const other = await buildUser(service, shop)
@@ -875,7 +881,7 @@ describe('tickets between the first and the second factor', () => {
     expect((await exchange(service, shop, first, arrival.app)).body.user.id).toBe(user.id)
   })
 
-  test('a ticket is spent once, with whatever code', async () => {
+  test('a ticket works only once, whatever the code', async () => {
     const { user, phone, visitor, page } = await begin()
     expect((await visitor.send(page, 'Continue', { two_factor_code: phone.code() })).app).toBeDefined()
     const session = cookieOf(visitor, 'session')
@@ -885,7 +891,7 @@ describe('tickets between the first and the second factor', () => {
     expect(await sessionsOf(user)).toBe(1)
   })
 
-  test('a ticket is over after five minutes', async () => {
+  test('a ticket expires after five minutes', async () => {
     const { user, phone, visitor, page } = await begin()
     service.advance(301)
     const late = await visitor.send(page, 'Continue', { two_factor_code: phone.code() })
@@ -894,7 +900,7 @@ describe('tickets between the first and the second factor', () => {
     expect(await sessionsOf(user)).toBe(0)
   })
 
-  test('a ticket is worth nothing in another browser', async () => {
+  test('a ticket is worthless in another browser', async () => {
     const { user, phone, page } = await begin()
     const other = visit(service)
     await other.get(askFor(shop).path)
@@ -905,7 +911,7 @@ describe('tickets between the first and the second factor', () => {
     expect(await sessionsOf(user)).toBe(0)
   })
 
-  test('a ticket is worth nothing for another request of the same browser', async () => {
+  test('a ticket is worthless for another request of the same browser', async () => {
     const { user, phone, visitor, page } = await begin()
     for (const asked of [askFor(shop), askFor(forum)]) {
       const other = await visitor.get(asked.path)
@@ -920,7 +926,7 @@ describe('tickets between the first and the second factor', () => {
     ['all sessions were ended', ({ user }) => service.admin('POST', `/admin/users/${user.id}/logout`)],
     ['the user was suspended', ({ user }) => closeAccount(service, user.id, 'suspended')],
     ['the user was deleted', ({ user }) => closeAccount(service, user.id, 'deleted')],
-  ])('the second step fails if meanwhile %s', async (_, happen) => {
+  ])('the second step fails if %s meanwhile', async (_, happen) => {
     const { user, phone, visitor, page, token } = await begin()
     await happen({ user, token })
     const arrival = await visitor.send(page, 'Continue', { two_factor_code: phone.code() })
@@ -937,7 +943,7 @@ describe('tickets between the first and the second factor', () => {
       ).status,
     ).toBeLessThan(300)
 
-  test('wrong codes lock the second factor on the page as at the API, and a lock bars both', async () => {
+  test('wrong codes lock the second factor on the page as they do at the API, and a lock bars both', async () => {
     const { user, phone, visitor, page } = await begin()
     for (let i = 0; i < service.deps.config.lockoutThreshold; i += 1)
       await visitor.send(page, 'Continue', { two_factor_code: phone.wrongCode() })
@@ -950,7 +956,7 @@ describe('tickets between the first and the second factor', () => {
 })
 
 describe('a page that was left open', () => {
-  test('after an hour its form offers to start again, with the same request', async () => {
+  test('a form that is an hour old offers to start again with the same request', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const asked = askFor(shop)
@@ -965,7 +971,7 @@ describe('a page that was left open', () => {
     expect((await exchange(service, shop, asked, arrival.app)).status).toBe(200)
   })
 
-  test('two tabs each end at their own app, in whatever order they are sent', async () => {
+  test('two tabs each end at their own app, in either order', async () => {
     const { user } = await buildUser(service, shop)
     await service.login(user.email, forum.code)
     const visitor = visit(service)
@@ -979,7 +985,7 @@ describe('a page that was left open', () => {
     expect((await exchange(service, shop, atShop, arrivals[1]!.app)).status).toBe(200)
   })
 
-  test('twenty reloads show the same page, and leave the form usable', async () => {
+  test('twenty reloads show the same page and leave the form usable', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const asked = askFor(shop)
@@ -989,7 +995,7 @@ describe('a page that was left open', () => {
     expect((await visitor.send(first, 'Sign in', { email: user.email, password: PASSWORD })).app).toBeDefined()
   })
 
-  test('a page that names one person does not enter as another who signed in meanwhile', async () => {
+  test('a page that names one person does not enter the app as another one who signed in meanwhile', async () => {
     const { visitor } = await buildVisitor()
     const open = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://x.example/cb'] })
     const page = await visitor.get(askFor(open).path)
@@ -1001,7 +1007,7 @@ describe('a page that was left open', () => {
   })
 })
 
-describe('what a stranger can find out', () => {
+describe('disclosure to strangers', () => {
   test('a wrong password, an unknown address and an address of another pool look alike and cost alike', async () => {
     const own = await buildService()
     const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
@@ -1026,7 +1032,7 @@ describe('what a stranger can find out', () => {
     expect(shown[0]).toContain('The e-mail address or the password is wrong.')
   })
 
-  test('a refused password and a requested mail take the same statements and hashes in the same order, with a known or an unknown address', async () => {
+  test('a refused password and a requested mail take the same statements and hashes for known and unknown addresses', async () => {
     const own = await buildService({ DB_POOL_MAX: '1' })
     const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
     const elsewhere = await buildApp(own, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })
@@ -1098,7 +1104,7 @@ describe('what a stranger can find out', () => {
     expect(await countRows(own, 'browser_sessions')).toBe(0)
   })
 
-  test('steps of the page count by address like logins, and reloads do not', async () => {
+  test('form steps of the page count toward the limit of an IP address like logins, and reloads do not', async () => {
     const own = await buildService({ AUTH_RATE_LIMIT_IP: '6/60' })
     const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
     await own.deps.db('rate_limits').delete()
@@ -1115,7 +1121,7 @@ describe('what a stranger can find out', () => {
     expect((await own.login(someEmail(), app.code)).status).toBe(429)
   })
 
-  test('one address counts on the page as at the API', async () => {
+  test('attempts for one e-mail address count together on the page and at the API', async () => {
     const own = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: '3/60', AUTH_LOCKOUT_THRESHOLD: '1000' })
     const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
     const email = someEmail()
@@ -1129,7 +1135,7 @@ describe('what a stranger can find out', () => {
 })
 
 describe('a PUBLIC_URL with a path', () => {
-  test('switches the pages off', async () => {
+  test('a PUBLIC_URL with a path switches the pages off', async () => {
     const own = await buildService({ PUBLIC_URL: 'https://example.com/login' })
     for (const path of ['/oauth/authorize', '/oauth/logout', '/account/passkeys', '/.well-known/oauth-authorization-server'])
       expect((await fetch(own.url + path)).status, path).toBe(404)

@@ -52,7 +52,7 @@ test('the page shows a seed, takes its code, shows recovery codes once, and goes
   expect((await mailbox.take(user.email, /was turned on/)).subject).toBeDefined()
 })
 
-test('the recovery codes are for this browser alone, and for five minutes', async () => {
+test('the recovery codes are shown only in this browser, and only for five minutes', async () => {
   const { visitor, page } = await begin()
   const seed = await send(visitor, page, 'set_up')
   const codes = await send(visitor, seed, 'enrol', { code: codeFor(seed) })
@@ -62,7 +62,7 @@ test('the recovery codes are for this browser alone, and for five minutes', asyn
   expect((await visitor.get(codes.url)).html).not.toContain('id="recovery-codes"')
 })
 
-test('a seed that somebody else has set up meanwhile is not shown, and its code is of no use', async () => {
+test('a seed that was set up elsewhere meanwhile is not shown, and the code of a replaced seed is refused', async () => {
   const { token, visitor, page } = await begin()
   const planted = (await service.call('POST', '/auth/2fa/setup', { token, body: { password: PASSWORD } })).body.secret
   const first = await visitor.get(page.url)
@@ -75,7 +75,7 @@ test('a seed that somebody else has set up meanwhile is not shown, and its code 
   expect(refused.html).not.toContain('id="recovery-codes"')
 })
 
-test('who has signed in more than ten minutes ago signs in again first', async () => {
+test('a person who signed in more than ten minutes ago signs in again first', async () => {
   const { visitor, page } = await begin()
   service.advance(601)
   expect((await visitor.get(page.url)).title).toBe('Sign in')
@@ -84,7 +84,7 @@ test('who has signed in more than ten minutes ago signs in again first', async (
   expect(secretIn(again)).toBe('')
 })
 
-test('nobody sets up a second one beside a factor that they own, or for somebody else', async () => {
+test('nobody sets up a second factor beside their own, or for another person', async () => {
   const { user, token, visitor, page } = await begin()
   const seed = await send(visitor, page, 'set_up')
   const other = await begin()
@@ -96,7 +96,7 @@ test('nobody sets up a second one beside a factor that they own, or for somebody
   expect((await service.login(user.email, lax.code, { two_factor_code: phone.code() })).status).toBe(200)
 })
 
-test('somebody without a second factor sets one up for an app that asks for it in its request', async () => {
+test('a person without a second factor sets one up for an app that asks for it in its request', async () => {
   const { visitor, asked, page } = await begin({ acr_values: 'mfa' }, lax)
   const seed = await send(visitor, page, 'set_up')
   const codes = await send(visitor, seed, 'enrol', { code: codeFor(seed) })

@@ -124,8 +124,8 @@ const sessionsOf = async (user: Json): Promise<number> => {
   return Number(row!.n)
 }
 
-describe('between the code and its exchange', () => {
-  test.each(changes)('the code opens nothing if meanwhile $what', async ({ app: appOf, isProtected, happen }) => {
+describe('changes between the code and its exchange', () => {
+  test.each(changes)('the code opens nothing if $what meanwhile', async ({ app: appOf, isProtected, happen }) => {
     const app = appOf?.() ?? shop
     const signed = await buildSigned(app, { isProtected })
     const asked = askFor(app)
@@ -138,7 +138,7 @@ describe('between the code and its exchange', () => {
     expect(await sessionsOf(signed.user)).toBe(0)
   })
 
-  test('an app that was switched off meanwhile gets nothing', async () => {
+  test('an app that was switched off meanwhile gets nothing for the code', async () => {
     const { user, visitor } = await buildSigned(both)
     const asked = askFor(both)
     const { app: at } = await visitor.get(asked.path)
@@ -148,7 +148,7 @@ describe('between the code and its exchange', () => {
     expect(await sessionsOf(user)).toBe(0)
   })
 
-  test('a membership that ended meanwhile refuses the organization', async () => {
+  test('a code for an organization is refused if the membership ended meanwhile', async () => {
     const { user, visitor } = await buildSigned(shop)
     const organization = await buildOrganization(service)
     await addMember(service, organization.id, user.id, ['org_admin'])
@@ -161,8 +161,8 @@ describe('between the code and its exchange', () => {
   })
 })
 
-describe('between the proof and the code', () => {
-  test.each(changes)('nobody enters without a question if meanwhile $what', async ({ app: appOf, isProtected, ...change }) => {
+describe('changes between the proof and the code', () => {
+  test.each(changes)('nobody enters without a question if $what meanwhile', async ({ app: appOf, isProtected, ...change }) => {
     const app = appOf?.() ?? shop
     const signed = await buildSigned(app, { isProtected })
     expect((await signed.visitor.get(askFor(app).path)).app?.searchParams.has('code')).toBe(true)
@@ -177,7 +177,7 @@ describe('between the proof and the code', () => {
   })
 })
 
-test('after a new sign-in the browser enters an app again whose grant was revoked and given again', async () => {
+test('a new sign-in lets the browser enter an app whose grant was revoked and given again', async () => {
   const { user, visitor } = await buildSigned(shop)
   await done(service.admin('DELETE', `/admin/users/${user.id}/apps/${shop.id}`))
   await done(service.admin('POST', `/admin/users/${user.id}/apps/${shop.id}`, { body: {} }))
@@ -187,7 +187,7 @@ test('after a new sign-in the browser enters an app again whose grant was revoke
   expect((await visitor.get(askFor(shop).path)).app?.searchParams.has('code')).toBe(true)
 })
 
-test('a code that the gate refuses is spent, and what was provisioned on the way is undone', async () => {
+test('a code that the gate refuses is spent, and what it provisioned is undone', async () => {
   const { user, visitor } = await buildSigned(shop)
   const app = await buildApp(service, { auto_grant_on_signup: true, ...urls })
   const organization = await buildOrganization(service)
@@ -203,7 +203,7 @@ test('a code that the gate refuses is spent, and what was provisioned on the way
   expect(await countRows(service, 'sessions', { user_id: user.id, app_id: app.id })).toBe(0)
 })
 
-describe('between the page and its form', () => {
+describe('changes between the page and its form', () => {
   const formOf = async (given: Signed): Promise<{ asked: AskedFor; go: () => Promise<Json> }> => {
     const asked = askFor(shop, { redirect_uri: urls.allowed_redirect_urls[0] })
     await done(service.admin('PATCH', `/admin/apps/${shop.id}`, { body: { single_sign_on: false } }))
@@ -213,21 +213,18 @@ describe('between the page and its form', () => {
     return { asked, go: () => given.visitor.send(page, 'Continue') }
   }
 
-  test.each(changes.filter(({ app }) => !app))(
-    'the button enters nowhere if meanwhile $what',
-    async ({ isProtected, happen }) => {
-      const signed = await buildSigned(shop, { isProtected })
-      const { go } = await formOf(signed)
-      const before = await countRows(service, 'authorization_codes', { user_id: signed.user.id })
-      await happen(signed)
-      expect((await go()).app).toBeUndefined()
-      expect(await countRows(service, 'authorization_codes', { user_id: signed.user.id })).toBe(
-        signed.user.status === 'deleted' ? 0 : before,
-      )
-    },
-  )
+  test.each(changes.filter(({ app }) => !app))('the button enters no app if $what meanwhile', async ({ isProtected, happen }) => {
+    const signed = await buildSigned(shop, { isProtected })
+    const { go } = await formOf(signed)
+    const before = await countRows(service, 'authorization_codes', { user_id: signed.user.id })
+    await happen(signed)
+    expect((await go()).app).toBeUndefined()
+    expect(await countRows(service, 'authorization_codes', { user_id: signed.user.id })).toBe(
+      signed.user.status === 'deleted' ? 0 : before,
+    )
+  })
 
-  test('a redirect URL that the app has given up is not led to', async () => {
+  test('the page does not lead to a redirect URL that the app has given up', async () => {
     const signed = await buildSigned(shop)
     const { go } = await formOf(signed)
     await done(service.admin('PATCH', `/admin/apps/${shop.id}`, { body: { allowed_redirect_urls: ['https://new.example/cb'] } }))

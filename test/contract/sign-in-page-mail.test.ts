@@ -21,7 +21,7 @@ const hosted = appFixture(service, {
 const newPassword = 'another long passphrase'
 const subjects = { 'Forgot password?': /^Set a new password/, 'E-mail me a code': /^Sign in to/ }
 
-test.each(Object.keys(subjects))('%s keeps the address that was typed, and needs no password', async (button) => {
+test.each(Object.keys(subjects))('the button "%s" keeps the typed address and needs no password', async (button) => {
   const visitor = visit(service)
   const page = await visitor.get(askFor(shop).path)
   const asked = await visitor.send(page, button, { email: 'ada@example.com' })
@@ -77,7 +77,7 @@ test('"Keep me signed in" holds for a new account', async () => {
 })
 
 describe('a code to sign in with', () => {
-  test('signs in where it was asked for, once', async () => {
+  test('a code signs in once, in the browser that asked for it', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const { page, code, asked } = await mailedBy('E-mail me a code', visitor, user.email)
@@ -90,7 +90,7 @@ describe('a code to sign in with', () => {
     expect(isSignedIn(visitor)).toBe(false)
   })
 
-  test('is worth nothing in another browser, which has asked for a code too', async () => {
+  test('a code is worthless in another browser, even if that one has asked for a code too', async () => {
     const { user } = await build()
     const { code } = await mailedBy('E-mail me a code', visit(service), user.email)
     const thief = visit(service)
@@ -99,7 +99,7 @@ describe('a code to sign in with', () => {
     expect(isSignedIn(thief)).toBe(false)
   })
 
-  test('can be guessed five times for an address, however often it is sent again; a known device has its own tries', async () => {
+  test('a code can be guessed five times for an address, even if it is sent again; a known device has its own tries', async () => {
     const { user } = await build()
     const known = visit(service)
     await signInOnPage(known, askFor(shop), user.email)
@@ -118,7 +118,7 @@ describe('a code to sign in with', () => {
     expect((await known.send(own, 'Sign in', { code: ownCode })).app?.href).toContain('code=')
   })
 
-  test('can be guessed no more often by sixty tries at once', async () => {
+  test('sixty concurrent tries get no more guesses of a code', async () => {
     const { user } = await build()
     const thief = visit(service)
     const { page, code } = await mailedBy('E-mail me a code', thief, user.email)
@@ -128,7 +128,7 @@ describe('a code to sign in with', () => {
     expect(await countRows(service, 'browser_sessions', { user_id: user.id })).toBe(0)
   })
 
-  test('can be guessed no more often by the person who registered the address and has many device tokens', async () => {
+  test('many device tokens of the person who registered the address get no more guesses of a code', async () => {
     const { user } = await buildUser(service, shop)
     const signIn = async () => {
       const visitor = visit(service)
@@ -146,7 +146,7 @@ describe('a code to sign in with', () => {
     expect(answers.filter(Boolean).length).toBe(5)
   })
 
-  test('is locked longer each time, also after a cleanup', async () => {
+  test('each lock after wrong codes lasts longer than the one before, even after a cleanup', async () => {
     const { user } = await build()
     const guess = async (count: number) => {
       const thief = visit(service)
@@ -165,7 +165,7 @@ describe('a code to sign in with', () => {
     expect(await guess(1)).toContain('is wrong')
   })
 
-  test('asks for the second factor before the mail is spent', async () => {
+  test('the page asks for the second factor before it spends the code', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const visitor = visit(service)
@@ -197,7 +197,7 @@ describe('a code to sign in with', () => {
 })
 
 describe('the link in a mail that was asked for on the page', () => {
-  test('signs in where the mail was asked for, after a button', async () => {
+  test('the link signs in after a button, in the browser that asked for the mail', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const { path, asked } = await mailedBy('E-mail me a code', visitor, user.email)
@@ -207,7 +207,7 @@ describe('the link in a mail that was asked for on the page', () => {
     expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(user.id)
   })
 
-  test('says elsewhere where the code is to be typed, and opens nothing', async () => {
+  test('the link opens nothing in another browser, and says where to type the code', async () => {
     const { user } = await build()
     const { path } = await mailedBy('E-mail me a code', visit(service), user.email)
     const other = visit(service)
@@ -217,7 +217,7 @@ describe('the link in a mail that was asked for on the page', () => {
     expect([page.forms, isSignedIn(other), await unspent(user.id)]).toEqual([[], false, 1])
   })
 
-  test('sets elsewhere the new password, and stops there', async () => {
+  test('the link sets the new password in another browser, and signs nobody in there', async () => {
     const { user } = await build()
     const { path } = await mailedBy('Forgot password?', visit(service), user.email)
     const other = visit(service)
@@ -228,7 +228,7 @@ describe('the link in a mail that was asked for on the page', () => {
     expect(isSignedIn(other)).toBe(false)
   })
 
-  test('leads to the frontend of an app that has one', async () => {
+  test('the link leads to the frontend of an app that has one', async () => {
     const { user } = await build(hosted)
     const { mail, code } = await mailedBy('Forgot password?', visit(service), user.email, askFor(hosted))
     expect(mail.links[0]).toMatch(/^https:\/\/www\.shop\.example\/reset-password\?token=/)
@@ -237,7 +237,7 @@ describe('the link in a mail that was asked for on the page', () => {
 })
 
 describe('a forgotten password', () => {
-  test('is replaced with the code, and the browser goes on to the app', async () => {
+  test('a code replaces a forgotten password, and the browser goes on to the app', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const { page, code, asked } = await mailedBy('Forgot password?', visitor, user.email)
@@ -248,7 +248,7 @@ describe('a forgotten password', () => {
     expect((await service.login(user.email, shop.code, { password: PASSWORD })).status).toBe(401)
   })
 
-  test('opens nothing without the second factor', async () => {
+  test('a code for a forgotten password opens nothing without the second factor', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const visitor = visit(service)
@@ -261,7 +261,7 @@ describe('a forgotten password', () => {
 })
 
 describe('an app that asks for a verified address', () => {
-  test('takes the code of a mail from the person who is signed in', async () => {
+  test('a signed-in person verifies their address with the code of a mail', async () => {
     const { user } = await buildUser(service, strict)
     await mailbox.take(user.email)
     const visitor = visit(service)

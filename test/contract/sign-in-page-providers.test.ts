@@ -48,14 +48,14 @@ const comeBack = async (visitor: Visitor, asked: AskedFor, subject: string) =>
   visitor.get(await answerFor(visitor, asked, subject))
 
 describe('a provider', () => {
-  test('has a button on the page of each app that it serves, unless it is disabled', async () => {
+  test('a provider has a button on the page of each app that it serves, unless it is disabled', async () => {
     const page = await visit(service).get(askFor(shop).path)
     expect([...page.html.matchAll(/Continue with ([\w ]+)/g)].map(([, name]) => name)).toEqual(['Acme'])
     const other = await visit(service).get(askFor(forum).path)
     expect([...other.html.matchAll(/Continue with ([\w ]+)/g)].map(([, name]) => name)).toEqual(['Acme', 'Only Forum'])
   })
 
-  test('signs in a user who is linked with it, without a page', async () => {
+  test('a provider signs in a linked user without a page', async () => {
     const { user } = await buildUser(service, shop)
     const subject = account(user.email)
     await comeBack(visit(service), askFor(shop), subject)
@@ -67,7 +67,7 @@ describe('a provider', () => {
     expect(claimsOf(body.access_token)).toMatchObject({ amr: [] })
   })
 
-  test('makes an account only after a button of the page was pressed', async () => {
+  test('a provider makes an account only after a button of the page was pressed', async () => {
     const email = someEmail()
     const visitor = visit(service)
     const asked = askFor(shop)
@@ -79,7 +79,7 @@ describe('a provider', () => {
     expect(body.user).toMatchObject({ email, first_name: 'Ada', email_verified: true })
   })
 
-  test('replaces somebody else who is signed in only after a button of the page was pressed', async () => {
+  test('a provider replaces another signed-in person only after a button of the page was pressed', async () => {
     const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), ada.user.email)
@@ -92,7 +92,7 @@ describe('a provider', () => {
     expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(bob.user.id)
   })
 
-  test('asks before it replaces somebody who signed in in another tab meanwhile', async () => {
+  test('a provider replaces a person who signed in in another tab meanwhile only after a question', async () => {
     const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
     await markVerified(service, ada.user.id)
     const visitor = visit(service)
@@ -107,7 +107,7 @@ describe('a provider', () => {
     expect((await visitor.get(page.url)).app?.href).toContain('https://shop.example/callback?code=')
   })
 
-  test('makes no account for a person who agreed to go on with one that was deleted meanwhile', async () => {
+  test('a provider makes no account for a person who went on with one that was deleted meanwhile', async () => {
     const [ada, bob] = [await buildUser(service, shop), await buildUser(service, shop)]
     await markVerified(service, ada.user.id)
     const visitor = visit(service)
@@ -119,7 +119,7 @@ describe('a provider', () => {
     expect(await countRows(service, 'users', { email: ada.user.email, status: 'active' })).toBe(0)
   })
 
-  test('that refuses leads back to the page, which says so and asks again', async () => {
+  test('a refusal of the provider leads back to the page, which reports it and asks again', async () => {
     const visitor = visit(service)
     const { app: away } = await visitor.get(`${askFor(shop).path}&provider=acme`)
     const state = away?.searchParams.get('state')
@@ -129,22 +129,25 @@ describe('a provider', () => {
     expect(page.html).toContain('The provider did not sign you in.')
   })
 
-  test('that is named as the method is gone to at once', async () => {
+  test('a provider that is named as the method is opened at once', async () => {
     const { app: away } = await visit(service).get(`${askFor(shop).path}&method=acme`)
     expect(away?.href.startsWith(provider.issuer)).toBe(true)
     const both = await visit(service).get(`${askFor(shop).path}&method=unknown&provider=acme`)
     expect(both.app?.href.startsWith(provider.issuer)).toBe(true)
   })
 
-  test.each(['provider', 'method'])('that is unknown, disabled or of another app leads to the page, as %s', async (name) => {
-    for (const code of ['unknown', 'off', 'only-forum']) {
-      const page = await visit(service).get(`${askFor(shop).path}&${name}=${code}`)
-      expect(page.title).toBe('Sign in')
-      expect(page.html).toContain('This way to sign in is not open here')
-    }
-  })
+  test.each(['provider', 'method'])(
+    'a provider that is unknown, disabled or of another app leads to the page if it is named as %s',
+    async (name) => {
+      for (const code of ['unknown', 'off', 'only-forum']) {
+        const page = await visit(service).get(`${askFor(shop).path}&${name}=${code}`)
+        expect(page.title).toBe('Sign in')
+        expect(page.html).toContain('This way to sign in is not open here')
+      }
+    },
+  )
 
-  test('is asked to sign the person in again where the app demands it', async () => {
+  test('a provider is asked to sign the person in again if the app demands it', async () => {
     const { app: away } = await visit(service).get(askFor(shop, { prompt: 'login', provider: 'acme' }).path)
     expect(away?.searchParams.get('prompt')).toBe('login')
   })
@@ -152,7 +155,7 @@ describe('a provider', () => {
   test.each([
     ['prompt=login', { prompt: 'login' }],
     ['max_age', { max_age: '60' }],
-  ])('that answers %s with an earlier sign-in, or does not say when it was, signs nobody in', async (_, demand) => {
+  ])('a provider that answers %s with an earlier sign-in, or without its time, signs nobody in', async (_, demand) => {
     const { user } = await buildUser(service, shop)
     const subject = account(user.email)
     for (const signedInAt of [Date.now() - 3_600_000, null]) {
@@ -167,7 +170,7 @@ describe('a provider', () => {
     expect(fresh.app?.href ?? fresh.title).toMatch(/^https:\/\/shop\.example\/callback\?|^Continue to/)
   })
 
-  test('that signed the person in long ago does not meet the demand of a later request', async () => {
+  test('an old sign-in at the provider does not meet the demand of a later request', async () => {
     const { user } = await buildUser(service, shop)
     for (const signedInAt of [Date.now() - 3_600_000, null]) {
       const visitor = visit(service)
@@ -192,9 +195,9 @@ describe('"Keep me signed in"', () => {
   }
 
   test.each([
-    ['holds', { keep: 'yes' }, true],
-    ['does not hold where it was not ticked', {}, false],
-  ])('%s for somebody whom a provider signs in, whatever stands in the other fields', async (_, keep, kept) => {
+    ['keeps the person signed in if they asked for that', { keep: 'yes' }, true],
+    ['does not keep the person signed in by default', {}, false],
+  ])('a sign-in at a provider %s, whatever the other fields hold', async (_, keep, kept) => {
     const { user } = await buildUser(service, shop)
     const subject = account(user.email)
     for (const parameters of [{}, { prompt: 'create' }]) {
@@ -207,7 +210,7 @@ describe('"Keep me signed in"', () => {
     }
   })
 
-  test('holds for a new account, for another person than the one signed in, and after a second factor', async () => {
+  test('"Keep me signed in" holds for a new account, for a change of person, and after a second factor', async () => {
     const visitor = visit(service)
     const begin = async (visitor: Visitor) => visitor.get(askFor(shop, { prompt: 'login' }).path)
     const isNew = await choose(visitor, await begin(visitor), account(someEmail()), { keep: 'yes' })
@@ -228,7 +231,7 @@ describe('"Keep me signed in"', () => {
     expect(isKept(again)).toBe(true)
   })
 
-  test('a provider that cannot be reached, or is not for this app, leaves the page with its other ways', async () => {
+  test('a provider that is unreachable, or not for this app, leaves the page with its other sign-in methods', async () => {
     const visitor = visit(service)
     const page = await visitor.get(askFor(shop).path)
     const other = await visitor.send(page, 'Continue with Acme', { provider: 'only-forum', email: 'ada@example.com' })
@@ -247,7 +250,7 @@ describe('"Keep me signed in"', () => {
 })
 
 describe('the return from a provider', () => {
-  test('in another browser opens nothing, and leaves the answer to the one that began', async () => {
+  test('a return in another browser opens nothing, and the browser that began can still use the answer', async () => {
     const { user } = await buildUser(service, shop)
     const victim = visit(service)
     const asked = askFor(shop)
@@ -261,7 +264,7 @@ describe('the return from a provider', () => {
     expect((await victim.get(path)).app?.href).toContain('https://shop.example/callback?')
   })
 
-  test('to an app that was switched off meanwhile signs nobody in', async () => {
+  test('a return to an app that was switched off meanwhile signs nobody in', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://shop.example/callback'] })
     const { user } = await buildUser(service, app)
     const visitor = visit(service)
@@ -272,7 +275,7 @@ describe('the return from a provider', () => {
     expect(visitor.cookies.has('gatehouse_session')).toBe(false)
   })
 
-  test('works once', async () => {
+  test('a return works once', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const path = await answerFor(visitor, askFor(shop), account(user.email))
@@ -283,7 +286,7 @@ describe('the return from a provider', () => {
     expect(visitor.cookies.has('gatehouse_session')).toBe(false)
   })
 
-  test('gives a code that the API takes from nobody', async () => {
+  test('a return has a code that the API accepts from nobody', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const path = await answerFor(visitor, askFor(shop), account(user.email))
@@ -292,7 +295,7 @@ describe('the return from a provider', () => {
     expect([reply.status, reply.body.code]).toEqual([400, 'invalid_sso_code'])
   })
 
-  test('keeps the callback of the API free of cookies', async () => {
+  test('a return sets no cookie at the callback of the API', async () => {
     const visitor = visit(service)
     const { app: away } = await visitor.get(`${askFor(shop).path}&provider=acme`)
     const { pathname, search } = await provider.logIn(away!.href, account(someEmail()))
@@ -303,7 +306,7 @@ describe('the return from a provider', () => {
 })
 
 describe('a second factor after a provider', () => {
-  test('comes before anything is linked, verified or handed out', async () => {
+  test('the second factor comes before a provider links, verifies or hands out anything', async () => {
     const { user, access_token } = await buildUser(service, shop)
     await markVerified(service, user.id)
     const authenticator = await enableTwoFactor(service, access_token)

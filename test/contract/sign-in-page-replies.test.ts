@@ -51,7 +51,7 @@ describe('a request that cannot be read', () => {
     expectFault(route, await post(route, `${most}x`), 'payload_too_large', 413)
   })
 
-  test.each(declaring('unsupported_media_type'))('$name takes no body of another type', async ({ route }) => {
+  test.each(declaring('unsupported_media_type'))('$name refuses a body of another type', async ({ route }) => {
     for (const type of ['text/plain', 'multipart/form-data; boundary=x', `${formType}; charset=latin1`])
       expectFault(route, await post(route, 'x=1', type), 'unsupported_media_type', 415)
   })
@@ -74,7 +74,7 @@ describe('a request that cannot be read', () => {
   })
 })
 
-test.each(declaring('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 and says when to come again', async ({ route }) => {
+test.each(declaring('rate_limited'))('$name answers 429 past AUTH_RATE_LIMIT_IP and says when to retry', async ({ route }) => {
   const limited = await buildService({ AUTH_RATE_LIMIT_IP: '2/60' })
   for (let i = 0; i < 2; i += 1) expect((await post(route, 'x=1', formType, limited)).status).not.toBe(429)
   const refused = await post(route, 'x=1', formType, limited)
@@ -85,7 +85,7 @@ test.each(declaring('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 and s
 })
 
 const hiding = [...declaring('not_found'), { name: 'GET /.well-known/change-password', route: changePassword }]
-test.each(hiding)('$name is not there if PUBLIC_URL has a path', async ({ route }) => {
+test.each(hiding)('$name does not exist if PUBLIC_URL has a path', async ({ route }) => {
   const url = `${hidden.url}${route.path}`
   const method = route.method
   const headers = { 'content-type': formType, 'sec-fetch-site': 'same-origin' }
@@ -94,7 +94,7 @@ test.each(hiding)('$name is not there if PUBLIC_URL has a path', async ({ route 
   expect(reply.status).toBe(404)
 })
 
-test.each(declaring('foreign_form'))('$name takes no form of another site', async ({ route }) => {
+test.each(declaring('foreign_form'))('$name refuses a form of another site', async ({ route }) => {
   const headers = { 'content-type': formType, 'sec-fetch-site': 'cross-site' }
   expectFault(route, await rawCall(service.url, 'POST', route.path, { headers, chunks: ['x=1'] }), 'foreign_form', 403)
 })
@@ -103,7 +103,7 @@ describe('a section of the account page', () => {
   const shown = routes.filter(({ method, path, responses }) => method === 'GET' && isOfAccount(path) && 200 in responses)
   const ofSections = shown.filter(({ path }) => !path.includes('.')).map((route) => ({ path: route.path }))
 
-  test.each(ofSections)('$path leads to the sign-in page of the app that is named, and needs one', async ({ path }) => {
+  test.each(ofSections)('$path leads to the sign-in page of the named app, and is 400 without one', async ({ path }) => {
     const bare = await buildService()
     const named = await buildApp(bare)
     const ask = (query: string) => fetch(`${bare.url}${path}${query}`, { redirect: 'manual' })
@@ -125,7 +125,7 @@ test('a wrong password on the page of the export is audited', async () => {
   expect(failed?.event).toMatch(/failed/)
 })
 
-test('without its database every route says that it cannot answer now, in its own form', async () => {
+test('every route reports in its own form that it cannot answer without its database', async () => {
   const own = await buildService()
   const app = await buildApp(own, { auto_grant_on_signup: true, allowed_redirect_urls })
   const { user, access_token } = await buildUser(own, app)
@@ -175,14 +175,14 @@ test('without its database every route says that it cannot answer now, in its ow
 const body = (values: Record<string, string>) => new URLSearchParams(values).toString()
 const codeGrant = { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://x.example', code_verifier: 'x' }
 
-describe('an app that is switched off in the middle', () => {
+describe('an app that is switched off during a sign-in', () => {
   async function buildOpen() {
     const app = await buildApp(service, { auto_grant_on_signup: true, allowed_redirect_urls })
     const close = () => service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
     return { app, close, visitor: visit(service), user: (await buildUser(service, app)).user }
   }
 
-  test('is shown by the page, and by the answer to its form', async () => {
+  test('the page and the answer to its form say that the app is switched off', async () => {
     const { app, close, visitor, user } = await buildOpen()
     const page = await visitor.get(askFor(app).path)
     await close()
@@ -195,7 +195,7 @@ describe('an app that is switched off in the middle', () => {
   })
 })
 
-test('a link of a mail that nobody sent does not work', async () => {
+test('a link that was never mailed does not work', async () => {
   for (const token of ['', 'x', 'gmt_x']) {
     const page = await visit(service).get(`/oauth/mail?token=${token}`)
     expect([page.status, page.title]).toEqual([400, 'This link does not work'])
@@ -227,7 +227,7 @@ describe('the token endpoint', () => {
     expect(reply.body.access_token).toBeUndefined()
   }
 
-  test('gives nothing for an address that the app wants verified since', async () => {
+  test('the token endpoint gives nothing for an address that the app has since required to be verified', async () => {
     const { app, visitor, tokens } = await buildSession()
     const asked = askFor(app)
     const { app: at } = await visitor.get(asked.path)
@@ -237,14 +237,14 @@ describe('the token endpoint', () => {
     expectRefusal(await refresh({ app, tokens }), 'email_unverified', 'invalid_grant')
   })
 
-  test('says to a session of somebody who is suspended that the account is', async () => {
+  test('the token endpoint answers a session of a suspended user with account_suspended', async () => {
     const { app, user, tokens } = await buildSession()
     // A suspension also ends the sessions; the gate stands behind it.
     await service.deps.db('users').where({ id: user.id }).update({ status: 'suspended' })
     expectRefusal(await refresh({ app, tokens }), 'account_suspended', 'invalid_grant')
   })
 
-  test('ends the session of a refresh token that comes back', async () => {
+  test('the token endpoint ends the session of a refresh token that is used again', async () => {
     const { app, tokens } = await buildSession()
     const next = await refresh({ app, tokens })
     expect(next.status).toBe(200)
@@ -253,14 +253,14 @@ describe('the token endpoint', () => {
     expectRefusal(await refresh({ app, tokens: next.body }), 'invalid_refresh_token', 'invalid_grant')
   })
 
-  test('goes on for another organization of the user, and for no other', async () => {
+  test('the token endpoint refuses an organization that the user is not in, and the session goes on', async () => {
     const session = await buildSession()
     const refused = await refresh(session, { organization_id: randomUUID() })
     expectRefusal(refused, 'organization_membership_required', 'invalid_grant')
     expect((await refresh(session)).status).toBe(200)
   })
 
-  describe('asked by a service account', () => {
+  describe('a request of a service account', () => {
     const accountOf = async (settings: Json): Promise<Json> => {
       const fields = { name: randomUUID(), service: 'caller', scopes: ['tokens:issue'], ...settings }
       const { status, body } = await service.admin('POST', '/admin/service-accounts', { body: fields })
@@ -270,7 +270,7 @@ describe('the token endpoint', () => {
     const grant = (app: Json) => ({ grant_type: 'client_credentials', app_code: app.code })
     const basic = (token: string) => ({ authorization: `Basic ${Buffer.from(`caller:${token}`).toString('base64')}` })
 
-    test('gives a machine token, by Basic, Bearer and in the body', async () => {
+    test('a service account gets a machine token by Basic, by Bearer and with the token in the body', async () => {
       const app = await buildApp(service, { machine_tokens: true })
       const { token } = await accountOf({ app_codes: [app.code] })
       for (const [values, headers] of [
@@ -283,7 +283,7 @@ describe('the token endpoint', () => {
       }
     })
 
-    test('refuses one without a token, with a made-up one, with that of a person, and with one that has expired', async () => {
+    test('a request without a token, or with one that is made up, of a person or expired, is refused', async () => {
       const app = await buildApp(service, { machine_tokens: true, auto_grant_on_signup: true })
       const { id, token } = await accountOf({ app_codes: [app.code] })
       const { access_token } = await buildUser(service, app)
@@ -294,7 +294,7 @@ describe('the token endpoint', () => {
       expectRefusal(await ask(grant(app), basic(token)), 'token_expired', 'invalid_client')
     })
 
-    test('refuses one without the scope, and an app that takes no machine tokens', async () => {
+    test('a service account without the scope, and an app that takes no machine tokens, are refused', async () => {
       const app = await buildApp(service, { machine_tokens: true })
       const closed = await buildApp(service)
       const { token } = await accountOf({ app_codes: [app.code], scopes: ['tokens:introspect'] })
@@ -305,7 +305,7 @@ describe('the token endpoint', () => {
   })
 })
 
-test('a token of another app, or one that nobody knows, ends nothing when it is revoked', async () => {
+test('revoking an unknown token or one of another app ends nothing', async () => {
   const { user, refresh_token } = await buildUser(service, shop)
   const revoke = (token: string, client_id: string) =>
     fetch(`${service.url}/oauth/revoke`, { method: 'POST', body: new URLSearchParams({ token, client_id }) })

@@ -87,7 +87,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   const liveSessionsOf = async (user: Json): Promise<Json[]> =>
     db('sessions').where({ user_id: user.id }).whereNotNull('browser_session_id').whereNull('ended_at')
 
-  test('of exchanges of one code at once, one opens a session at most, and the reuse ends it', async () => {
+  test('concurrent exchanges of one code open at most one session, and the reuse ends it', async () => {
     const { visitor, user } = await signIn()
     const { soon } = chance(46)
     for (let repeat = 0; repeat < 8; repeat += 1) {
@@ -104,7 +104,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('a second factor that is activated in the middle of an exchange lets nothing be opened', async () => {
+  test('an exchange opens nothing if a second factor is activated in the middle of it', async () => {
     const { visitor, user } = await signIn()
     const asked = askFor(app)
     const { app: at } = await visitor.get(asked.path)
@@ -123,7 +123,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await liveSessionsOf(user)).toEqual([])
   })
 
-  test('a reuse that arrives while the first exchange opens a session waits for it, and ends that session', async () => {
+  test('a reuse during the first exchange waits for it, and ends its session', async () => {
     const { visitor, user } = await signIn()
     const asked = askFor(app)
     const { app: at } = await visitor.get(asked.path)
@@ -150,7 +150,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await liveSessionsOf(user)).toEqual([])
   })
 
-  test('a page of one server is good at the other, also when its form is sent eight times at once', async () => {
+  test('a page of one server works at the other, even if its form is sent eight times at once', async () => {
     const { visitor, user } = await signIn()
     const asked = askFor(app, { prompt: 'login' })
     const page = await visitor.get(asked.path)
@@ -170,7 +170,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(live.length).toBeLessThanOrEqual(8)
   })
 
-  test('of eight second steps with one ticket at once, one signs in', async () => {
+  test('one of eight concurrent second steps with one ticket signs in', async () => {
     const { email, token } = await register()
     const recoveryCodes = await activateTwoFactor(token)
     const visitor = visit(servers[0])
@@ -206,7 +206,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     return { code, guess, wrong, browserSessions, counter }
   }
 
-  test('of codes of a mail that are guessed at once, five are counted, and then none is good', async () => {
+  test('five of the concurrent wrong codes of a mail are counted, and then the right code fails too', async () => {
     const { code, guess, wrong, browserSessions, counter } = await askForCode()
     await atOnce(12, (index) => guess(index, wrong(index)))
     expect((await counter()).failures).toBe(5)
@@ -214,7 +214,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await browserSessions()).toEqual([])
   })
 
-  test('a right code of a mail waits for wrong ones that are being counted, and is refused after the fifth', async () => {
+  test('the right code of a mail waits for wrong ones that are being counted, and is refused after the fifth', async () => {
     const { code, guess, wrong, browserSessions, counter } = await askForCode()
     for (let index = 0; index < 4; index += 1) await guess(index, wrong(index))
     const { key } = await counter()
@@ -237,7 +237,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await browserSessions()).toEqual([])
   })
 
-  test('a sign-out on one server ends what the other is about to open', async () => {
+  test('a sign-out on one server ends a session that the other is about to open', async () => {
     for (let repeat = 0; repeat < 6; repeat += 1) {
       const { visitor, user } = await signIn()
       const asked = askFor(app)

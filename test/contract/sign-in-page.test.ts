@@ -9,7 +9,7 @@ const shop = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_
 const forum = appFixture(service, { auto_grant_on_signup: true, allowed_redirect_urls: ['https://forum.example/cb'] })
 
 describe('signing in', () => {
-  test('a password leads to the app with a code, and the code to tokens', async () => {
+  test('a password sends the browser to the app with a code, and the code gets tokens', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const asked = askFor(shop)
@@ -23,7 +23,7 @@ describe('signing in', () => {
     expect(claimsOf(body.access_token)).toMatchObject({ sub: user.id, amr: ['pwd'], auth_time: expect.any(Number) })
   })
 
-  test('a second app that the user already uses admits them without a page', async () => {
+  test('a second app that the user already uses lets them in without a page', async () => {
     const { user } = await buildUser(service, shop)
     await service.login(user.email, forum.code)
     const visitor = visit(service)
@@ -34,7 +34,7 @@ describe('signing in', () => {
     expect((await exchange(service, forum, asked, arrival.app)).body.user.id).toBe(user.id)
   })
 
-  test('a second app that the user has never used asks first, and names them and where they go', async () => {
+  test('a second app that the user has never used asks first, and the page names the user and the address of the app', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email)
@@ -48,22 +48,28 @@ describe('signing in', () => {
   })
 })
 
-describe('method', () => {
-  test.each(['email_code', 'magic_link'])('%s begins with the mail, and leads back to the other ways', async (method) => {
-    const { user } = await buildUser(service, shop)
-    const visitor = visit(service)
-    const asked = askFor(shop, { method, login_hint: user.email })
-    const page = await visitor.get(asked.path)
-    expect([page.title, page.html.includes(user.email)]).toEqual(['Sign in by e-mail', true])
-    const again = await visitor.send(page, 'Send the code', { email: 'no address' })
-    expect([again.title, again.html.includes('role="alert"') || again.html.includes('aria-invalid')]).toEqual([page.title, true])
-    const back = await visitor.send(again, 'Back')
-    expect(back.title).toBe('Sign in')
-    const arrival = await visitor.send(back, 'Sign in', { email: user.email, password: PASSWORD })
-    expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(user.id)
-  })
+describe('the parameter method', () => {
+  test.each(['email_code', 'magic_link'])(
+    'method=%s begins with the mail, and leads back to the other sign-in methods',
+    async (method) => {
+      const { user } = await buildUser(service, shop)
+      const visitor = visit(service)
+      const asked = askFor(shop, { method, login_hint: user.email })
+      const page = await visitor.get(asked.path)
+      expect([page.title, page.html.includes(user.email)]).toEqual(['Sign in by e-mail', true])
+      const again = await visitor.send(page, 'Send the code', { email: 'no address' })
+      expect([again.title, again.html.includes('role="alert"') || again.html.includes('aria-invalid')]).toEqual([
+        page.title,
+        true,
+      ])
+      const back = await visitor.send(again, 'Back')
+      expect(back.title).toBe('Sign in')
+      const arrival = await visitor.send(back, 'Sign in', { email: user.email, password: PASSWORD })
+      expect((await exchange(service, shop, asked, arrival.app)).body.user.id).toBe(user.id)
+    },
+  )
 
-  test('passkey shows its button first, and password the usual page', async () => {
+  test('method=passkey shows its button first, and method=password shows the usual page', async () => {
     const placeOf = async (method?: string) => {
       const { title, html } = await visit(service).get(askFor(shop, { method }).path)
       expect(title).toBe('Sign in')
@@ -74,7 +80,7 @@ describe('method', () => {
     expect(await placeOf()).toEqual([false, true])
   })
 
-  test('asks nobody who can enter, and shows nothing with prompt=none', async () => {
+  test('a method shows no page to a person who can enter, and none with prompt=none', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email)
@@ -87,7 +93,7 @@ describe('method', () => {
   })
 })
 
-test('of two tabs that begin at once in a new browser, the one whose cookie was replaced begins again', async () => {
+test('a tab whose cookie was replaced by another new tab begins again', async () => {
   const { user } = await buildUser(service, shop)
   const visitor = visit(service)
   const asked = askFor(shop)

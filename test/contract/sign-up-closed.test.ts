@@ -39,14 +39,11 @@ describe.each([
       name === 'closed' ? { status: 401, code: 'invalid_credentials' } : bogus,
       name === 'closed' ? 1 : 0,
     ],
-  ])(
-    '%s answers alike for an address that is taken and one that is free, and for the same work',
-    async (_, extra, told, hashes) => {
-      const taken = await probe(known.user.email, appOf(), extra)
-      expect(taken).toMatchObject({ status: told.status, told, hashes: [hashes, 0], users: 0 })
-      expect(await probe(someEmail(), appOf(), extra)).toEqual(taken)
-    },
-  )
+  ])('%s gives the same answer with the same work for a taken and a free address', async (_, extra, told, hashes) => {
+    const taken = await probe(known.user.email, appOf(), extra)
+    expect(taken).toMatchObject({ status: told.status, told, hashes: [hashes, 0], users: 0 })
+    expect(await probe(someEmail(), appOf(), extra)).toEqual(taken)
+  })
 
   test('register_or_login lets an existing user in', async () => {
     const { status, body } = await service.register(known.user.email, appOf().code, { mode: 'register_or_login' })
@@ -60,7 +57,7 @@ describe.each([
   })
 })
 
-test('an invitation for another address, or a spent one, is refused before anything is looked up', async () => {
+test('an invitation that is spent or for another address is refused before anything is looked up', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const spent = await buildInvitation(service, { organizationId })
   expect((await service.register(someEmail(), byInvitation.code, { invite_code: spent })).status).toBe(201)
@@ -75,7 +72,7 @@ test('an invitation for another address, or a spent one, is refused before anyth
   expect(await isInvitationSpent(service, elsewhere)).toBe(false)
 })
 
-test('a good invitation registers a newcomer, and brings an existing user in who logs in with it', async () => {
+test('a valid invitation registers a new user, and brings in an existing user who logs in with it', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const invite = () => buildInvitation(service, { organizationId })
   expect((await service.register(someEmail(), byInvitation.code, { invite_code: await invite() })).status).toBe(201)

@@ -8,7 +8,7 @@ import { callHttp, testDatabase } from '../support/client.ts'
 import { runGatehouse, startServer } from '../support/server-process.ts'
 
 test.runIf(testDatabase() === 'sqlite').each(['serve', 'migrate'])(
-  '%s creates the database and the files beside it for its user alone, in a folder that others can read',
+  '%s creates the database files for its own user only, even in a folder that others can read',
   async (command) => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-files-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
