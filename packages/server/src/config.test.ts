@@ -31,8 +31,8 @@ function faultsOf(environment: Record<string, string | undefined>): readonly str
 
 const namesOf = (faults: readonly string[]) => faults.map((fault) => fault.split(' ')[0]).sort()
 
-describe('defaults', () => {
-  test('are those of the contract', () => {
+describe('default settings', () => {
+  test('the defaults match the contract', () => {
     expect(load({})).toMatchObject({
       production: false,
       host: '127.0.0.1',
@@ -80,7 +80,7 @@ describe('defaults', () => {
     expect(load({}).hashThreads).toBe(Math.min(4, availableParallelism()))
   })
 
-  test('are stricter in production', () => {
+  test('the defaults are stricter in production', () => {
     expect(load(production)).toMatchObject({
       production: true,
       publicUrl: 'https://login.example.com',
@@ -95,7 +95,7 @@ describe('defaults', () => {
     })
   })
 
-  test('give way to what is set, in production too', () => {
+  test('settings override the defaults, in production too', () => {
     const set = {
       AUTH_CLIENT_OVERRIDES: 'open',
       AUTH_ADMIN_APP_CODES: 'console, authctl',
@@ -116,7 +116,7 @@ describe('defaults', () => {
     })
   })
 
-  test('of the kept secrets are not asked for in production, nor when they are set', () => {
+  test('production never asks for a kept secret, whether or not the secret is set', () => {
     const never = () => expect.unreachable('asked for a kept secret')
     expect(loadConfig(production, { kept: never, file: never }).accessSecret).toBe(secret)
     expect(() => loadConfig({ NODE_ENV: 'production' }, { kept: never, file: never })).toThrow(ConfigError)
@@ -127,7 +127,7 @@ describe('defaults', () => {
     expect(load(blank)).toEqual(load({}))
   })
 
-  test('variables that are not settings are no matter; those that look like settings are warned about', () => {
+  test('variables that are not settings are ignored, and those that look like settings give a warning', () => {
     expect(load({ PATH: '/bin', AUTHCTL_TOKEN: 'x', __proto__: 'x' })).toEqual(load({}))
     const { warnings, ...config } = load({ AUTH_BCRYPTCOST: 'x', JWT_ISSUER_FILE: 'x', DB_: 'x', AUTH_EMPTY: '' })
     expect({ ...config, warnings: [] }).toEqual(load({}))
@@ -146,13 +146,13 @@ describe('AUTH_REQUIRE_APP_CODE', () => {
     ['true', 'true', true],
     [undefined, 'false', false],
     ['false', undefined, true],
-  ])('with AUTH_ALLOW_BASE_USER_LOGIN %s and itself %s is %s', (base, require, expected) => {
+  ])('with AUTH_ALLOW_BASE_USER_LOGIN %s and itself %s, AUTH_REQUIRE_APP_CODE is %s', (base, require, expected) => {
     expect(load({ AUTH_ALLOW_BASE_USER_LOGIN: base, AUTH_REQUIRE_APP_CODE: require }).requireAppCode).toBe(expected)
   })
 })
 
-describe('faults', () => {
-  test('are told all at once, a line each', () => {
+describe('faults in settings', () => {
+  test('all faults are reported at once, one on each line', () => {
     const faults = faultsOf({
       NODE_ENV: 'production',
       PORT: 'x',
@@ -180,7 +180,7 @@ describe('faults', () => {
     for (const fault of faults) expect(fault).not.toContain('\n')
   })
 
-  test('never hold a value', () => {
+  test('a fault never repeats the value', () => {
     const value = 'Zq9-value-of-mine'
     const faults = Object.keys(settings.shape)
       .filter((name) => name !== 'NODE_ENV')
@@ -222,18 +222,18 @@ describe('faults', () => {
     ['MAIL_FROM', ['nobody', 'Acme', 'a@b, c@d <e@f', 'Acme <a@b> x', 'a@b\r\nBcc: c@d', 'Acme\n <a@b>']],
     ['DATABASE_URL', ['mysql://x', 'sqlite:', './file.db']],
     ['LOG_LEVEL', ['verbose', 'INFO']],
-  ])('%s takes no nonsense', (name, values) => {
+  ])('%s refuses invalid values', (name, values) => {
     for (const value of values) expect(namesOf(faultsOf({ [name]: value })), value).toEqual([name])
   })
 
-  test('the cost of bcrypt may be low in tests alone', () => {
+  test('the cost of bcrypt may be low only in tests', () => {
     expect(load({ NODE_ENV: 'test', AUTH_BCRYPT_COST: '4' }).bcryptCost).toBe(4)
     for (const mode of ['production', 'development', undefined])
       expect(namesOf(faultsOf({ ...production, NODE_ENV: mode, AUTH_BCRYPT_COST: '9' }))).toEqual(['AUTH_BCRYPT_COST'])
   })
 
   test.each(['x'.repeat(64), 'password-password-password-password', 'change-me-change-me-change-me-change-me', ` ${secret}`])(
-    'a signing secret like %s is refused in production, but not while it is being replaced',
+    'production refuses a signing secret like %s, but accepts it as the previous secret',
     (weak) => {
       expect(namesOf(faultsOf({ ...production, JWT_ACCESS_SECRET: weak }))).toEqual(['JWT_ACCESS_SECRET'])
       expect(faultsOf({ ...production, JWT_ACCESS_SECRET_PREVIOUS: weak })).toEqual([])
@@ -241,7 +241,7 @@ describe('faults', () => {
     },
   )
 
-  test('AUTH_ALLOW_WEAK_SECRET makes a warning of a guessable secret, and of nothing else', () => {
+  test('AUTH_ALLOW_WEAK_SECRET turns only the fault of a guessable secret into a warning', () => {
     const allow = { ...production, AUTH_ALLOW_WEAK_SECRET: 'true' }
     expect(load({ ...allow, JWT_ACCESS_SECRET: 'x'.repeat(64) }).warnings).toEqual([expect.stringMatching(/^JWT_ACCESS_SECRET /)])
     expect(load(allow).warnings).toEqual([])
@@ -256,12 +256,12 @@ describe('faults', () => {
     ['passwords in transit without TLS', { PUBLIC_URL: 'http://login.example.com', AUTH_TRUST_PROXY: '0' }, ['PUBLIC_URL']],
     ['nothing on this machine', { PUBLIC_URL: 'http://localhost:4000', AUTH_TRUST_PROXY: '0' }, []],
     ['nothing in sound settings', {}, []],
-  ])('production warns of %s', (_, doubtful, expected) => {
+  ])('production warns about %s', (_, doubtful, expected) => {
     expect(namesOf(load({ ...production, ...doubtful }).warnings)).toEqual(expected)
     expect(load({ ...production, NODE_ENV: 'development', ...doubtful }).warnings).toEqual([])
   })
 
-  test('a random secret passes, however long; only the first hundred characters are judged', () => {
+  test('a random secret passes at any length, and only the first hundred characters are judged', () => {
     for (let round = 0; round < 3; round += 1) {
       for (const random of [
         randomBytes(24).toString('base64url'),
@@ -278,13 +278,13 @@ describe('faults', () => {
     ['the signing secret', Buffer.from(secret)],
     ['the digest of the signing secret', hash('sha256', secret, 'buffer')],
     ['the digest of the previous signing secret', hash('sha256', `previous ${secret}`, 'buffer')],
-  ])('an encryption key that is %s is refused in production', (_, bytes) => {
+  ])('production refuses an encryption key that is %s', (_, bytes) => {
     const settings = { JWT_ACCESS_SECRET_PREVIOUS: `previous ${secret}`, AUTH_ENCRYPTION_KEY: bytes.toString('base64') }
     expect(namesOf(faultsOf({ ...production, ...settings }))).toEqual(['AUTH_ENCRYPTION_KEY'])
     expect(faultsOf(settings)).toEqual([])
   })
 
-  test('an encryption key that is also the signing secret, in base64 or hex, is refused in production', () => {
+  test('production refuses an encryption key that equals the signing secret in base64 or hex', () => {
     const bytes = randomBytes(32)
     for (const text of [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]) {
       const settings = { JWT_ACCESS_SECRET: text, AUTH_ENCRYPTION_KEY: bytes.toString('base64') }
@@ -292,7 +292,7 @@ describe('faults', () => {
     }
   })
 
-  test('two secrets of a rotation differ, and an admin at start has address and password', () => {
+  test('the two secrets of a rotation must differ, and the first admin needs both address and password', () => {
     expect(namesOf(faultsOf({ JWT_ACCESS_SECRET: secret, JWT_ACCESS_SECRET_PREVIOUS: secret }))).toEqual([
       'JWT_ACCESS_SECRET_PREVIOUS',
     ])
@@ -308,7 +308,7 @@ describe('faults', () => {
 describe('a secret from a file', () => {
   const { JWT_ACCESS_SECRET: _, ...others } = production
 
-  test('is taken without its last line break, and judged like any other', () => {
+  test('a secret from a file loses its last line break, and is judged like any other', () => {
     const config = load({ ...others, JWT_ACCESS_SECRET_FILE: `/${secret}`, AUTH_METRICS_TOKEN_FILE: '!the token of a scraper' })
     expect([config.accessSecret, config.metricsToken]).toEqual([secret, 'the token of a scraper'])
     expect(config.warnings).toEqual([expect.stringMatching(/^AUTH_METRICS_TOKEN_FILE /)])
@@ -316,7 +316,7 @@ describe('a secret from a file', () => {
     expect(namesOf(faultsOf({ ...others, JWT_ACCESS_SECRET_FILE: '/' }))).toEqual(['JWT_ACCESS_SECRET_FILE'])
   })
 
-  test('beside the variable itself is a fault, an empty variable is none', () => {
+  test('a secret from a file together with its variable is a fault, unless one of the two is empty', () => {
     const both = { ...production, JWT_ACCESS_SECRET_FILE: `/${secret}` }
     expect(namesOf(faultsOf(both))).toEqual(['JWT_ACCESS_SECRET'])
     expect(faultsOf({ ...both, JWT_ACCESS_SECRET: '' })).toEqual([])
@@ -324,7 +324,7 @@ describe('a secret from a file', () => {
   })
 })
 
-test('addresses lose their final slash; links and lists are read as given', () => {
+test('addresses lose their final slash, and links and lists are read as given', () => {
   const config = load({
     PUBLIC_URL: 'https://login.example.com/',
     AUTH_DEFAULT_FRONTEND_URL: 'https://app.example.com//',
@@ -342,7 +342,7 @@ test('addresses lose their final slash; links and lists are read as given', () =
   for (const HOST of ['::1', '0.0.0.0']) expect(load({ HOST, PORT: '4001' }).publicUrl).toBe('http://localhost:4001')
 })
 
-test('the keys of a rotation are both there, the current one first', () => {
+test('the encryption keys of a rotation are the current one, then the previous one', () => {
   const previous = Buffer.alloc(32, 2).toString('base64')
   expect(load({ AUTH_ENCRYPTION_KEY: key, AUTH_ENCRYPTION_KEY_PREVIOUS: previous }).encryptionKeys).toEqual([
     Buffer.from(key, 'base64'),

@@ -7,7 +7,7 @@ async function read(cursors: (string | null)[]): Promise<number> {
   return count
 }
 
-test('a list is read to its end, and a service that repeats a page is not asked for ever', async () => {
+test('the client reads a list to its end, and gives up on a service that repeats a page', async () => {
   expect(await read(['a', 'b', null])).toBe(3)
   await expect(read(Array.from({ length: 1_000 }, () => 'a'))).rejects.toMatchObject({
     ending: 'unreachable',

@@ -32,7 +32,7 @@ async function serviceWithNewSecret() {
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-test('requests that are refused at once wait for one renewal', async () => {
+test('concurrent requests that the service refuses share one renewal of the token', async () => {
   const { baseUrl, requests } = await serviceWithNewSecret()
   const folder = mkdtempSync(join(tmpdir(), 'authctl-session-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

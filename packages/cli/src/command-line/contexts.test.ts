@@ -12,7 +12,7 @@ function folder(): string {
 
 const context = (base_url: string) => ({ base_url, email: null, tokens: null })
 
-test('changes at once all stick', async () => {
+test('concurrent changes of the contexts are all kept', async () => {
   const place = folder()
   await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
@@ -27,7 +27,7 @@ test('changes at once all stick', async () => {
   expect(statSync(join(place, 'contexts.json')).mode & 0o777).toBe(0o600)
 })
 
-test('a change that throws leaves the file and no lock', async () => {
+test('a change that throws alters no file and leaves no lock', async () => {
   const place = folder()
   const contexts = openContexts(place)
   await expect(
@@ -40,7 +40,7 @@ test('a change that throws leaves the file and no lock', async () => {
   expect(readdirSync(place)).toEqual([])
 })
 
-test.each(['999999999 gone', `${process.pid} mine, but old`])('an abandoned lock is taken over: %s', async (content) => {
+test.each(['999999999 gone', `${process.pid} mine, but old`])('a change takes over an abandoned lock: %s', async (content) => {
   const place = folder()
   const lock = join(place, 'contexts.lock')
   writeFileSync(lock, content)
@@ -51,14 +51,14 @@ test.each(['999999999 gone', `${process.pid} mine, but old`])('an abandoned lock
   expect(readdirSync(place)).toEqual(['contexts.json'])
 })
 
-test.each(['[]', '{}', 'null', '{"contexts": {"a": {}}}', 'not json'])('%s is refused', (content) => {
+test.each(['[]', '{}', 'null', '{"contexts": {"a": {}}}', 'not json'])('a contexts file with %s is refused', (content) => {
   const place = folder()
   writeFileSync(join(place, 'contexts.json'), content, { mode: 0o600 })
   expect(() => openContexts(place).read()).toThrow(expect.objectContaining({ exit: 6 }))
 })
 
 test.runIf(process.platform !== 'win32').each([0o644, 0o640, 0o602])(
-  'a file of mode %o, which others can open, is refused',
+  'a contexts file of mode %o, which others can open, is refused',
   (mode) => {
     const place = folder()
     const path = join(place, 'contexts.json')

@@ -10,19 +10,19 @@ describe('a moment', () => {
     ['2027-01-31T18:00:00+02:00', '2027-01-31T16:00:00.000Z'],
     ['30d', '2026-12-20T12:00:00.000Z'],
     ['90m', '2026-11-20T13:30:00.000Z'],
-  ])('%s is %s', (typed, moment) => {
+  ])('%s is read as %s', (typed, moment) => {
     expect(parseMoment(typed, now)).toBe(moment)
   })
 
   test.each(['', 'never', 'tomorrow', '30', '-1d', '2027-13-01', '2027-01-31T18:00', '31.01.2027', '999999999w'])(
-    '%s is none',
+    '%s is not accepted as a moment',
     (typed) => {
       expect(parseMoment(typed, now)).toBe(undefined)
     },
   )
 })
 
-test('a duration has a unit', () => {
+test('a duration without a unit is not accepted', () => {
   expect([parseDuration('500ms'), parseDuration('1.5h'), parseDuration('2w'), parseDuration('5')]).toEqual([
     500,
     5_400_000,

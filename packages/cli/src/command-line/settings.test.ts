@@ -18,17 +18,20 @@ describe('the address of the service', () => {
     ['http://127.0.0.1:4000/', 'http://127.0.0.1:4000'],
     ['HTTPS://Auth.Example.com:443/api/v1//', 'https://auth.example.com'],
     ['https://example.com/auth/api/v1', 'https://example.com/auth'],
-  ])('%s is %s', (typed, normal) => {
+  ])('%s is normalized to %s', (typed, normal) => {
     expect(normalizeBaseUrl(typed)).toBe(normal)
   })
 
-  test.each(['', 'auth.example.com', 'ftp://x', 'https://u:p@x', 'https://x?y', 'https://x#y'])('%s is refused', (typed) => {
-    expect(() => normalizeBaseUrl(typed)).toThrow(Failure)
-  })
+  test.each(['', 'auth.example.com', 'ftp://x', 'https://u:p@x', 'https://x?y', 'https://x#y'])(
+    '%s is refused as the address of the service',
+    (typed) => {
+      expect(() => normalizeBaseUrl(typed)).toThrow(Failure)
+    },
+  )
 })
 
-describe('which context', () => {
-  test('flag before environment before the one in use before "default"', () => {
+describe('the choice of a context', () => {
+  test('a flag comes before the environment, then the current context, then "default"', () => {
     const name = (context: string | undefined, env: Record<string, string>, from = file) =>
       resolveConnection({ ...nothing, context }, env, from).contextName
     expect(name('two', { AUTHCTL_CONTEXT: 'one' })).toBe('two')
@@ -41,7 +44,7 @@ describe('which context', () => {
     })
   })
 
-  test('the address of a flag wins over the environment too', () => {
+  test('the address in a flag overrides the one in the environment', () => {
     const url = (baseUrl: string | undefined, env: Record<string, string>) =>
       resolveConnection({ ...nothing, baseUrl }, env, file).baseUrl
     expect(url('http://flag', { AUTHCTL_BASE_URL: 'http://env' })).toBe('http://flag')
@@ -49,26 +52,26 @@ describe('which context', () => {
     expect(url(undefined, {})).toBe('http://one.example')
   })
 
-  test('one that is named must exist, unless it is about to be made', () => {
+  test('a named context must exist, unless the command is about to create it', () => {
     for (const name of ['three', 'constructor']) {
       expect(() => resolveConnection({ ...nothing, context: name }, {}, file)).toThrow(expect.objectContaining({ exit: 3 }))
       expect(resolveConnection({ ...nothing, context: name }, {}, file, { mayBeNew: true }).context).toBe(undefined)
     }
   })
 
-  test('a token that no header can hold is refused unseen', () => {
+  test('a token that no header can hold is refused, and the message does not repeat it', () => {
     expect(() => resolveConnection(nothing, { AUTHCTL_TOKEN: 'a\nb' }, file)).toThrow(
       expect.objectContaining({ exit: 6, message: 'AUTHCTL_TOKEN does not contain a token' }),
     )
   })
 })
 
-test('a question names the context and the address, or the address alone where the context is of another one', () => {
+test('a question names the context and its address, or only the address if a flag overrides it', () => {
   expect(placeOf(resolveConnection(nothing, {}, file))).toBe('in one (http://one.example)')
   expect(placeOf(resolveConnection({ ...nothing, baseUrl: 'http://flag' }, {}, file))).toBe('at http://flag')
 })
 
-test('plain http to another machine can be read on the way', () => {
+test('plain http to another machine counts as readable on the way', () => {
   const readable = ['http://auth.example.com', 'http://10.0.0.1:4000', 'http://localhost.example.com']
   const others = [
     'https://auth.example.com',

@@ -11,7 +11,7 @@ function flagsOf(options: Options): string[] {
 }
 
 test.each(commands.map((command) => [command.path, command] as const))(
-  'the examples of %s use flags that there are',
+  'the examples of %s use only flags that exist',
   (path, { examples, options }) => {
     const known = new Set([...flagsOf(options), ...flagsOf(globalOptions), '-o', '-f', '-'])
     const [own, ...others] = examples.filter((example) => example.startsWith(path))
@@ -22,7 +22,7 @@ test.each(commands.map((command) => [command.path, command] as const))(
   },
 )
 
-test('paths are unique, a noun has its sentence, and a flag of every command is not taken by one', () => {
+test('paths are unique, each noun has its sentence, and no command redefines a global flag', () => {
   const paths = commands.map(({ path }) => path)
   expect(new Set(paths).size).toBe(paths.length)
   expect(new Set(paths.filter((path) => path.includes(' ')).map((path) => path.split(' ')[0]))).toEqual(
@@ -32,7 +32,7 @@ test('paths are unique, a noun has its sentence, and a flag of every command is 
     expect({ path, taken: Object.keys(options).filter((key) => key in globalOptions) }).toEqual({ path, taken: [] })
 })
 
-test('the reference has every command', () => {
+test('the reference lists every command', () => {
   const reference = Object.values(renderReference()).join('\n')
   for (const { path, summary } of commands) expect(reference).toContain(`## authctl ${path}\n\n${summary}.`)
 })

@@ -33,11 +33,11 @@ test.each([
   ['frobnicate ', []],
   ['app frobnicate ', []],
   ['grant add --expires ', []],
-])('%s', (line, expected) => {
+])('authctl completes "%s"', (line, expected) => {
   expect(words(line)).toEqual(expected)
 })
 
-test('a command that has all its words goes on with its own flags', () => {
+test('a command that has all its arguments is completed with its own flags', () => {
   expect(words('app list ')).toEqual(['--status', '--q', '--limit', '--columns'])
   expect(words('grant add --app shop ')).toEqual(['--user', '--from-file', '--expires'])
 })
@@ -61,10 +61,10 @@ test.each([
   ['sso-provider delete ', { kind: 'providers', prefix: '' }],
   ['token inspect - --secret-file ', { kind: 'files' }],
   ['api POST /admin/apps -f ', { kind: 'files' }],
-])('%s asks for more than words', (line, expected) => {
+])('completing "%s" asks for names from elsewhere', (line, expected) => {
   expect(after(line)).toEqual(expected)
 })
 
-test('the code of a new app is nobody else’s', () => {
+test('the code of a new app has no completions', () => {
   expect(words('app create ')).toEqual([])
 })

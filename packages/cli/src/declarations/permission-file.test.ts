@@ -12,17 +12,17 @@ describe('a permission file', () => {
     ],
     ['YAML', 'service: orders\npermissions:\n  - code: orders:read\n    name: Read orders\n'],
     ['YAML in braces', '{service: orders, permissions: [{code: "orders:read", name: Read orders}]}'],
-  ])('is %s', async (_, text) => {
+  ])('a permission file may be %s', async (_, text) => {
     expect(await parsePermissionFile(text, 'f')).toEqual({ service: 'orders', permissions: [read] })
   })
 
-  test('is the bare list, and may spell resource and action out', async () => {
+  test('a permission file may be the bare list, and may spell out resource and action', async () => {
     const entry = '- code: orders:read\n  name: Read orders\n  resource: orders\n  action: read\n'
     expect(await parsePermissionFile(entry, 'f')).toEqual({ service: undefined, permissions: [read] })
     expect(await parsePermissionFile('[]', 'f')).toEqual({ service: undefined, permissions: [] })
   })
 
-  test('of more than 5 MiB is refused', async () => {
+  test('a permission file of more than 5 MiB is refused', async () => {
     await expect(parsePermissionFile(`- ${'x'.repeat(6e6)}`, 'f')).rejects.toMatchObject({
       message: expect.stringContaining('more than 5 MiB'),
     })
@@ -45,7 +45,7 @@ describe('a permission file', () => {
     ['- orders:read', 'permissions[0] must be an object'],
     ['- {code: "orders:read"}', 'name must be text'],
     ['- {code: "orders:read", name: N, descr: x}', 'unknown field descr'],
-  ])('%j is refused', async (text, message) => {
+  ])('%j is refused as a permission file', async (text, message) => {
     await expect(parsePermissionFile(text, 'f')).rejects.toMatchObject({
       ending: 'invalid',
       message: expect.stringContaining(message),

@@ -7,6 +7,6 @@ test.each<[values: number[], width: number, drawn: string]>([
   [[1, 1, 0, 0, 2, 6], 3, '▂ █'],
   [[1_000_000, 1], 2, '█▁'],
   [[], 5, ''],
-])('%j in %i columns', (values, width, drawn) => {
+])('a sparkline draws %j in %i columns', (values, width, drawn) => {
   expect(sparkline(values, width)).toBe(drawn)
 })

@@ -4,7 +4,7 @@ import { undoOf } from './undo-event.ts'
 const now = Date.parse('2026-11-20T12:00:00Z')
 const about = { user_id: 'u', app_id: 'a' }
 
-test('a revoked grant comes back as it was, or not at all', () => {
+test('undo restores a revoked grant as it was, or not at all', () => {
   const undo = (before: object | null) =>
     undoOf({ event: 'grant.revoked', ...about, details: before && { before, after: null } }, now)
   const words = ['grant', 'add', '--app', 'a', '--user', 'u']
@@ -21,7 +21,7 @@ test('a revoked grant comes back as it was, or not at all', () => {
   for (const reason of ['a\nb', 'x'.repeat(501)]) expect(undo({ expires_at: null, reason })).toEqual({ words })
 })
 
-test('a changed grant gets its end back, and one that has ended since is revoked', () => {
+test('undo gives a changed grant its former end, and revokes it if that end has passed', () => {
   const undo = (before: object | null) => undoOf({ event: 'grant.created', ...about, details: { before, after: {} } }, now)
   const revoke = { words: ['grant', 'revoke', '--app', 'a', '--user', 'u', '--yes'] }
   expect(undo({ status: 'active', expires_at: null })).toEqual({

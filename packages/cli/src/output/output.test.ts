@@ -3,13 +3,13 @@ import { escapeControls, toJson } from '../text/escape-controls.ts'
 import { cell, titleOf } from './cells.ts'
 import { dotenvLine } from './output.ts'
 
-test('a cell is one line, whatever the member is', () => {
+test('a cell is one line for every type of value', () => {
   expect([null, undefined, true, false, [], ['a', 'b\n'], [{ a: 1 }], { a: 1 }, 3, 'x\ty'].map(cell)).toEqual([
     ...['-', '-', 'yes', 'no', '-', 'a, b\\u000a', '(a: 1)', 'a: 1', '3', 'x\\u0009y'],
   ])
 })
 
-test('a nested value is written for people, and says pool', () => {
+test('a nested value is written for people, with "pool" for namespace', () => {
   expect(cell({ registration_namespace: 'staff', read_namespaces: ['a', 'b'], organization: { id: '1', roles: [] } })).toBe(
     'registration pool: staff; read pools: a, b; organization: (id: 1; roles: -)',
   )
@@ -17,7 +17,7 @@ test('a nested value is written for people, and says pool', () => {
   expect([cell({}), titleOf('namespaces'), titleOf('registration_namespace')]).toEqual(['-', 'POOLS', 'REGISTRATION POOL'])
 })
 
-test('JSON says the same with its controls escaped', () => {
+test('JSON output keeps the value and escapes its control characters', () => {
   const value = { 'k\u009b': 'a\u001b[31m\u0085\u2028\u202e\u{e0041}ü\ud800"\\n\n' }
   const text = toJson(value, 2)
   expect(JSON.parse(text)).toEqual(value)

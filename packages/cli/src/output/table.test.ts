@@ -4,7 +4,7 @@ import { createTable, cut } from './table.ts'
 
 const id = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
-test('columns are aligned whatever the script is', () => {
+test('columns are aligned in every script', () => {
   const lines = createTable({ width: Number.POSITIVE_INFINITY }).lines([
     ['NAME', 'STATUS'],
     ['漢字', 'active'],
@@ -15,7 +15,7 @@ test('columns are aligned whatever the script is', () => {
   expect(lines).toEqual(['NAME   STATUS', '漢字   active', 'e\u0301te\u0301    active', '👍🏽 ok  active', '한글   active'])
 })
 
-test('a cut cell ends with an ellipsis, is as wide as its column at most, and no character of it is halved', () => {
+test('a cut cell ends with an ellipsis, fits its column, and splits no character', () => {
   expect(cut('short', 5)).toBe('short')
   expect(cut('shorter', 5)).toBe('shor…')
   expect(cut('漢字漢字', 4)).toBe('漢…')
@@ -24,7 +24,7 @@ test('a cut cell ends with an ellipsis, is as wide as its column at most, and no
   expect(cut('anything', 1)).toBe('…')
 })
 
-test('no line is wider than the terminal, and the widest columns give way first', () => {
+test('no line is wider than the terminal, and the widest columns shrink first', () => {
   const lines = createTable({ width: 40 }).lines([
     ['STATUS', 'NOTE', 'TEXT'],
     ['active', 'n'.repeat(100), 't'.repeat(20)],
@@ -42,7 +42,7 @@ test('an identifier stays whole as long as the text beside it can be read', () =
   ).toEqual([40])
 })
 
-test('the first page sizes the columns; a later one widens them into what the line has left, and no further', () => {
+test('the first page sizes the columns, and a later one widens them only into the rest of the line', () => {
   const table = createTable({ width: 30 })
   expect(
     table.lines([
@@ -55,7 +55,7 @@ test('the first page sizes the columns; a later one widens them into what the li
   expect(table.lines([['ada', '-']])).toEqual([`ada${' '.repeat(17)}-`])
 })
 
-test('columns for which there is no room are left out from the last, unless they were chosen', () => {
+test('columns without room are left out from the last, unless the user chose them', () => {
   const rows = [
     ['AT', 'EVENT', 'USER', 'APP'],
     ['5m ago', 'login.failed', 'somebody@example.com', 'shop'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { redact, redactUrl } from './redact.ts'
 
-test('secrets are replaced at any depth, their neighbours stay', () => {
+test('secrets are replaced at any depth, and the values beside them stay', () => {
   const body = {
     email: 'a@example.com',
     password: 'p',
@@ -22,7 +22,7 @@ test('secrets are replaced at any depth, their neighbours stay', () => {
   })
 })
 
-test('of the URL of a webhook only the origin is shown, wherever it stands', () => {
+test('the URL of a webhook is cut to its origin wherever it appears', () => {
   const urls = [
     'https://hooks.slack.com/services/T0/B0/x',
     'https://me:pw@crm.example.com',
@@ -52,7 +52,7 @@ test('a secret that another member repeats is replaced there too', () => {
   })
 })
 
-test('what is no JSON is only measured', () => {
+test('a text that is not JSON is replaced by its size', () => {
   expect(redact('{"password": "p"}\n{"password": "q"}')).toBe('[35 bytes]')
 })
 

@@ -13,10 +13,10 @@ test.each([
   ['2026-11-23T12:00:00.000Z', 'in 3d'],
   ['2026-09-01T12:00:00.000Z', '2mo ago'],
   ['2020-11-20T12:00:00.000Z', '6y ago'],
-])('%s is %s', (moment, told) => {
+])('%s is shown as %s', (moment, told) => {
   expect(relativeTime(moment, now)).toBe(told)
 })
 
-test('only what the service writes as a moment is one', () => {
+test('only a time as the service writes it counts as a moment', () => {
   expect(['2026-11-20T12:00:00.000Z', '2026-11-20', 'soon', 3, null].map(isMoment)).toEqual([true, false, false, false, false])
 })

@@ -28,7 +28,7 @@ const verdict = (...answers: ReturnType<typeof server>[]) => {
   return `${step} ${verdict}`
 }
 
-describe('the verdict', () => {
+describe('the verdict on a rotation', () => {
   test.each<[string, ReturnType<typeof server>[], string]>([
     ['no server accepts it', [server(old, null)], '1 wait'],
     ['one server of two accepts it', [server(old, next), server(old, null)], '1 wait'],
@@ -99,12 +99,12 @@ describe('the verdict', () => {
     ],
     ['one server of two has forgotten the old one', [server(next, null, [], -906), server(next, old, [], -906)], '5 go on'],
     ['it is alone', [server(next, null, [['shop', next, 0]])], '5 done'],
-  ])('%s', (_, answers, expected) => {
+  ])('the verdict is right if %s', (_, answers, expected) => {
     expect(verdict(...answers)).toBe(expected)
   })
 })
 
-test('while an instance counts that was seen without the next secret, it says when it was, and from when on it does not count', () => {
+test('the plan says when an instance was seen without the next secret, and when it stops counting', () => {
   const lines: Lines = [
     ['shop', next, -20, -90],
     ['shop', old, -10],
@@ -120,7 +120,7 @@ test('while an instance counts that was seen without the next secret, it says wh
   ])
 })
 
-test('of a leaked secret it is done when the new one is alone, and everybody has it', () => {
+test('the replacement of a leaked secret is done when every server and consumer has only the new one', () => {
   const plan = (...answers: ReturnType<typeof server>[]) => planReplacement(answers, next).verdict
   expect(plan(server(old, null))).toBe('wait')
   expect(plan(server(next, old))).toBe('wait')

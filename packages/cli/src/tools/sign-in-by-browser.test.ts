@@ -7,7 +7,7 @@ const io = { complain() {}, note() {} }
 const api = { GET: async () => ({ data: { issuer, authorization_endpoint: `${issuer}/oauth/authorize` } }) }
 const tools = { io, anonymousApi: () => api } as unknown as Tools
 
-test('it waits no longer than its patience, and its port is closed then', async () => {
+test('sign-in by browser gives up when its patience ends, and closes its port', async () => {
   let page = ''
   const open = (url: string) => {
     page = url

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Holders } from './holders.ts'
 
-test('tells who holds what, reads each list once, and no further than needed', async () => {
+test('Holders tells which codes a user holds, and reads each list once and no further than needed', async () => {
   const read: string[] = []
   const lists: Record<string, string[][]> = { b: [['9', '7'], [], ['5']], a: [['8'], ['7', '1'], ['0']], none: [] }
   async function* usersOf(code: string) {

@@ -14,7 +14,7 @@ async function split(text: string, size: number, longest = 100) {
 
 const fine = { isTooLong: false }
 
-test.each([1, 2, 3, 5, 64])('wherever the bytes are cut, the lines are the same: pieces of %i', async (size) => {
+test.each([1, 2, 3, 5, 64])('the lines are the same wherever the bytes are cut: pieces of %i', async (size) => {
   expect(await split('\ufeffé€\r\n\n😀\nlast', size)).toEqual([
     { line: 1, text: 'é€', ...fine, end: 10 },
     { line: 2, text: '', ...fine, end: 11 },
@@ -26,7 +26,7 @@ test.each([1, 2, 3, 5, 64])('wherever the bytes are cut, the lines are the same:
   expect((await split('a\n\ufeffb\rc', size)).map(({ text }) => text)).toEqual(['a', '\ufeffb\rc'])
 })
 
-test.each([1, 2, 3, 64])('a line has as many bytes as it may, its end not counted: pieces of %i', async (size) => {
+test.each([1, 2, 3, 64])('a line has at most the allowed number of bytes, not counting its end: pieces of %i', async (size) => {
   const long = 'é'.repeat(5)
   const lines = await split(`\ufeff${long}\r\n${long}\n${long}\r\n${long}x\n${long.repeat(9)}\r\n${long}x`, size, 10)
   expect(lines.map(({ isTooLong }) => isTooLong)).toEqual([false, false, false, true, true, true])

@@ -19,7 +19,7 @@ async function expectAgreement(password: string, cost: number): Promise<void> {
   expect([password, bcrypt.hashSync(password, ours.slice(0, 29))]).toEqual([password, ours])
 }
 
-test('what is hashed is what bcryptjs hashes, for random passwords of any characters', async () => {
+test('our hashes equal those of bcryptjs for random passwords of any characters', async () => {
   const passwords = fc.string({ unit: 'binary', maxLength: 80 })
   await fc.assert(
     fc.asyncProperty(passwords, (password) => expectAgreement(password, 4)),
@@ -27,18 +27,20 @@ test('what is hashed is what bcryptjs hashes, for random passwords of any charac
   )
 })
 
-test('… of every length up to what bcrypt reads, and beyond', async () => {
+test('our hashes equal those of bcryptjs for every length that bcrypt reads, and beyond', async () => {
   for (let length = 0; length <= 74; length += 1) await expectAgreement('z'.repeat(length), 4)
 })
 
-test('… of every character of one or two bytes', async () => {
+test('our hashes equal those of bcryptjs for every character of one or two bytes', async () => {
   for (let first = 1; first < 0x800; first += 36)
     await expectAgreement(String.fromCharCode(...Array.from({ length: 36 }, (_, index) => first + index)), 4)
 })
 
-test.for([4, 5, 6, 7, 8, 9, 10, 11, 12])('… at cost %i', (cost) => expectAgreement('correct horse battery staple', cost))
+test.for([4, 5, 6, 7, 8, 9, 10, 11, 12])('our hashes equal those of bcryptjs at cost %i', (cost) =>
+  expectAgreement('correct horse battery staple', cost),
+)
 
-test('a hash of bcryptjs opens to its password and to no other, whatever version it names', async () => {
+test('a hash of bcryptjs of each version matches its password and no other', async () => {
   const hash = bcrypt.hashSync('correct horse', 4)
   for (const version of ['$2a$', '$2b$', '$2y$']) {
     expect(await matches(version + hash.slice(4), 'correct horse')).toBe(true)
@@ -46,7 +48,7 @@ test('a hash of bcryptjs opens to its password and to no other, whatever version
   }
 })
 
-test('a hash that differs in any character opens to nobody, not even in bits that bcrypt does not use', async () => {
+test('a hash changed in any character matches no password, even in bits that bcrypt does not use', async () => {
   const hash = await scheme.hash('correct horse', 4)
   for (let at = 7; at < hash.length; at += 1) {
     const other = hash.charAt(at) === 'A' ? 'B' : 'A'

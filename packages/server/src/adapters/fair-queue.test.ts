@@ -13,7 +13,7 @@ function drain(queue: FairQueue<string>): string[] {
 
 const next = (queue: FairQueue<string>) => queue.next()?.item
 
-test('lines are served in turn, each in its order', () => {
+test('lines take turns, and each line keeps its order', () => {
   const queue = new FairQueue<string>()
   fill(queue, 'a', 4)
   fill(queue, 'b', 1)
@@ -22,7 +22,7 @@ test('lines are served in turn, each in its order', () => {
   expect(queue.next()).toBeUndefined()
 })
 
-test('a source that has as much under way as it may is passed over, until some of it is released', () => {
+test('a source at its limit of running work is passed over until some of it is released', () => {
   const queue = new FairQueue<string>()
   fill(queue, 'flood', 4)
   fill(queue, 'backend', 3, 8)
@@ -37,7 +37,7 @@ test('a source that has as much under way as it may is passed over, until some o
   expect(next(queue)).toBe('flood3')
 })
 
-test('who comes to a long line of others is next but one, however long it is', () => {
+test('a newcomer is served second, however long the line before it is', () => {
   const queue = new FairQueue<string>()
   fill(queue, 'flood', 1_000)
   expect(next(queue)).toBe('flood1')
@@ -60,7 +60,7 @@ test('lines of one source share its turns, and take turns among themselves', () 
   expect(drain(queue)).toEqual(['1x', 'a1', '2x', 'a2', '3x', '1y', '2y', '3y'])
 })
 
-test('of the source with the most work the newest of its longest line is given up, however short its lines are', () => {
+test('a full queue drops the newest item in the longest line of the source with the most work', () => {
   const queue = new FairQueue<string>()
   for (let device = 1; device <= 5; device += 1) queue.add({ key: `device ${device}`, turns: 1, source: 'flood' }, `${device}`)
   queue.add({ key: 'device 2', turns: 1, source: 'flood' }, 'more of 2')
@@ -69,7 +69,7 @@ test('of the source with the most work the newest of its longest line is given u
   expect(drain(queue)).toEqual(['1', 'late1', '2', '3'])
 })
 
-test('the newest of the longest line is given up, by the turns that lines have', () => {
+test('a full queue drops the newest item of the longest line, measured by the turns of each line', () => {
   const queue = new FairQueue<string>()
   fill(queue, 'backend', 8, 8)
   fill(queue, 'flood', 3)

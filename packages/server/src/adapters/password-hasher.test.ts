@@ -11,7 +11,7 @@ function buildHasher(options: { cost: number; threads: number }) {
   return { hasher, refused: () => observer.refused.mock.calls.length }
 }
 
-test('of more hashes than three seconds of work, those taken finish, the others are refused at once, and then there is room', async () => {
+test('the hasher takes three seconds of work, refuses further hashes at once, and then has room again', async () => {
   const { hasher, refused } = buildHasher({ cost: 11, threads: 1 })
   // After these, the hasher knows how long a hash takes on this machine.
   for (let hash = 0; hash < 10; hash += 1) await hasher.hash('password', line)
@@ -32,7 +32,7 @@ test('of more hashes than three seconds of work, those taken finish, the others 
   expect(await hasher.verify('password', taken[0], line)).toBe(true)
 })
 
-test('at a low cost hundreds wait, and none is refused', async () => {
+test('hundreds of hashes of low cost may wait, and all are done', async () => {
   const { hasher, refused } = buildHasher({ cost: 4, threads: 1 })
   const hashes = Array.from({ length: 300 }, () => hasher.hash('password', line))
   expect(hasher.queueLength).toBeGreaterThan(200)
@@ -40,7 +40,7 @@ test('at a low cost hundreds wait, and none is refused', async () => {
   expect(refused()).toBe(0)
 })
 
-test('a thread works on four passwords at once, and a lone one does not wait for others', async () => {
+test('a thread works on four passwords at once, and a single one does not wait for others', async () => {
   const { hasher } = buildHasher({ cost: 4, threads: 1 })
   const hashes = Array.from({ length: 4 }, () => hasher.hash('password', line))
   expect(hasher.queueLength).toBe(0)
@@ -49,7 +49,7 @@ test('a thread works on four passwords at once, and a lone one does not wait for
   for (const hash of await Promise.all(hashes)) expect(await hasher.verify('password', hash, line)).toBe(true)
 })
 
-test('results that come together leave turns of the event loop to others between them', async () => {
+test('results that arrive together leave turns of the event loop to other work between them', async () => {
   const { hasher } = buildHasher({ cost: 4, threads: 1 })
   let turn = 0
   let isDone = false
@@ -64,7 +64,7 @@ test('results that come together leave turns of the event loop to others between
   expect(new Set(turns).size).toBeGreaterThan(60)
 })
 
-test('where several sources come each has at most half of the lanes, so the next one waits for nobody', async () => {
+test('each of several sources has at most half of the lanes, so the next source does not wait', async () => {
   const { hasher } = buildHasher({ cost: 4, threads: 1 })
   const all = [hasher.hash('password', { key: 'address:192.0.2.2', turns: 1 })]
   for (let hash = 0; hash < 10; hash += 1) all.push(hasher.hash('password', line))
@@ -75,7 +75,7 @@ test('where several sources come each has at most half of the lanes, so the next
   await Promise.all(all)
 })
 
-test('a hash of another system counts for what its own cost takes', async () => {
+test('a hash made by another system is weighed by its own cost', async () => {
   const { hasher } = buildHasher({ cost: 4, threads: 1 })
   const dear = `$2b$15$${'.'.repeat(53)}`
   const waiting = Promise.allSettled([1, 2, 3, 4, 5, 6].map(() => hasher.verify('password', dear, line)))
@@ -97,7 +97,7 @@ function learn(backlog: HashBacklog, cost: number, ms: number): void {
 }
 
 describe('the backlog of hashes', () => {
-  test('takes three seconds of work for each that is worked on at the same time, by the measured time of a hash', () => {
+  test('the backlog holds three seconds of work for each lane, by the measured time of a hash', () => {
     for (const atOnce of [1, 24]) {
       const backlog = new HashBacklog()
       learn(backlog, 10, 100)
@@ -105,7 +105,7 @@ describe('the backlog of hashes', () => {
     }
   })
 
-  test('begins with an estimate, and follows a machine that is slower or faster', () => {
+  test('the backlog begins with an estimate, and adapts to a slower or faster machine', () => {
     const backlog = new HashBacklog()
     expect(fill(backlog, 12)).toBe(10)
     while (backlog.isFull(1)) backlog.remove(12)
@@ -115,14 +115,14 @@ describe('the backlog of hashes', () => {
     expect(fill(backlog, 12)).toBeGreaterThan(280)
   })
 
-  test('one hash that was held up for long changes little', () => {
+  test('the backlog hardly changes when one hash was held up for long', () => {
     const backlog = new HashBacklog()
     learn(backlog, 4, 1)
     backlog.learn(4, 200)
     expect(fill(backlog, 4)).toBeGreaterThan(250)
   })
 
-  test('weighs each hash by its own cost', () => {
+  test('the backlog weighs each hash by its own cost', () => {
     const backlog = new HashBacklog()
     learn(backlog, 4, 1)
     learn(backlog, 12, 1_000)
@@ -132,13 +132,13 @@ describe('the backlog of hashes', () => {
     expect(fill(backlog, 4)).toBeGreaterThan(2_400)
   })
 
-  test('takes a hash while it can be begun at once, however long the others need', () => {
+  test('the backlog takes a hash that can begin at once, however long the others need', () => {
     const backlog = new HashBacklog()
     learn(backlog, 15, 20_000)
     expect(fill(backlog, 15, 3)).toBe(3)
   })
 
-  test('is bounded in number where hashes cost next to nothing', () => {
+  test('the backlog has a maximum number of hashes that cost almost nothing', () => {
     const backlog = new HashBacklog()
     learn(backlog, 4, 0.01)
     expect(fill(backlog, 4, 4)).toBe(5_000)

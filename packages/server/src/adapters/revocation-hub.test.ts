@@ -32,7 +32,7 @@ function buildHub(limits: Partial<HubLimits> = {}): RevocationHub {
   return new RevocationHub(limits)
 }
 
-test('events go to the streams of their app, and those for all apps to everybody', async () => {
+test('an event goes to the streams of its app, and an event for all apps goes to every stream', async () => {
   const hub = buildHub()
   const [one, two] = [listen(hub, 'one'), listen(hub, 'two')]
   await hub.publish([event(1, 'one'), event(2), event(3, 'two'), event(4, 'three')], upTo(4))
@@ -40,7 +40,7 @@ test('events go to the streams of their app, and those for all apps to everybody
   expect([one.text(), two.text()]).toEqual(['1;2;', '2;3;'])
 })
 
-test('an event of the second form goes to the readers that understand it, and the others go on after it', async () => {
+test('an event of the second form goes only to readers that understand it, and the next events follow', async () => {
   const hub = buildHub()
   const [first, second] = [listen(hub), listen(hub, 'app', 2)]
   await hub.publish([{ ...event(1, 'app'), form: 2 }, event(2, 'app')], upTo(2))
@@ -48,7 +48,7 @@ test('an event of the second form goes to the readers that understand it, and th
   expect([first.text(), second.text()]).toEqual(['2;', '1;2;'])
 })
 
-test('a stream gets what is published while it catches up, but nothing that it has read itself', async () => {
+test('a stream gets events that are published while it catches up, but none that it has read itself', async () => {
   const hub = buildHub()
   const stream = hub.open(owner)!
   const chunks: string[] = []
@@ -63,7 +63,7 @@ test('a stream gets what is published while it catches up, but nothing that it h
   expect(chunks.join('').replace(': open\n\n', '')).toBe('6;7;10;')
 })
 
-test('after a failover live streams start over, and those that are catching up are cut', async () => {
+test('after a failover, live streams start over and those that are catching up are cut', async () => {
   const hub = buildHub()
   const live = listen(hub)
   const behind = hub.open(owner)!
@@ -74,7 +74,7 @@ test('after a failover live streams start over, and those that are catching up a
   expect([live.text(), behind.destroyed]).toEqual(['reset;0;', true])
 })
 
-test('a heartbeat comes every 15 seconds, and a reader that took nothing between two of them is dropped', async () => {
+test('a heartbeat comes every 15 seconds, and a reader that takes nothing between two of them is dropped', async () => {
   vi.useFakeTimers()
   const hub = buildHub()
   const awake = listen(hub)
@@ -92,7 +92,7 @@ test('a heartbeat comes every 15 seconds, and a reader that took nothing between
   expect([hub.streamCount, vi.getTimerCount()]).toEqual([0, 0])
 })
 
-test('what waits for one reader is bounded: a slower one is dropped, the others have it all', async () => {
+test('the bytes that wait for one reader are bounded, and a slow reader is dropped without loss for others', async () => {
   const hub = buildHub({ waitingBytes: 10_000 })
   const good = listen(hub)
   const slow = hub.open(owner)!
@@ -109,7 +109,7 @@ test('what waits for one reader is bounded: a slower one is dropped, the others 
   expect(hub.streamCount).toBe(1)
 })
 
-test('a thousand streams are written to in slices, so that other work goes on between', async () => {
+test('the hub writes to a thousand streams in slices, so that other work runs in between', async () => {
   const hub = buildHub()
   const streams = Array.from({ length: 1_000 }, () => listen(hub))
   let turns = 0
@@ -124,7 +124,7 @@ test('a thousand streams are written to in slices, so that other work goes on be
   expect(streams.every(({ text }) => text() === '1;')).toBe(true)
 })
 
-test('streams past the limit, and after the end, are refused', async () => {
+test('the hub refuses streams beyond the limit and after its end', async () => {
   const hub = buildHub({ streams: 2 })
   const [one, two] = [listen(hub), listen(hub)]
   expect(hub.open(owner)).toBeUndefined()
@@ -142,7 +142,7 @@ test('streams past the limit, and after the end, are refused', async () => {
   expect(hub.streamCount).toBe(0)
 })
 
-test('an app has a limited number of streams and leaves room for others, and only streams with an outdated standing end', async () => {
+test('an app has a limited number of streams, and only streams of an outdated standing are ended', async () => {
   const hub = buildHub({ streams: 3, streamsOfApp: 2 })
   const outdated = listen(hub)
   const current = hub.open({ ...owner, standing: 'with the new key' })!
@@ -157,7 +157,7 @@ test('an app has a limited number of streams and leaves room for others, and onl
   expect(hub.fullness('app')).toBeUndefined()
 })
 
-test('owners are told once for each app and set of secrets, and an app that is gone loses its streams', async () => {
+test('the hub lists an owner once for each app and set of secrets, and a deleted app loses its streams', async () => {
   const hub = buildHub()
   const streams = [listen(hub, 'one'), listen(hub, 'one'), listen(hub, 'two')]
   hub.open({ ...owner, appId: 'one', kids: ['00000000', '11111111'] })
@@ -168,7 +168,7 @@ test('owners are told once for each app and set of secrets, and an app that is g
   hub.endApp('nobody')
 })
 
-test('turns let a limited number work at once, in order, and continue after a failure', async () => {
+test('turns let a limited number of tasks run at once, in order, and continue after a failure', async () => {
   const turns = new Turns(2)
   let running = 0
   let most = 0

@@ -29,6 +29,6 @@ async function refused(deps: Deps<Pool>, perhapsInside: Deps) {
   await User.query()
 }
 
-test('a write or a lock outside of a transaction, a transaction in another and a query without a handle do not compile', () => {
+test('writes and locks outside a transaction, nested transactions and queries without a handle do not compile', () => {
   expect(refused).toBeTypeOf('function')
 })

@@ -5,12 +5,12 @@ import { classifyPostgresError, classifySqliteError, isWriteRefusal } from './in
 const postgres = (code: string) => classifyPostgresError(Object.assign(new pg.DatabaseError('x', 1, 'error'), { code }))
 const sqlite = (code: string) => classifySqliteError(Object.assign(new Error('x'), { code }))
 
-test('a full disk, an error with a file and a read-only database refuse writes', () => {
+test('a full disk, a file error and a read-only database count as refused writes', () => {
   const refusals = [postgres('53100'), postgres('58030'), postgres('25006'), sqlite('SQLITE_FULL'), sqlite('SQLITE_IOERR_WRITE')]
   for (const error of [...refusals, sqlite('SQLITE_READONLY')]) expect(isWriteRefusal(error)).toBe(true)
 })
 
-test('a database that is busy, slow, away or broken otherwise does not', () => {
+test('a database that is busy, slow, away or otherwise broken does not count as refused writes', () => {
   const others = [
     postgres('55P03'),
     postgres('57014'),

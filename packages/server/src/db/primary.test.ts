@@ -3,7 +3,7 @@ import { Primary } from './primary.ts'
 
 const endpoint = { isBehindPooler: false, isStandby: false, isReadOnly: false, engineFault: undefined }
 
-test('a history that is first known at a later connection is no failover; a newer one and one of another cluster are', () => {
+test('a newer timeline or another cluster is a failover, and a history that becomes known later is not', () => {
   const primary = new Primary('postgres://localhost/gatehouse')
   const eraAfter = (lineage: { cluster: string; timeline: number } | undefined) => primary.admit({ ...endpoint, lineage })
   const first = eraAfter(undefined)

@@ -20,11 +20,11 @@ async function openNotes(): Promise<Pool> {
   return db
 }
 
-test('a statement that would return whatever columns there are is refused', () => {
+test('a statement with "returning *" is refused', () => {
   expect(() => new Statement('update notes set text = :text returning *')).toThrow('names the columns')
 })
 
-test('on SQLite, a statement takes no turn for the connection while nobody has it', async () => {
+test('on SQLite, a statement does not queue for an idle connection', async () => {
   const db = await openNotes()
   let turns = 0
   const acquire = db.client.acquireConnection
@@ -37,7 +37,7 @@ test('on SQLite, a statement takes no turn for the connection while nobody has i
   expect(turns).toBe(0)
 })
 
-test('on SQLite, a statement waits for the transaction that has the connection, and is no part of it', async () => {
+test('on SQLite, a statement waits for an open transaction and stays outside of it', async () => {
   const db = await openNotes()
   const transaction = await db.transaction()
   await transaction('notes').insert({ text: 'inside' })
@@ -47,7 +47,7 @@ test('on SQLite, a statement waits for the transaction that has the connection, 
   expect(await list.all(db, {})).toEqual([{ text: 'outside' }])
 })
 
-test('on SQLite, the parts of a statement run together or not at all', async () => {
+test('on SQLite, the parts of a statement take effect together or not at all', async () => {
   const db = await openNotes()
   const note = 'insert into notes (text) values (:text)'
   await expect(

@@ -42,7 +42,7 @@ test('connections that wait in the queue of the kernel are answered', async () =
   await closed
 })
 
-test('a request that came while the process was held up is answered, however long a kept connection had been idle', async () => {
+test('a request on a connection that was idle for long is answered, even while the server closes', async () => {
   const { server, close, open } = await buildServer()
   const kept = open()
   kept.write(request)

@@ -18,7 +18,7 @@ export const mustNotCompile: (() => Route)[] = [
   () => route({ ...declared, method: 'GET', auth: 'auditor', handle }),
 ]
 
-test('a read for readers, and a write for a system_admin, are declared', () => {
+test('a read for admin readers and a write for system admins are declared', () => {
   expect(route({ ...declared, method: 'GET', auth: 'admin_reader', handle }).dryRun).toBeUndefined()
   expect(route({ ...declared, method: 'POST', auth: 'system_admin', handle }).dryRun).toBe('rehearsed')
 })

@@ -62,15 +62,15 @@ test.each<[string, unknown, string[]]>([
   ['a word of its own', { name: 'x', coded: 'password' }, ['coded: too_common']],
   ['a cleared field', { name: 'x', blank: '' }, []],
   ['all at once', { name: 5, count: '1', nope: 1 }, ['name: invalid_type', 'count: invalid_type', 'nope: unknown_field']],
-])('%s', (_, input, faults) => {
+])('the faults are right for %s', (_, input, faults) => {
   expect(faultsOf(input)).toEqual(faults)
 })
 
-test.each([null, undefined, 5, 'x', [], true])('%j is no body', (input) => {
+test.each([null, undefined, 5, 'x', [], true])('%j is not accepted as a body', (input) => {
   expect(faultsOf(input)).toHaveLength(1)
 })
 
-test('members that JavaScript finds special are unknown fields, never inherited ones', () => {
+test('members such as __proto__ are unknown fields, and are never inherited', () => {
   const input = JSON.parse('{"name":"x","__proto__":{"flag":true},"constructor":1,"prototype":2}')
   expect(faultsOf(input)).toEqual(['__proto__: unknown_field', 'constructor: unknown_field', 'prototype: unknown_field'])
   expect(faultsOf(JSON.parse('{"__proto__":{"name":"x"}}'))).toEqual(['name: required', '__proto__: unknown_field'])
@@ -81,7 +81,7 @@ test('members that JavaScript finds special are unknown fields, never inherited 
   expect(({} as { flag?: boolean }).flag).toBeUndefined()
 })
 
-test('no message holds what was sent', () => {
+test('no message repeats the value that was sent', () => {
   const secret = 'a-secret-value'
   const inputs = [
     { name: { secret } },
@@ -102,7 +102,7 @@ test('no message holds what was sent', () => {
   }
 })
 
-test('limits are whole numbers from 1 to 200, written plainly', () => {
+test('a limit is a whole number from 1 to 200 in plain digits', () => {
   const query = z.strictObject(pageQuery)
   expect(validate(query, { limit: '1' })).toEqual({ limit: 1 })
   expect(validate(query, { limit: '200' })).toEqual({ limit: 200 })

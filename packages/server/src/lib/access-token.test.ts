@@ -40,29 +40,29 @@ const signed = (header: object, payload: unknown, key = secret) => {
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
 }
 
-describe('a token that was signed here', () => {
+describe('a token signed here', () => {
   const token = sign(claims)
 
-  test('holds for jsonwebtoken, with the claims as they were, the lists last', () => {
+  test('jsonwebtoken accepts the token, and its claims are unchanged with the lists last', () => {
     expect(jwt.verify(token, secret, { algorithms: ['HS256'], clockTimestamp: now, issuer: 'gatehouse' })).toEqual(claims)
     expect(jwt.decode(token, { complete: true })!.header).toEqual({ alg: 'HS256', typ: 'JWT', kid: keyId })
     expect(Object.keys(jwt.decode(token) as object).slice(-2)).toEqual(['roles', 'permissions'])
   })
 
-  test('is verified until it expires', () => {
+  test('the token is verified until it expires', () => {
     expect(verify(token)).toEqual({ claims })
     expect(verify(token, claims.exp - 1)).toEqual({ claims })
     expect(verify(token, claims.exp)).toEqual({ fault: 'expired' })
   })
 
-  test('is refused with any one character changed', () => {
+  test('the token is refused after a change of any one character', () => {
     for (let at = 0; at < token.length; at += 1) {
       const other = token[at] === 'A' ? 'B' : 'A'
       expect(verify(token.slice(0, at) + other + token.slice(at + 1)), `character ${at}`).toEqual({ fault: 'invalid' })
     }
   })
 
-  test('is refused by another secret', () => {
+  test('the token is refused under another secret', () => {
     expect(tokens.verify(token, now * 1_000, new Keyrings(sharedKeyring(`${secret}!`, undefined)))).toEqual({
       fault: 'invalid',
     })

@@ -7,7 +7,7 @@ const clicked = { email_verified_at: 1, first_verified_at: 1, link_verified_at: 
 const former = { ...clicked, link_verified_at: null }
 const proven = { email_verified_at: 1, first_verified_at: 1, link_verified_at: null, mailbox_proven_at: 1 }
 
-test('an account that its user or a provider registered is unproven until more than a link has verified an address of it', () => {
+test('a self-registered or provider-made account is unproven until more than a link has verified it', () => {
   const unproven = (record: { [column in keyof typeof never]: number | null }) =>
     madeBys.filter((made_by) => isUnproven({ made_by, ...record }))
   expect(unproven(never)).toEqual(['self', 'provider'])
@@ -18,14 +18,14 @@ test('an account that its user or a provider registered is unproven until more t
   expect(unproven({ ...proven, email_verified_at: null, mailbox_proven_at: null })).toEqual([])
 })
 
-test('only an unproven account can be claimed', () => {
+test('only an unproven account can be taken over', () => {
   const unproven = { made_by: 'self', ...clicked } as const
   expect(asClaimable(unproven)).toBe(unproven)
   expect(asClaimable({ ...unproven, made_by: 'import' })).toBeUndefined()
   expect(asClaimable({ ...unproven, ...proven })).toBeUndefined()
 })
 
-test('an address is proven when it is verified and the account is not unproven', () => {
+test('an address is proven if it is verified and the account is not unproven', () => {
   expect(hasProvenAddress({ made_by: 'self', ...clicked })).toBe(false)
   expect(hasProvenAddress({ made_by: 'admin', ...clicked })).toBe(true)
   expect(hasProvenAddress({ made_by: 'admin', ...never })).toBe(false)
@@ -33,7 +33,7 @@ test('an address is proven when it is verified and the account is not unproven',
   expect(hasProvenAddress({ made_by: 'self', ...proven, email_verified_at: null, mailbox_proven_at: null })).toBe(false)
 })
 
-test('a link alone leaves an account unproven, and one that is proven stays so; the first verification is never forgotten', () => {
+test('a link alone leaves an account unproven, and a proven account stays so', () => {
   expect(verifiedByLink(5, { made_by: 'self', ...never })).toEqual({
     ...{ email_verified_at: 5, first_verified_at: 5, link_verified_at: 5 },
   })

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { contrast, isVisibleAccent, nearestAccent, shownAddress, shownName, textOn } from './brand.ts'
 
-test('contrast is that of WCAG', () => {
+test('contrast is computed as WCAG defines it', () => {
   expect(contrast('#000000', '#ffffff')).toBeCloseTo(21)
   expect(contrast('#767676', '#ffffff')).toBeCloseTo(4.54, 2)
   expect(contrast('#123456', '#123456')).toBe(1)
 })
 
-test('text on a color is black or white, whichever contrasts more, and readable on each', () => {
+test('text on a color is black or white, whichever contrasts more, and always readable', () => {
   expect([textOn('#ffd700'), textOn('#1a56db')]).toEqual(['#000000', '#ffffff'])
   for (let red = 0; red < 256; red += 15)
     for (let green = 0; green < 256; green += 15) {
@@ -16,7 +16,7 @@ test('text on a color is black or white, whichever contrasts more, and readable 
     }
 })
 
-test('an accent is seen on both cards, and the nearest one is offered for a color that is not', () => {
+test('an accent must be visible on both cards, and the nearest visible one is suggested for any color', () => {
   expect([isVisibleAccent('#2f6fde'), isVisibleAccent('#000080'), isVisibleAccent('#ffee99')]).toEqual([true, false, false])
   for (const color of ['#000080', '#ffee99', '#000000', '#ffffff', '#1a56db'])
     expect(isVisibleAccent(nearestAccent(color)), color).toBe(true)
@@ -27,7 +27,7 @@ test.each([
   ['  Zoë \t Äcme  ', 'Zoë Äcme'],
   ['Mozilla/5.0 (X11; Linux) Chrome/140.0.0.0', 'Mozilla/5.0 (X11; Linux) Chrome/140.0.0.0'],
   ['商店', '商店'],
-])('%s stays readable', (raw, shown) => {
+])('the name %s stays readable', (raw, shown) => {
   expect(shownName(raw)).toBe(shown)
 })
 
@@ -39,11 +39,11 @@ test.each([
   ['me@evil.example', 'me@ evil. example'],
   ['ev\u200bil.ex\u00adample', 'evil. example'],
   ['=?utf-8?q?evil=2Eexample?=', '= ?utf-8?q?evil=2Eexample?='],
-])('%j is neither a link to a mail program nor a word to decode', (raw, shown) => {
+])('the shown form of %j is neither linked by a mail program nor decoded', (raw, shown) => {
   expect(shownName(raw)).toBe(shown)
 })
 
-test('line breaks, control and bidirectional characters do not survive', () => {
+test('a shown name loses line breaks, control characters and bidirectional characters', () => {
   expect(shownName('Acme\r\nBcc: victim\0\u202etxt.exe\u2028x')).toBe('Acme Bcc: victimtxt. exe x')
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { addressKey, clientAddress, hashLineOf } from './client-address.ts'
 
-describe('clientAddress', () => {
+describe('the address of a client', () => {
   test.each<[string | undefined, string | undefined, number, string]>([
     // By default, no proxy is trusted.
     ['192.0.2.1', '203.0.113.9', 0, '192.0.2.1'],
@@ -46,12 +46,12 @@ describe('clientAddress', () => {
     ['fe80::1%br-1a2b.100', undefined, 0, 'fe80::1%br-1a2b.100'],
     ['10.0.0.1', 'fe80::1%a:b', 1, 'fe80::1%a:b'],
     [undefined, undefined, 0, ''],
-  ])('from %s with X-Forwarded-For %j behind %d proxies: %s', (socket, forwarded, proxies, address) => {
+  ])('the client from %s with X-Forwarded-For %j behind %d proxies has the address %s', (socket, forwarded, proxies, address) => {
     expect(clientAddress(socket, forwarded, proxies)).toBe(address)
   })
 })
 
-describe('addressKey', () => {
+describe('the key of an address', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
@@ -66,14 +66,14 @@ describe('addressKey', () => {
     ['1::8', '1:0:0:0::/64'],
     ['1:2:3::4.5.6.7', '1:2:3:0::/64'],
     ['', ''],
-  ])('%s counts as %s', (address, key) => {
+  ])('%s is counted as %s', (address, key) => {
     expect(addressKey(address)).toBe(key)
   })
 })
 
 const from = (ip: string) => ({ caller: undefined, origin: { ip, userAgent: null, requestId: 'a' } })
 
-test('known devices have lines of their own, which share the turns of their address', () => {
+test('each known device has its own line, and these lines share the turns of their address', () => {
   const [one, two, none] = [
     hashLineOf(from('192.0.2.1'), 'one'),
     hashLineOf(from('192.0.2.1'), 'two'),

@@ -22,11 +22,11 @@ test.each([
   [{ require_verified_email: false }, ['require_verified_email']],
   [{ sign_up: 'nonsense' }, ['sign_up']],
   [{ of_tomorrow: true, name: 'B' }, ['of_tomorrow']],
-])('of %j, %j is refused', (changes, refused) => {
+])('admin:configure may set %j, except %j', (changes, refused) => {
   expect(beyondApp(app, { ...app, ...changes })).toEqual(refused)
 })
 
-test('what becomes stricter may not become looser again', () => {
+test('admin:configure may close sign-up, but not open it again', () => {
   expect(beyondApp({ ...app, sign_up: 'closed' }, app)).toEqual(['sign_up'])
 })
 
@@ -35,7 +35,7 @@ test.each([
   [{ scope: 'global' }, 'global roles'],
   [{ built_in: true }, 'built-in roles'],
   [{ assignable_by: 'org_admin' }, 'roles that an org_admin gives (assignable_by)'],
-])('a role with %j: %j', (members, refused) => {
+])('for a role with %j, admin:configure is refused with %j', (members, refused) => {
   const role = { scope: 'org', built_in: false, assignable_by: 'system_admin', ...members }
   expect(beyondRole(role, { isNamedByApp: false })).toBe(refused)
   expect(beyondRole(role, { isNamedByApp: true })).toBeDefined()

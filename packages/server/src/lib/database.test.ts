@@ -13,13 +13,13 @@ describe('the hosts of a DATABASE_URL', () => {
     ['postgres://[::1]:5432,[fe80::2]/app', ['postgres://[::1]:5432/app', 'postgres://[fe80::2]/app']],
     ['postgres://u@%2Frun%2Fa,%2Frun%2Fb/app', ['postgres://u@%2Frun%2Fa/app', 'postgres://u@%2Frun%2Fb/app']],
     ['postgres://u@a/app?options=-c%20x=1,2', ['postgres://u@a/app?options=-c%20x=1,2']],
-  ])('%s', (url, urls) => {
+  ])('the hosts of %s are found', (url, urls) => {
     expect(urlsOfHosts(url)).toEqual(urls)
     expect(faultOfDatabaseUrl(url)).toBeUndefined()
   })
 })
 
-describe('a DATABASE_URL that is wrong is named by what is wrong with it, and no part of it is repeated', () => {
+describe('a wrong DATABASE_URL', () => {
   test.each([
     ['mysql://root:hunter2@db/app', /^must be sqlite:PATH or postgres:/],
     ['sqlite:', /^must be sqlite:PATH or postgres:/],
@@ -31,13 +31,13 @@ describe('a DATABASE_URL that is wrong is named by what is wrong with it, and no
     ['postgres://u:hunter2@a:5432,b:65536/app', /at host 2 of 2: ports/],
     ['postgres://u:hunter2@a:port/app', /^cannot be read: ports/],
     ['postgres://u:hunt/er2@a/app', /%2F for \//],
-  ])('%s', (url, fault) => {
+  ])('the fault of %s names what is wrong and repeats no part of the URL', (url, fault) => {
     expect(faultOfDatabaseUrl(url)).toMatch(fault)
     expect(faultOfDatabaseUrl(url)).not.toMatch(/hunt/)
   })
 
   test.each(['postgres:///app', 'postgres://u@/app?host=/run/postgresql', 'postgres://db', 'sqlite:./x.db'])(
-    '%s is right',
+    '%s is accepted',
     (url) => {
       expect(faultOfDatabaseUrl(url)).toBeUndefined()
     },
@@ -51,7 +51,7 @@ test.each([
   'PostgreSQL 15.2 (EnterpriseDB Advanced Server 15.2.0) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit',
   'PostgreSQL 17.5 (6bc9ef8) on aarch64-unknown-linux-gnu, compiled by clang version 14, 64-bit',
   'PostgreSQL 18beta1 on x86_64-windows, compiled by msvc-19.43.34808, 64-bit',
-])('%s is an engine for the service', (version) => {
+])('%s is accepted as a database', (version) => {
   expect(faultOfEngine(version)).toBeUndefined()
 })
 

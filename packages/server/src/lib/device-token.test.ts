@@ -9,7 +9,7 @@ const owner: DeviceOwner = { id: 'u-1', email: 'ada@example.com', min_token_vers
 const at = (now: number) => ({ now, minIat: 0 })
 const token = newDeviceToken([key], owner, { now, minIat: 0 })
 
-test('a token stands for one device of its owner, for 180 days', () => {
+test('a device token identifies one device of its owner for 180 days', () => {
   const device = deviceOf([key], token, owner, at(now))
   expect(device).toMatch(/^[\w-]{22}$/)
   expect(deviceOf([key], token, owner, at(now + 180 * dayMs - 1))).toBe(device)
@@ -17,7 +17,7 @@ test('a token stands for one device of its owner, for 180 days', () => {
   expect(deviceOf([key], newDeviceToken([key], owner, { now, minIat: 0 }), owner, at(now))).not.toBe(device)
 })
 
-test('it tells nothing of its owner', () => {
+test('a device token reveals nothing about its owner', () => {
   expect(token).toMatch(/^gdt_[0-9a-z]+\.[\w-]{22}\.[\w-]{43}$/)
 })
 
@@ -26,11 +26,11 @@ test.each<[string, Partial<DeviceOwner>]>([
   ['another address', { email: 'bob@example.com' }],
   ['another session floor', { min_token_version: 4 }],
   ['another second factor', { factor_activated_at: now }],
-])('it counts for nothing with %s', (_, changed) => {
+])('a device token is worthless with %s', (_, changed) => {
   expect(deviceOf([key], token, { ...owner, ...changed }, at(now))).toBeUndefined()
 })
 
-test('it counts for nothing without an owner, changed anywhere, and under another key', () => {
+test('a device token is worthless without an owner, after any change, or under another key', () => {
   expect(deviceOf([key], token, undefined, at(now))).toBeUndefined()
   expect(deviceOf([other], token, owner, at(now))).toBeUndefined()
   for (const [index, letter] of [...token].entries()) {
@@ -41,13 +41,13 @@ test('it counts for nothing without an owner, changed anywhere, and under anothe
     expect(deviceOf([key], text, owner, at(now))).toBeUndefined()
 })
 
-test('it counts for nothing once the earliest time of issue is later, and new ones are not before it', () => {
+test('a device token is worthless if issued before the earliest allowed time', () => {
   const minIat = now / 1_000 + 3
   expect(deviceOf([key], token, owner, { now, minIat: now / 1_000 })).toMatch(/^[\w-]{22}$/)
   expect(deviceOf([key], token, owner, { now: now + 10_000, minIat })).toBeUndefined()
   expect(deviceOf([key], newDeviceToken([key], owner, { now, minIat }), owner, { now, minIat })).toMatch(/^[\w-]{22}$/)
 })
 
-test('while the key is replaced, tokens of either key count', () => {
+test('tokens of both keys count while the key is being replaced', () => {
   expect(deviceOf([other, key], token, owner, at(now))).toBe(deviceOf([key], token, owner, at(now)))
 })

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { HmacSha256 } from './digests.ts'
 
-test.each([0, 1, 32, 63, 64])('it is what createHmac computes, with a key of %i bytes', (bytes) => {
+test.each([0, 1, 32, 63, 64])('HmacSha256 computes the same as createHmac, with a key of %i bytes', (bytes) => {
   const key = randomBytes(bytes)
   const hmac = new HmacSha256(key)
   const texts = [
@@ -19,6 +19,6 @@ test.each([0, 1, 32, 63, 64])('it is what createHmac computes, with a key of %i 
   for (const text of texts) expect(hmac.of(text)).toBe(createHmac('sha256', key).update(text).digest('base64url'))
 })
 
-test('a key that HMAC would hash first is refused', () => {
+test('HmacSha256 refuses a key longer than one block', () => {
   expect(() => new HmacSha256(randomBytes(65))).toThrow('too long')
 })

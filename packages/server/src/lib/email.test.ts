@@ -4,7 +4,7 @@ import { isEmailDomainAllowed, normalizeDomainRule, normalizeEmail } from './ema
 
 const label = (length: number) => 'd'.repeat(length)
 
-describe('normalizeEmail', () => {
+describe('the normalization of e-mail addresses', () => {
   test.each([
     ['ada@example.com', 'ada@example.com'],
     ['  Ada@Example.COM\n', 'ada@example.com'],
@@ -27,7 +27,7 @@ describe('normalizeEmail', () => {
     // A number stays as it is and does not become an IP address.
     ['ada@127.1', 'ada@127.1'],
     ['ada@0x7f.1', 'ada@0x7f.1'],
-  ])('%j is %s', (raw, normalized) => {
+  ])('%j is normalized to %s', (raw, normalized) => {
     expect(normalizeEmail(raw)).toBe(normalized)
   })
 
@@ -89,11 +89,11 @@ describe('normalizeEmail', () => {
     'ada@exa\u200bmple.com',
     'ada@exa\u00admple.com',
     '\ud800@example.com',
-  ])('%j is no address', (raw) => {
+  ])('%j is refused as an address', (raw) => {
     expect(normalizeEmail(raw)).toBeUndefined()
   })
 
-  test('64 bytes before the @ and 254 in all are the most', () => {
+  test('an address has at most 64 bytes before the @ and 254 in all', () => {
     expect(normalizeEmail(`${'a'.repeat(64)}@example.com`)).toBeDefined()
     expect(normalizeEmail(`${'a'.repeat(65)}@example.com`)).toBeUndefined()
     expect(normalizeEmail(`${'é'.repeat(32)}@example.com`)).toBeDefined()
@@ -104,7 +104,7 @@ describe('normalizeEmail', () => {
     expect(normalizeEmail(`a@${label(64)}.com`)).toBeUndefined()
   })
 
-  test('a text of megabytes is refused at once', () => {
+  test('a text of several megabytes is refused at once', () => {
     const before = process.cpuUsage()
     for (const text of [
       'a'.repeat(5_000_000),
@@ -117,7 +117,7 @@ describe('normalizeEmail', () => {
     expect(user + system).toBeLessThan(400_000)
   })
 
-  test('what is normalized stays as it is', () => {
+  test('a normalized address does not change when it is normalized again', () => {
     for (let point = 0; point <= 0x1ffff; point += 1) {
       const letter = String.fromCodePoint(point)
       // There are no letters with case above this range. Domains are tested in part, since each costs a call of ICU.
@@ -129,7 +129,7 @@ describe('normalizeEmail', () => {
     }
   })
 
-  test('has one @, no upper case, nothing invisible, whatever came in', () => {
+  test('a normalized address has one @, no upper case and no invisible character for any input', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -157,7 +157,7 @@ describe('domain rules', () => {
     [' *.corp.com ', '*.corp.com'],
     ['*.BÜCHER.example', '*.xn--bcher-kva.example'],
     ['ｃｏｒｐ.com', 'corp.com'],
-  ])('%j is %s', (raw, rule) => {
+  ])('%j is stored as the rule %s', (raw, rule) => {
     expect(normalizeDomainRule(raw)).toBe(rule)
   })
 
@@ -177,11 +177,11 @@ describe('domain rules', () => {
     'https://corp.com',
     'co rp.com',
     'corp.com\u200b',
-  ])('%j is none', (raw) => {
+  ])('%j is refused as a domain rule', (raw) => {
     expect(normalizeDomainRule(raw)).toBeUndefined()
   })
 
-  test('a domain is meant exactly, a wildcard its subdomains alone', () => {
+  test('a domain rule matches exactly its domain, and a wildcard matches only subdomains', () => {
     const allows = (email: string, ...rules: string[]) => isEmailDomainAllowed(email, rules)
     expect(allows('a@corp.com', 'corp.com')).toBe(true)
     expect(allows('a@sub.corp.com', 'corp.com')).toBe(false)

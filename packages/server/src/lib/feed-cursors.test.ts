@@ -7,8 +7,8 @@ const now = Date.parse('2026-11-27T00:00:00.123Z')
 /** 2,000,000,000 seconds. */
 const in2033 = Date.parse('2033-05-18T03:33:20.000Z')
 
-describe('places', () => {
-  test.each([1, 1_000])('have whole times and whole cursors, at %i ms for a place', (unitMs) => {
+describe('places in the feed', () => {
+  test.each([1, 1_000])('times and cursors of places are whole numbers, at %i ms for a place', (unitMs) => {
     for (const at of [now, now + 1, now + 999]) {
       const cursors = new FeedCursors(firstOrigin(at), unitMs)
       for (const row of [0, 1, 7, 12_345].map((back) => ({ position: 0, at: at - back * unitMs }))) {
@@ -20,7 +20,7 @@ describe('places', () => {
     }
   })
 
-  test('come back from each of their cursors', () => {
+  test('a place and its part are recovered from each of its cursors', () => {
     const cursors = new FeedCursors(firstOrigin(now), 1)
     for (const place of [0, 5, cursors.placeOfPosition(1_000), cursors.placeOfPosition(5_000_000)])
       for (const isFinal of [false, true])
@@ -28,7 +28,7 @@ describe('places', () => {
           expect(cursors.placeOfCursor(cursors.cursorOf(place, part, isFinal))).toEqual({ place, part, isFinal })
   })
 
-  test('of rows from before the origin are below those of all later ones, whatever their time', () => {
+  test('places of rows from before the origin are below those of all later rows, whatever their time', () => {
     const cursors = new FeedCursors(firstOrigin(now), 1)
     const first = cursors.placeOf({ position: 1_000, at: 0 })
     for (const at of [0, now, Number.MAX_SAFE_INTEGER]) expect(cursors.placeOf({ position: 999, at })).toBeLessThan(first)
@@ -37,7 +37,7 @@ describe('places', () => {
   })
 })
 
-describe('an origin', () => {
+describe('an origin of the feed', () => {
   /** The last cursor of a feed that ran at full speed, with 15 transactions in each millisecond. */
   const lastOf = (origin: Origin, until: number) =>
     new FeedCursors(origin, 1).cursorOf(
@@ -46,7 +46,7 @@ describe('an origin', () => {
       true,
     )
 
-  test('lies above each cursor of the one before, also of transactions that the database has lost', () => {
+  test('a new origin lies above every earlier cursor, even those of transactions that the database has lost', () => {
     let origin = firstOrigin(now)
     for (const step of [0, 1, 1_000, 86_400_000, 10 * 365 * 86_400_000]) {
       const at = origin.at + step
@@ -58,14 +58,14 @@ describe('an origin', () => {
     }
   })
 
-  test('lies above a cursor that its server knows, and takes no harm from a clock that goes back', () => {
+  test('a new origin lies above the cursor that its server knows, even if the clock goes back', () => {
     const origin = firstOrigin(now)
     const known = origin.cursor * 2
     const next = laterOrigin(origin, { horizon: 2_000, known, position: 5, at: now - 60_000 })
     expect(new FeedCursors(next, 1).first).toBeGreaterThan(known)
   })
 
-  test('has 16 digits from 2033 on, and cursors above those of 15 digits', () => {
+  test('an origin has 16 digits from 2033 on, and its cursors exceed those of 15 digits', () => {
     const [before, after] = [firstOrigin(in2033 - 86_400_000 * 2), firstOrigin(in2033)]
     expect([before, after].map(({ cursor }) => String(cursor).length)).toEqual([15, 16])
     expect(new FeedCursors(after, 1).first).toBeGreaterThan(before.cursor)
@@ -74,7 +74,7 @@ describe('an origin', () => {
     expect(cursors.cursorOf(cursors.placeOfCursor(cursor).place, 3, true)).toBe(cursor)
   })
 
-  test('leaves cursors exact until 2280, at full speed and with a new origin each day', () => {
+  test('cursors stay exact until 2280, at full speed and with a new origin each day', () => {
     const end = Date.parse('2280-01-01T00:00:00Z')
     let origin = firstOrigin(now)
     for (let at = now; at < end; at += 86_400_000) {
@@ -89,15 +89,15 @@ describe('an origin', () => {
   })
 })
 
-describe('a snapshot', () => {
+describe('a snapshot of the feed', () => {
   const snapshot = parseSnapshot('10:20:10,13')
 
-  test('sees what ended before it', () => {
+  test('a snapshot sees the transactions that ended before it', () => {
     expect([9, 10, 11, 13, 19, 20].filter((position) => sees(snapshot, position))).toEqual([9, 11, 19])
     expect(parseSnapshot('7:7:')).toEqual({ xmin: 7, xmax: 7, running: [] })
   })
 
-  test('as of a position has seen nothing from there on', () => {
+  test('a snapshot up to a position sees no transaction from that position on', () => {
     const later = parseSnapshot('15:30:15,22')
     expect(upTo(snapshot, later, 25)).toEqual({ xmin: 15, xmax: 25, running: [15, 22] })
     expect(upTo(snapshot, later, 12)).toEqual({ xmin: 13, xmax: 20, running: [13] })

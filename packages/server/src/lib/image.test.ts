@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { buildJpeg, buildPng, buildWebp } from '../../../../test/support/images.ts'
 import { readImage } from './image.ts'
 
-test('the content tells the type and the size', () => {
+test('the type and size of an image are read from its content', () => {
   expect(readImage(buildPng(40, 20))).toEqual({ type: 'image/png', width: 40, height: 20 })
   expect(readImage(buildJpeg(300, 1_000))).toEqual({ type: 'image/jpeg', width: 300, height: 1_000 })
   for (const form of ['VP8 ', 'VP8L', 'VP8X'] as const)
     expect(readImage(buildWebp(form, 700, 33))).toEqual({ type: 'image/webp', width: 700, height: 33 })
 })
 
-test('anything else is no image, however it is cut off', () => {
+test('other content, or an image cut off anywhere, is not accepted as an image', () => {
   const images = [buildPng(40, 20), buildJpeg(300, 200), buildWebp('VP8L', 700, 33)]
   for (const bytes of ['', 'GIF89a', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'RIFF0000WEBPVP9 '.padEnd(40, '0')])
     expect(readImage(Buffer.from(bytes))).toBeUndefined()

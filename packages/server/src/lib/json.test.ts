@@ -6,18 +6,18 @@ test.each([
   '{"a":12345678901234567890}',
   '{"a":[1.0,1e3,1E+3,-0,0.10,{"b":0.1000000000000000055511151231257827}],"c":"1.0"}',
   '{"__proto__":{"a":1.0},"constructor":2.50}',
-])('the digits of %s are kept, beside numbers for the program', (text) => {
+])('verbatim keeps the digits of %s, and value has numbers for the program', (text) => {
   const { value, verbatim } = parseJson(text)
   expect(JSON.stringify(verbatim())).toBe(text)
   expect(value).toEqual(JSON.parse(text))
 })
 
-test('a text whose numbers JavaScript keeps is passed on as it was parsed', () => {
+test('verbatim equals the parsed value if JavaScript keeps its numbers', () => {
   const { value, verbatim } = parseJson('{"a":[1,2.5,{"b":-3}]}')
   expect(verbatim()).toEqual(value)
 })
 
-test('a text of too many values is not parsed, whether or not it is JSON', () => {
+test('a text of more than 100,000 values is refused without parsing, even if it is not JSON', () => {
   const parse = vi.spyOn(JSON, 'parse')
   onTestFinished(() => parse.mockRestore())
   for (const text of ['[[],'.repeat(60_000), `{"a":[${'0,'.repeat(100_001)}0]}`, `"\\"",${'{'.repeat(200_000)}`])
@@ -29,7 +29,7 @@ test('a text of too many values is not parsed, whether or not it is JSON', () =>
   expect(parseJson(most).value).toEqual(JSON.parse(most))
 })
 
-test('a text is parsed once, and again only to pass it on', () => {
+test('a text is parsed once, and a second time only for verbatim', () => {
   const parse = vi.spyOn(JSON, 'parse')
   onTestFinished(() => parse.mockRestore())
   const { verbatim } = parseJson('{"a":[1.0,1e3]}')
@@ -38,7 +38,7 @@ test('a text is parsed once, and again only to pass it on', () => {
   expect(parse).toHaveBeenCalledTimes(2)
 })
 
-describe('a name that an object has twice', () => {
+describe('a duplicate name in an object', () => {
   test.each([
     ['{"a":1,"a":1}', 'a'],
     ['{"a":1,"b":{"c":1,"d":[{"e":1,"f":2,"e":1}]}}', 'e'],
@@ -47,18 +47,18 @@ describe('a name that an object has twice', () => {
     ['{"a":{"x":1},"a":{"x":1}}', 'a'],
     ['{"":1,"":2}', ''],
     [`{"${'x'.repeat(300)}":1,"${'x'.repeat(300)}":2}`, 'x'.repeat(200)],
-  ])('is refused: %s', (text, name) => {
+  ])('a body with a duplicate name is refused: %s', (text, name) => {
     expect(() => parseJson(text)).toThrow(new JsonFault(`${name}: appears twice in one object`))
   })
 
   test.each(['{"a":{"a":{"a":["a","a:","\\":",":"]}}}', '{"a" \n:"b\\\\","c":"\\\\\\":"}', '{}', '["a","a"]'])(
-    'is not in %s',
+    'no duplicate name is found in %s',
     (text) => {
       expect(parseJson(text).value).toEqual(JSON.parse(text))
     },
   )
 
-  test('is not in what JSON.stringify writes', () => {
+  test('no duplicate name is found in the output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 20 }), (value) => {
         const text = JSON.stringify(value, null, 1)

@@ -4,7 +4,7 @@ import { isUuid, newId } from './uuid.ts'
 
 const rows = ['c', 'b', 'a']
 
-test('a page reads one row more than it shows, and has a cursor when there is one', () => {
+test('a page reads one row more than it shows, and has a cursor if that row exists', () => {
   expect(rowsToRead({})).toBe(51)
   expect(rowsToRead({ limit: 2 })).toBe(3)
   const page = pageOf(rows, { limit: 2 }, (row) => row)
@@ -14,7 +14,7 @@ test('a page reads one row more than it shows, and has a cursor when there is on
   expect(pageOf([], { limit: 1 }, (row: string) => row)).toEqual({ items: [], nextCursor: null })
 })
 
-test('a cursor is opened again, whatever letters are in its key', () => {
+test('a cursor can be decoded again, whatever characters its key has', () => {
   for (const key of [newId(), 'a-pool_1', 'ü', '💡']) {
     const { nextCursor } = pageOf([key, 'last'], { limit: 1 }, (row) => row)
     expect(nextCursor).toMatch(/^[\w-]+$/)
@@ -22,7 +22,7 @@ test('a cursor is opened again, whatever letters are in its key', () => {
   }
 })
 
-test('what is no cursor of ours is none', () => {
+test('a forged or damaged cursor is refused', () => {
   const cursor = Buffer.from(newId()).toString('base64url')
   expect(decodeCursor(cursor, isUuid)).toBeDefined()
   const forged = [

@@ -7,7 +7,7 @@ test.each([
   ['DE-at', 'de-AT'],
   ['zh-hans-cn', 'zh-Hans-CN'],
   ['de-x-private', 'de-x-private'],
-])('%s is a locale, stored as %s', (raw, stored) => {
+])('%s is accepted as a locale and stored as %s', (raw, stored) => {
   expect(canonicalLocale(raw)).toBe(stored)
 })
 
@@ -25,7 +25,7 @@ test.each([
   `de-${'abcdefgh-'.repeat(4)}x`,
   '\0',
   '__proto__',
-])('%j is no locale', (raw) => {
+])('%j is refused as a locale', (raw) => {
   expect(canonicalLocale(raw)).toBeUndefined()
 })
 
@@ -39,15 +39,18 @@ test.each([
   ['de;q=x, fr', 'de'],
   ['de;q=1.2.3, fr;q=0.1', 'fr'],
   [',,; q=1 ,;; it', 'it'],
-])('of %j the best is %s', (wish, locale) => {
+])('the preferred locale of %j is %s', (wish, locale) => {
   expect(preferredLocale(wish)).toBe(locale)
 })
 
-test.each(['*', '*;q=0.5', 'zh', 'de_AT', 'english', '<script>', '🇩🇪', ''])('%j names no language that we speak', (wish) => {
-  expect(preferredLocale(wish)).toBeUndefined()
-})
+test.each(['*', '*;q=0.5', 'zh', 'de_AT', 'english', '<script>', '🇩🇪', ''])(
+  '%j names no language that the service has',
+  (wish) => {
+    expect(preferredLocale(wish)).toBeUndefined()
+  },
+)
 
-test('the first wish that we can grant decides', () => {
+test('the first wish with a language that the service has decides', () => {
   expect(chooseLanguage(['fr', 'de', 'it', 'es'])).toBe('fr')
   expect(chooseLanguage([undefined, 'de-CH', 'it', 'es'])).toBe('de')
   expect(chooseLanguage([undefined, 'zh', 'nl;q=0.9, it;q=0.1', 'es'])).toBe('it')
@@ -56,7 +59,7 @@ test('the first wish that we can grant decides', () => {
   expect(chooseLanguage([])).toBe('en')
 })
 
-test('a long header is not read to its end', () => {
+test('a long header is read only in part', () => {
   expect(chooseLanguage([`${'zh,'.repeat(300)}de`, 'it'])).toBe('de')
   expect(chooseLanguage([`${'zh,'.repeat(100_000)}de`, 'it'])).toBe('it')
   for (const part of ['de-', ' ', 'a ', 'q=', ';q=1', 'a;q=0.5', '0'.repeat(50)])

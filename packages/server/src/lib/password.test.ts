@@ -2,7 +2,7 @@ import bcrypt from 'bcryptjs'
 import { expect, test } from 'vitest'
 import { bcryptCost, costsBetween, hashOfNobody } from './password.ts'
 
-test('what runs after a hash of a lower cost makes up for the rounds that it lacks, and after one of a higher cost nothing does', () => {
+test('the work after a hash of lower cost makes up for its missing rounds, and a higher cost needs none', () => {
   const rounds = (costs: number[]) => costs.reduce((sum, cost) => sum + 2 ** cost, 0)
   for (let to = 4; to <= 15; to += 1) {
     for (let from = 4; from <= to; from += 1) expect(2 ** from + rounds(costsBetween(from, to))).toBe(2 ** to)
@@ -10,7 +10,7 @@ test('what runs after a hash of a lower cost makes up for the rounds that it lac
   }
 })
 
-test.for([4, 12])('what an unknown user is compared with is a hash of cost %i, and bcrypt works through it', (cost) => {
+test.for([4, 12])('the hash for unknown users has cost %i, and bcrypt works through it', (cost) => {
   const hash = hashOfNobody(cost)
   expect(bcryptCost(hash)).toBe(cost)
   // bcrypt rejects an invalid salt. The result has the salt that it was given, and another digest.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { firstInPools, poolSet } from './pool-set.ts'
 
-test('an app sees its registration pool, then those it reads, each once; without an app there is `default`', () => {
+test('an app sees its registration pool, then its read pools, each once, and without an app it is `default`', () => {
   expect(poolSet({ registration_namespace: 'b', read_namespaces: ['a', 'b', 'c', 'a'] })).toEqual(['b', 'a', 'c'])
   expect(poolSet({ registration_namespace: 'staff', read_namespaces: [] })).toEqual(['staff'])
   expect(poolSet(null)).toEqual(['default'])
@@ -25,6 +25,6 @@ test.each<[string, ReturnType<typeof user>[], string[], string | undefined]>([
   ['an unproven account after all others', [unproven('1', 'a'), user('2', 'x', 'b')], ['a', 'b'], '2'],
   ['unproven accounts among themselves as any', [unproven('1', 'b'), unproven('2', 'a')], ['a', 'b'], '2'],
   ['the name of a pool as a whole', [user('1', 'ab')], ['a', 'b'], undefined],
-])('of users who share an e-mail: %s', (_, users, pools, id) => {
+])('the choice among users who share an e-mail is right for %s', (_, users, pools, id) => {
   expect(firstInPools(users, pools)?.id).toBe(id)
 })

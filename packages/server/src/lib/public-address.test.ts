@@ -10,7 +10,7 @@ test.each([
   '2a00:1450:4001:80b::200e',
   '::ffff:8.8.8.8',
   '64:ff9b::808:808',
-])('%s is public', (address) => {
+])('%s is a public address', (address) => {
   expect(isPublicAddress(address)).toBe(true)
 })
 
@@ -59,6 +59,6 @@ test.each([
   'ff02::1',
   'localhost',
   '',
-])('%j is not', (address) => {
+])('%j is not a public address', (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fillRandom, randomText } from './random.ts'
 
-test('no bytes are given twice, across many draws and sizes', () => {
+test('no random bytes repeat, across many draws and sizes', () => {
   const given = Buffer.concat(
     Array.from({ length: 2_000 }, (_, index) => fillRandom(Buffer.alloc([8, 16, 24, 32, 48][index % 5]!))),
   )
@@ -12,7 +12,7 @@ test('no bytes are given twice, across many draws and sizes', () => {
   expect(everSet).toBe(255)
 })
 
-test('a text holds as many bytes as were asked for', () => {
+test('a random text holds as many bytes as were asked for', () => {
   expect(Buffer.from(randomText(32), 'base64url')).toHaveLength(32)
   expect(randomText(16)).toMatch(/^[\w-]{22}$/)
 })

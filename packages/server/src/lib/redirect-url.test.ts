@@ -8,7 +8,7 @@ import { hasAnswerMember, isExactRedirectUrl, matchesRedirectUrl, redirectRuleFa
 describe('an exact rule', () => {
   const rule = 'https://app.example.com/cb'
 
-  test('matches itself', () => {
+  test('an exact rule matches itself', () => {
     expect(matchesRedirectUrl(rule, [rule])).toBe(true)
     expect(matchesRedirectUrl(rule, ['https://other.example/', rule])).toBe(true)
   })
@@ -40,12 +40,12 @@ describe('an exact rule', () => {
     '//app.example.com/cb',
     '/cb',
     '',
-  ])('does not match %j', (candidate) => {
+  ])('an exact rule does not match %j', (candidate) => {
     expect(matchesRedirectUrl(candidate, [rule])).toBe(false)
   })
 
   // covers redirect-exact
-  test('without a path matches without a path alone', () => {
+  test('an exact rule without a path matches only a URL without a path', () => {
     expect(matchesRedirectUrl('https://app.example.com', ['https://app.example.com'])).toBe(true)
     expect(matchesRedirectUrl('https://app.example.com/', ['https://app.example.com'])).toBe(false)
     expect(matchesRedirectUrl('https://app.example.com', ['https://app.example.com/'])).toBe(false)
@@ -73,7 +73,7 @@ describe('a rule that ends in *', () => {
     'https://app.example.com/app/ü/💡',
     'https://app.example.com/app/*',
     'https://app.example.com/app//x',
-  ])('matches %s', (candidate) => {
+  ])('a wildcard rule matches %s', (candidate) => {
     expect(matchesRedirectUrl(candidate, rules)).toBe(true)
   })
 
@@ -122,11 +122,11 @@ describe('a rule that ends in *', () => {
     'https://app.example.com/app/\u0000',
     'https://app.example.com/app/\u0085',
     'https://app.example.com\\@evil.example/app/',
-  ])('does not match %j', (candidate) => {
+  ])('a wildcard rule does not match %j', (candidate) => {
     expect(matchesRedirectUrl(candidate, rules)).toBe(false)
   })
 
-  test('at the origin matches what is on that origin and nothing else', () => {
+  test('a wildcard rule at the origin matches every URL of that origin and no other', () => {
     const origin = ['https://app.example.com/*']
     expect(matchesRedirectUrl('https://app.example.com/any', origin)).toBe(true)
     for (const candidate of [
@@ -141,7 +141,7 @@ describe('a rule that ends in *', () => {
   })
 
   // covers app-redirects-wildcard
-  test('is a prefix of characters, not of segments', () => {
+  test('a wildcard rule is a prefix of characters, not of segments', () => {
     expect(matchesRedirectUrl('https://app.example.com/apple', ['https://app.example.com/app*'])).toBe(true)
     expect(matchesRedirectUrl('https://app.example.com/?next=/x', ['https://app.example.com/?next=*'])).toBe(true)
   })
@@ -171,8 +171,8 @@ describe('a rule that ends in *', () => {
   })
 })
 
-describe('a private scheme', () => {
-  test('matches as it is', () => {
+describe('a private scheme in a rule', () => {
+  test('a rule with a private scheme matches only the exact URL', () => {
     expect(matchesRedirectUrl('com.example.app:/cb', ['com.example.app:/cb'])).toBe(true)
     for (const candidate of [
       'com.example.app:/cb2',
@@ -185,7 +185,7 @@ describe('a private scheme', () => {
     }
   })
 
-  test('without a dot is none, whatever the rules say', () => {
+  test('a scheme without a dot is refused, whatever the rules say', () => {
     for (const candidate of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd']) {
       expect(redirectRuleFault(candidate)).toEqual(expect.any(String))
       expect(matchesRedirectUrl(candidate, ['https://app.example.com/*', 'com.example.app:/cb'])).toBe(false)
@@ -193,11 +193,11 @@ describe('a private scheme', () => {
   })
 })
 
-test('no rules match nothing', () => {
+test('an empty list of rules matches nothing', () => {
   expect(matchesRedirectUrl('https://app.example.com/', [])).toBe(false)
 })
 
-test('a rule that is accepted matches itself, and its fault never holds the rule', () => {
+test('an accepted rule matches itself, and the fault of a refused rule never repeats it', () => {
   const pieces = fc.constantFrom(
     'https://',
     'http:',
@@ -227,18 +227,18 @@ test('a rule that is accepted matches itself, and its fault never holds the rule
 })
 
 describe('the redirect URL of an authorization request', () => {
-  test.each(redirectRules.filter((rule) => !rule.endsWith('*')))('%s is one', (rule) => {
+  test.each(redirectRules.filter((rule) => !rule.endsWith('*')))('%s is accepted as a redirect URL', (rule) => {
     expect(isExactRedirectUrl(rule, redirectRules)).toBe(true)
   })
 
   test.each(['http://127.0.0.1:1/cb', 'http://127.0.0.1:54321/cb', 'http://[::1]:54321/cb', 'http://127.0.0.1:8080/fixed'])(
-    '%s is one, since the rule names no port or this one',
+    '%s is accepted, since the rule names no port or this one',
     (candidate) => {
       expect(isExactRedirectUrl(candidate, redirectRules)).toBe(true)
     },
   )
 
-  test.each(hostileRedirects)('%j is none', (candidate) => {
+  test.each(hostileRedirects)('%j is refused as a redirect URL', (candidate) => {
     expect(isExactRedirectUrl(candidate, redirectRules)).toBe(false)
   })
 
@@ -248,11 +248,11 @@ describe('the redirect URL of an authorization request', () => {
     'https://shop.example/cb?%63ode=1',
     'https://shop.example/cb?iss',
     'https://shop.example/cb?error=x&error_description=y',
-  ])('%s already has a member of the answer', (url) => {
+  ])('%s already has a parameter of the answer', (url) => {
     expect(hasAnswerMember(url)).toBe(true)
   })
 
-  test('an answer is added to the URL as it is, and cannot add another member', () => {
+  test('an answer is added to the URL without changing it, and cannot add another parameter', () => {
     const state = 'a&code=evil#x=1\r\nLocation: https://evil.example/'
     const url = withAnswer('https://shop.example/fixed?tenant=1', { code: 'right', state, iss: 'https://login.example' })
     expect(url).toMatch(/^https:\/\/shop\.example\/fixed\?tenant=1&code=right&state=/)

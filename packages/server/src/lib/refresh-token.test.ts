@@ -5,7 +5,7 @@ import { newId } from './uuid.ts'
 
 const [key, other] = [randomBytes(32), randomBytes(32)]
 
-test('a token names the session that it was made for, by either key', () => {
+test('a refresh token names the session that it was made for, under either key', () => {
   const id = newId()
   const token = newRefreshToken([key], id)
   expect(token).toMatch(/^grt_[\w-]{97}$/)
@@ -15,7 +15,7 @@ test('a token names the session that it was made for, by either key', () => {
   expect(sessionOfRefreshToken([other], token)).toBeUndefined()
 })
 
-test('with any one character changed it names none', () => {
+test('a refresh token names no session after a change of any one character', () => {
   const token = newRefreshToken([key], newId())
   for (let at = 0; at < token.length; at += 1) {
     const changed = token[at] === 'a' ? 'b' : 'a'

@@ -6,26 +6,26 @@ const key = randomBytes(32)
 const box = new SecretBox([key])
 
 describe('a sealed secret', () => {
-  test.each(['', 'a', 'ü💡\u0000', 'x'.repeat(100_000)])('opens to what it was', (plain) => {
+  test.each(['', 'a', 'ü💡\u0000', 'x'.repeat(100_000)])('a sealed secret opens to the original text', (plain) => {
     expect(box.open(box.seal(plain, 'here'), 'here')).toBe(plain)
   })
 
-  test('shows nothing of it, and never looks the same twice', () => {
+  test('a sealed secret shows nothing of the text, and differs at each sealing', () => {
     const sealed = [box.seal('a known text', 'here'), box.seal('a known text', 'here')]
     expect(sealed[0]).not.toBe(sealed[1])
     for (const text of sealed) expect(Buffer.from(text.split('.')[1]!, 'base64url').toString('latin1')).not.toContain('known')
   })
 
-  test('opens nowhere else', () => {
+  test('a sealed secret does not open at another place', () => {
     expect(() => box.open(box.seal('x', 'apps/1'), 'apps/2')).toThrow()
     expect(() => box.open(box.seal('x', ''), ' ')).toThrow()
   })
 
-  test('opens under no other key', () => {
+  test('a sealed secret does not open under another key', () => {
     expect(() => new SecretBox([randomBytes(32)]).open(box.seal('x', 'here'), 'here')).toThrow(/not configured/)
   })
 
-  test('opens under the key before while both are configured; the first seals', () => {
+  test('a secret sealed under the previous key opens while both are configured, and the first key seals', () => {
     const next = randomBytes(32)
     const rotating = new SecretBox([next, key])
     expect(rotating.open(box.seal('x', 'here'), 'here')).toBe('x')
@@ -33,7 +33,7 @@ describe('a sealed secret', () => {
     expect(() => box.open(rotating.seal('y', 'here'), 'here')).toThrow()
   })
 
-  test('changed in any byte, or cut, does not open', () => {
+  test('a sealed secret does not open after a change of any byte or a cut', () => {
     const sealed = box.seal('a secret', 'here')
     const [id, body] = sealed.split('.') as [string, string]
     const bytes = Buffer.from(body, 'base64url')
@@ -47,7 +47,7 @@ describe('a sealed secret', () => {
     }
   })
 
-  test.each(['', '.', 'x', `${'0'.repeat(8)}.AAAA`, 'plain text'])('%j is none', (text) => {
+  test.each(['', '.', 'x', `${'0'.repeat(8)}.AAAA`, 'plain text'])('%j does not open', (text) => {
     expect(() => box.open(text, 'here')).toThrow()
   })
 })

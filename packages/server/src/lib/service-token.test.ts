@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isServiceToken, newServiceToken } from './service-token.ts'
 
-test('a token is gsa_ with 43 characters for 256 bits and 6 of checksum, and no two are alike', () => {
+test('a service token is gsa_ with 43 characters for 256 bits and 6 of checksum, and all tokens differ', () => {
   const tokens = Array.from({ length: 1_000 }, newServiceToken)
   for (const token of tokens) {
     expect(token).toMatch(/^gsa_[0-9A-Za-z]{49}$/)
@@ -10,7 +10,7 @@ test('a token is gsa_ with 43 characters for 256 bits and 6 of checksum, and no 
   expect(new Set(tokens).size).toBe(1_000)
 })
 
-test('any one character changed, cut or added is noticed', () => {
+test('the checksum detects any one character that is changed, cut or added', () => {
   const token = newServiceToken()
   for (let at = 0; at < token.length; at += 1) {
     for (const other of ['a', 'B', '7', '_', '-', ' ']) {
@@ -22,7 +22,7 @@ test('any one character changed, cut or added is noticed', () => {
   expect(isServiceToken(`${token}\n`)).toBe(false)
 })
 
-test('the checksum is what other programs compute: CRC-32 of the 43 characters in base62', () => {
+test('the checksum is the CRC-32 of the 43 characters in base62, as other programs compute it', () => {
   expect(isServiceToken(`gsa_${'0'.repeat(43)}${checksum('0'.repeat(43))}`)).toBe(true)
 })
 

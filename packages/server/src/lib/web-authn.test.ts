@@ -59,11 +59,11 @@ const faultOf = (run: Promise<unknown>) =>
     (error: unknown) => (error instanceof PasskeyError ? error.fault : error),
   )
 
-describe.each(vectors.map((vector) => [vector.title, vector] as const))('%s', (_, vector) => {
+describe.each(vectors.map((vector) => [vector.title, vector] as const))('the published test vector "%s"', (_, vector) => {
   const { format, algorithm, made, used, isFramed } = read(vector)
   const { registration, authentication } = vector
 
-  test('is added exactly if it has a form that we ask for, of our page, after the person was verified', async () => {
+  test('a passkey is added only in a requested form, on our page, and after the person was verified', async () => {
     const isAsked = (format === 'none' || format === 'packed') && algorithms.includes(algorithm)
     const isTaken = isAsked && made.flags.uv && !isFramed(registration.clientDataJSON)
     if (!isTaken) return expect(await faultOf(register(vector))).toMatch(/^(cross_origin|attestation|signature)$/)
@@ -73,7 +73,7 @@ describe.each(vectors.map((vector) => [vector.title, vector] as const))('%s', (_
     expect(await faultOf(register(vector, 'another'))).toBe('challenge')
   })
 
-  test('signs in exactly if the person was verified, in a page of ours', async () => {
+  test('a passkey signs in only on our page, and after the person was verified', async () => {
     if (isFramed(authentication.clientDataJSON)) return expect(await faultOf(signIn(vector))).toBe('cross_origin')
     // Passkeys of other algorithms are never added. The library knows some of them.
     if (!algorithms.includes(algorithm)) return
@@ -81,7 +81,7 @@ describe.each(vectors.map((vector) => [vector.title, vector] as const))('%s', (_
     expect(await signIn(vector)).toEqual({ signCount: used.counter, isBackedUp: used.flags.bs })
   })
 
-  test('signs nothing else', async () => {
+  test('a passkey signs in with nothing but the signed data', async () => {
     if (isFramed(authentication.clientDataJSON)) return
     const flipped = (hex: string) =>
       `${hex.slice(0, -2)}${(Number.parseInt(hex.slice(-2), 16) ^ 1).toString(16).padStart(2, '0')}`
@@ -93,7 +93,7 @@ describe.each(vectors.map((vector) => [vector.title, vector] as const))('%s', (_
   })
 })
 
-test('some of the vectors are taken, so that they prove something', async () => {
+test('some vectors are accepted, so that the other tests prove something', async () => {
   const results = await Promise.all(
     vectors.map(async (vector) => [await faultOf(register(vector)), await faultOf(signIn(vector))]),
   )

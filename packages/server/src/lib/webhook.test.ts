@@ -18,7 +18,7 @@ test.each([
   ['> quoted', '› quoted'],
   ['# heading', '＃ heading'],
   ['\u0000\u0007', ''],
-])('%j becomes %j', (text, plain) => {
+])('the name %j becomes %j', (text, plain) => {
   expect(plainChatText(text)).toBe(plain)
 })
 
@@ -51,6 +51,6 @@ test.each<[string | undefined, number | undefined]>([
   ['99999999999', undefined],
   ['2026-01-31T12:00:20Z', undefined],
   ['Sat, 99 Jan 2026 12:00:20 GMT', undefined],
-])('Retry-After: %s is %s ms', (header, ms) => {
+])('Retry-After: %s is read as %s ms', (header, ms) => {
   expect(parseRetryAfter(header, now)).toBe(ms)
 })

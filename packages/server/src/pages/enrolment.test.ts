@@ -5,7 +5,7 @@ import { textsIn } from './texts/texts-for.ts'
 
 const pending = { secret: 'JBSWY3DPEHPK3PXP', url: 'otpauth://totp/shop:ada%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=shop' }
 
-test('the page of a new second factor shows the seed as a picture and in groups, and asks for a code', () => {
+test('the page of a new second factor shows the secret as a picture and in groups, and asks for a code', () => {
   const { body } = enrolmentView(textsIn('en'), { pending, form: { action: '/somewhere', hidden: { step: 'enrol' } } })
   expect(body.markup).toContain('<svg class="qr" role="img" aria-label="QR code that holds the secret below"')
   expect(body.markup).toContain('JBSW Y3DP EHPK 3PXP</textarea>')
@@ -15,14 +15,14 @@ test('the page of a new second factor shows the seed as a picture and in groups,
   expect(body.markup).not.toMatch(/style=|<script|<style/)
 })
 
-test('a wrong code is said at its field', () => {
+test('the fault of a wrong code stands at its field', () => {
   const refusal = { status: 403, code: 'invalid_two_factor_code', faults: {}, focus: undefined, retryAfter: undefined } as const
   const { body } = enrolmentView(textsIn('de'), { pending, form: { action: '/somewhere', hidden: {} }, refusal })
   expect(body.markup).toContain('Der Code ist falsch oder wurde schon verwendet')
   expect(body.markup).toContain('aria-invalid="true" autofocus')
 })
 
-test('recovery codes stand one in a line', () => {
+test('each recovery code stands on its own line', () => {
   const codes = ['3k7qm-x9d2t', 'abcde-fghjk']
   const { body } = recoveryCodesView(textsIn('en'), { codes, onward: html`<p>onward</p>` })
   expect(body.markup).toContain('rows="2"')

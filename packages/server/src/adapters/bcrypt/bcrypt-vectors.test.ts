@@ -64,7 +64,7 @@ test.each([
   ['$2a$06$.rCVZVOThsIa97pEDOxvGuRRgzG64bvtJ0938xuqzv18d3ZpQhstC', letters],
   ['$2a$08$aTsUwsyowQuzRrDqFflhgekJ8d9/7Z3GV3UcgvzQW3J5zMyrTvlz.', letters],
   ['$2a$06$fPIsBO8qRqkjj273rfaOI.HtSV9jLDpTbZn782DC6/t7qT67P6FfO', '~!@#$%^&*()      ~!@#$%^&*()PNBFRD'],
-])('the published vector %s', (hash, password) => {
+])('we reproduce the published vector %s', (hash, password) => {
   expect(hashLike(hash, latin1(password))).toBe(hash)
 })
 
@@ -74,12 +74,12 @@ test.each([
   [73, '$2b$04$7.ErNxnb9yKxWwDA0wJBMOKUzbOiYnhPIcJZWpzSAVuNExz1VUAsy'],
   [145, '$2b$04$n9AJZzoGDNkO/WhNzaTb6.kKVWPirnDRpIaYjfXhwr856MYNE6lDi'],
   [217, '$2b$04$GOclRMX290mmr4Omsuo8hO.kyCfs1vAt2QK1qEwAcwWpP6f6mN.EO'],
-] as const)('the byte values from %i on', (first, hash) => {
+] as const)('we reproduce the hash of the byte values from %i on', (first, hash) => {
   const values = Uint8Array.from({ length: Math.min(72, 256 - first) }, (_, index) => first + index)
   expect(hashLike(hash, values)).toBe(hash)
 })
 
-describe('hashes of these passwords, made by', () => {
+describe('hashes of other implementations', () => {
   const passwords = ['', 'correct horse battery staple', 'Grüße, 世界 😀', 'a'.repeat(72)]
   const scheme = new BcryptScheme(new LaneEngine(lanes))
 
@@ -142,7 +142,7 @@ describe('hashes of these passwords, made by', () => {
     ],
   ] as const
 
-  test.each(makers)('%s, open to their passwords and to no other', async (_, hashes) => {
+  test.each(makers)('the hashes of %s match their passwords and no others', async (_, hashes) => {
     for (const [index, hash] of hashes.entries()) {
       for (const [other, password] of passwords.entries()) {
         const { matches } = await scheme.verify(hash, password, 4)
@@ -152,7 +152,7 @@ describe('hashes of these passwords, made by', () => {
   })
 
   // This also shows that each of them verifies our hashes.
-  test.each(makers)('%s, are what we make of them with their salts, with any number of lanes at work', (_, hashes) => {
+  test.each(makers)('we reproduce the hashes of %s from their salts, with any number of lanes at work', (_, hashes) => {
     const known = hashes.map((hash, index) => ({ hash, password: new TextEncoder().encode(passwords[index]) }))
     for (let count = 1; count <= laneCount; count += 1) {
       for (let first = 0; first < known.length; first += count) {

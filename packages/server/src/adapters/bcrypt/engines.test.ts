@@ -8,14 +8,14 @@ afterEach(() => {
 
 const job = { password: 'correct horse', salt: new Uint8Array(16).fill(5), cost: 5, costAtLeast: 6 }
 
-test('the lanes are used where they agree with bcryptjs', async () => {
+test('the lanes are used if they agree with bcryptjs', async () => {
   const { engine, fallback } = await openEngine()
   expect(engine).toBeInstanceOf(LaneEngine)
   expect(fallback).toBeUndefined()
   expect(Buffer.from(await engine.digest(job))).toEqual(Buffer.from(await new ReferenceEngine().digest(job)))
 })
 
-test('where they differ in one bit of one digest, bcryptjs is used', async () => {
+test('bcryptjs is used if the lanes differ in one bit of one digest', async () => {
   const reference = new ReferenceEngine()
   let asked = 0
   const changed: BcryptEngine = {
@@ -31,7 +31,7 @@ test('where they differ in one bit of one digest, bcryptjs is used', async () =>
   })
 })
 
-test('without WebAssembly, bcryptjs is used', async () => {
+test('bcryptjs is used without WebAssembly', async () => {
   vi.stubGlobal('WebAssembly', undefined)
   const { engine, fallback } = await openEngine()
   expect(engine).toBeInstanceOf(ReferenceEngine)

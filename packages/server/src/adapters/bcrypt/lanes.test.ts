@@ -31,8 +31,8 @@ function isInMemory(lanes: Lanes, text: string): boolean {
   return Buffer.from(lanes.memory.slice()).swap32().includes(text)
 }
 
-describe('a lane', () => {
-  test('gives what bcryptjs gives, whatever the others do, whichever lane it is, and whenever it joined', () => {
+describe('lanes of a hash thread', () => {
+  test('a lane gives the same digest as bcryptjs, whatever the other lanes do and whenever it joined', () => {
     const jobs = Array.from({ length: 9 }, (_, number) => jobOf(number))
     const expected = jobs.map(reference)
     const lanes = new Lanes(laneCount)
@@ -55,7 +55,7 @@ describe('a lane', () => {
     )
   })
 
-  test('of a lower cost goes on for as long as one of the higher cost, and keeps its own digest', () => {
+  test('a job of lower cost runs as long as the one of higher cost beside it, and keeps its own digest', () => {
     const lanes = new Lanes(laneCount)
     const made: Uint8Array[] = []
     const [low, high] = [jobOf(1, 4, 9), jobOf(2, 9)]
@@ -67,7 +67,7 @@ describe('a lane', () => {
     expect(made.map((digest) => Buffer.from(digest))).toEqual([low, high].map(reference))
   })
 
-  test('of a higher cost than is asked for at the least goes on to its end', () => {
+  test('a job whose cost is above the minimum runs to its end', () => {
     const lanes = new Lanes(1)
     const job = jobOf(3, 7, 4)
     let made = new Uint8Array()
@@ -76,7 +76,7 @@ describe('a lane', () => {
     expect(Buffer.from(made)).toEqual(reference(job))
   })
 
-  test('is refused where all are taken', () => {
+  test('a job is refused while all lanes are taken', () => {
     const lanes = new Lanes(2)
     const start = () => lanes.start({ ...jobOf(1), done() {} })
     start()
@@ -85,7 +85,7 @@ describe('a lane', () => {
   })
 })
 
-test('the memory holds a password while its job runs, and nothing of it from then on', () => {
+test('the memory holds a password while its job runs, and no trace of it afterwards', () => {
   const lanes = new Lanes(laneCount)
   const texts = ['the first of them', 'the second of them', 'the third of them']
   for (const [index, text] of texts.entries())

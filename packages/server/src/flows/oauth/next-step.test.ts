@@ -111,8 +111,8 @@ const conditions: Record<string, (situation: Situation, person: SignedIn) => boo
     (now - firstProvenAt <= 600_000 && (!hasSecondFactor || (secondProvenAt !== null && now - secondProvenAt <= 600_000))),
 }
 
-describe('over every combination of what decides', () => {
-  test('somebody enters silently if every condition holds, and never otherwise', () => {
+describe('the next step for every combination of conditions', () => {
+  test('a person enters silently if every condition holds, and never otherwise', () => {
     const all = Object.values(conditions)
     expect(
       violations((situation, step) => {
@@ -122,7 +122,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test.each(Object.entries(conditions))('the condition counts alone: %s', (name, holds) => {
+  test.each(Object.entries(conditions))('one unmet condition is enough to prevent silent entry: %s', (name, holds) => {
     const others = Object.entries(conditions).filter(([other]) => other !== name)
     let alone = 0
     const isRight = (situation: Situation, step: ReturnType<typeof nextStep>) => {
@@ -135,7 +135,7 @@ describe('over every combination of what decides', () => {
     expect(alone).toBeGreaterThan(0)
   })
 
-  test('prompt=none shows nothing, and nothing else is answered with an error', () => {
+  test('prompt=none shows nothing, and no other prompt is answered with an error', () => {
     expect(
       violations(({ request }, step) =>
         request.prompt === 'none' ? 'enter' in step || 'error' in step : 'ask' in step || 'enter' in step || 'refuse' in step,
@@ -143,7 +143,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('prompt=none tells an app that the person has never entered the same as about a stranger', () => {
+  test('prompt=none gives the app the same answer for a person who has never entered it as for a stranger', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (request.prompt !== 'none' || signedIn?.hasEntered) return true
@@ -152,7 +152,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('prompt=none asks those for an interaction who need not sign in again', () => {
+  test('prompt=none answers interaction_required if the person need not sign in again', () => {
     expect(
       violations(({ request, app, signedIn }, step) => {
         if (request.prompt !== 'none' || !signedIn?.hasEntered || 'enter' in step) return true
@@ -172,7 +172,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('a refusal is the one of the gate, and is told only to those who have proven enough', () => {
+  test('a refusal is that of the gate, and only a person who has proven enough sees it', () => {
     expect(
       violations(({ request, signedIn }, step) => {
         if (!('refuse' in step)) return true
@@ -183,7 +183,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('a person who can join is asked to before the gate is, once they have proven enough', () => {
+  test('a person who can join is asked to join before the gate is asked, once they have proven enough', () => {
     const proofs = [
       'the proof is newer than max_age',
       'the proof is newer than the app demands',
@@ -222,7 +222,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('a person who has signed in for this request is not asked again to create an account, however old the proof of a provider', () => {
+  test('a person who has signed in for this request is not asked again to create an account', () => {
     expect(
       violations(({ signedIn }, step) => {
         if (!signedIn || signedIn.lastSeenAt < begunAt) return true
@@ -231,7 +231,7 @@ describe('over every combination of what decides', () => {
     ).toEqual([])
   })
 
-  test('a person who lacks the second of two factors is asked for a passkey, or to enrol, and who has one for its code', () => {
+  test('only a person who owes a second factor and has no codes is asked for a passkey, or to enrol', () => {
     expect(
       violations((situation, step) => {
         const { request, signedIn } = situation
@@ -269,7 +269,7 @@ test.each([
   ['two_factor_enrollment_required', begunAt, 'neither', 'enrol'],
   ['two_factor_enrollment_required', minutesAgo(11), 'neither', 'sign_in'],
 ] as const)(
-  'somebody who has not shown what the app demands (%s, %d, owns %s) is asked for it before anything else',
+  'a person who lacks what the app demands (%s, %d, owns %s) is asked for it first',
   (refusal, signedInAt, owned, ask) => {
     for (const person of people.filter(
       (one) => one.isNamedHere && !one.hasSecondFactor && one.hasPasskey === (owned === 'a passkey'),
@@ -293,7 +293,7 @@ test.each([
   ['https://[::1]/cb', false, false],
   ['com.example.shop:/cb', false, false],
   ['com.example.shop://cb', false, false],
-])('%s has an owner: %s in production, %s elsewhere', (url, production, elsewhere) => {
+])('a redirect to %s counts as owned: %s in production, %s elsewhere', (url, production, elsewhere) => {
   expect(isOwnedRedirect(url, { production: true })).toBe(production)
   expect(isOwnedRedirect(url, { production: false })).toBe(elsewhere)
 })

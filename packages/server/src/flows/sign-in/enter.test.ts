@@ -54,6 +54,6 @@ async function refused(deps: Deps<Tx>, { actor, user, proof, half, kept, strippe
   return [made, provenCaller, halfCaller][0]
 }
 
-test('a second entrance does not compile: without a proof, with half of one, without the client, or with tokens that nobody issued', () => {
+test('entering with no proof, half a proof, no client or tokens that were not issued does not compile', () => {
   expect(refused).toBeTypeOf('function')
 })

@@ -15,7 +15,7 @@ function isTrusted(provider: Provider, email: string | null, hostedDomain: strin
   return isTrustedAddress(provider, { email, emailVerified, hostedDomain })
 }
 
-test('the domains of the list are trusted and no others, neither those below nor those that end alike', () => {
+test('only the listed domains are trusted, without their subdomains or domains that end alike', () => {
   expect(isTrusted(acme, 'ada@corp.com')).toBe(true)
   expect(isTrusted(acme, 'ada@xn--bcher-kva.example')).toBe(true)
   for (const domain of ['eng.corp.com', 'evil-corp.com', 'corp.com.evil.example', 'com']) {
@@ -35,7 +35,7 @@ test('an address that the provider does not call verified is never trusted', () 
   expect(isTrusted({ ...acme, trusted_email_domains: ['*'] }, null)).toBe(false)
 })
 
-test('google is trusted for gmail.com, for the domain in hd, and for the domains of its list', () => {
+test('Google is trusted for gmail.com, for the domain in hd, and for the domains of its list', () => {
   expect(isTrusted(google, 'ada@gmail.com')).toBe(true)
   expect(isTrusted(google, 'ada@corp.com', 'corp.com')).toBe(true)
   expect(isTrusted({ ...google, trusted_email_domains: ['corp.com'] }, 'ada@corp.com')).toBe(true)
@@ -44,7 +44,7 @@ test('google is trusted for gmail.com, for the domain in hd, and for the domains
   expect(isTrusted(google, 'ada@eng.corp.com', 'corp.com')).toBe(false)
 })
 
-test('neither gmail.com nor hd counts for another issuer, nor for another provider', () => {
+test('gmail.com and hd do not count for another issuer or another provider', () => {
   for (const provider of [{ ...google, issuer: 'https://accounts.google.com.evil.example' }, { ...google, code: 'acme' }, acme]) {
     expect(isTrusted(provider, 'ada@gmail.com')).toBe(false)
     expect(isTrusted(provider, 'ada@other.com', 'other.com')).toBe(false)

@@ -33,7 +33,7 @@ function textsOf(value: unknown, path: string[] = []): [string, string][] {
 const markedIn = (text: string) => [...new Set(text.match(/6[123]/g))].sort()
 const english = new Map(textsOf(textsIn('en')))
 
-test.each(languages)('%s names every value that English names, and leaves no place empty', (language) => {
+test.each(languages)('%s uses the same values as English, and has no text with a gap', (language) => {
   const texts = textsOf(textsIn(language))
   expect(texts.map(([path]) => path).sort()).toEqual([...english.keys()].sort())
   for (const [path, text] of texts) {
@@ -47,7 +47,7 @@ test.each(languages)('%s names every value that English names, and leaves no pla
 const alike =
   /^(apiErrors|fields\.(account|password)|language|locale|footer\.|named\.continueAs|passkeys\.name$|device\.enter\.label$|providers\.or$)/
 
-test.each(languages.filter((language) => language !== 'en'))('%s repeats nothing of the English', (language) => {
+test.each(languages.filter((language) => language !== 'en'))('%s has no text in common with English', (language) => {
   const repeated = textsOf(textsIn(language)).filter(([path, text]) => !alike.test(path) && english.get(path) === text)
   expect(repeated).toEqual([])
 })

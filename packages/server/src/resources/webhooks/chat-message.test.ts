@@ -13,7 +13,7 @@ test.each([
   'https://CONTOSO.webhook.office.com.:8443/webhookb2/x',
   'http://chat.example.com/hook',
   'http://127.0.0.1:8065/hook',
-])('%s is a chat service', (url) => {
+])('%s is recognized as a chat service', (url) => {
   expect(isChatUrl(new URL(url), ['Chat.Example.com', '127.0.0.1:8065'])).toBe(true)
 })
 
@@ -28,7 +28,7 @@ test.each([
   'https://evilwebhook.office.com/',
   'https://contoso.webhook.office.com.evil.example/',
   'http://127.0.0.1:8066/hook',
-])('%s is none', (url) => {
+])('%s is not a chat service', (url) => {
   expect(isChatUrl(new URL(url), ['chat.example.com', '127.0.0.1:8065'])).toBe(false)
 })
 
@@ -38,7 +38,7 @@ const event = {
   organization: { name: 'Acme' },
 }
 
-test('a message is a text alone, for Discord as content too', () => {
+test('a chat message is only a text, which Discord also gets as content', () => {
   const text = 'New user in Shop: Ada, ada@example.com, organization Acme'
   expect(chatMessage(new URL('https://hooks.slack.com/services'), event)).toEqual({ text })
   expect(chatMessage(new URL('https://contoso.webhook.office.com/webhookb2/x'), event)).toEqual({ text })
@@ -47,7 +47,7 @@ test('a message is a text alone, for Discord as content too', () => {
   }
 })
 
-test('a nameless user without an organization is told by the address; a test says that it is one', () => {
+test('a message names a nameless user by address, and a test message says that it is a test', () => {
   const nameless = { ...event, user: { ...event.user, first_name: null }, organization: null }
   const url = new URL('https://hooks.slack.com/services')
   expect(chatMessage(url, nameless)).toEqual({ text: 'New user in Shop: ada@example.com' })
@@ -56,7 +56,7 @@ test('a nameless user without an organization is told by the address; a test say
   })
 })
 
-test('no message is longer than Discord takes', () => {
+test('a message is never longer than Discord accepts', () => {
   const long = 'x'.repeat(200)
   const user = { email: `${'e'.repeat(60)}@${'d'.repeat(189)}.com`, first_name: long, last_name: long }
   const message = chatMessage(new URL('https://discord.com/'), {

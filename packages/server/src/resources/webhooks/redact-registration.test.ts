@@ -34,6 +34,6 @@ test.each([
     '{"__proto__":{"x":1},"constructor":2,"prototype":{"__proto__":null}}',
     '{"__proto__":{"x":1},"constructor":2,"prototype":{"__proto__":null}}',
   ],
-])('%s goes out as %s', (received, sent) => {
+])('%s is sent as %s', (received, sent) => {
   expect(redact(received)).toBe(sent)
 })
