@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const get = (path: string, headers: Record<string, string> = {}) => callHttp(service.url + path, 'GET', { headers })
 
-test('a person who opens the service reads what it is; to a program nothing is at the root', async () => {
+test('a person who opens the service reads what it is, and a program gets 404 at the root', async () => {
   const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
   for (const method of ['GET', 'HEAD']) {
     const led = await rawCall(service.url, method, '/', { headers: { ...browser, host: 'evil.test' } })
@@ -34,8 +34,8 @@ test('a person who opens the service reads what it is; to a program nothing is a
   expectError(await rawCall(service.url, 'GET', '//', { headers: browser }), 'not_found')
 })
 
-describe('the page', () => {
-  test('names no other host, holds no script and no style of its own, and is made of the files below it', () => {
+describe('the page of the API reference', () => {
+  test('the page names no other host, has no script or style of its own, and uses only the files below it', () => {
     expect(reply.status).toBe(200)
     expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page).not.toMatch(/<style|<img|<iframe|<form|@import|url\(|\son\w+=|\sstyle=|javascript:|\w:\/\//i)
@@ -45,7 +45,7 @@ describe('the page', () => {
     expect(links.sort()).toEqual(['/api/v1/openapi.json', ...files])
   })
 
-  test('has a policy that allows what this server sends and nothing inline', () => {
+  test('the page has a policy that allows what this server sends and nothing inline', () => {
     expect(reply.headers.get('content-security-policy')).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     )
@@ -54,7 +54,7 @@ describe('the page', () => {
     expect(reply.headers.get('referrer-policy')).toBe('no-referrer')
   })
 
-  test('is the same for anyone, is no part of the API, and takes GET alone', async () => {
+  test('the page is the same for everyone, is outside the API, and accepts only GET', async () => {
     expect((await callHttp(`${service.url}/docs`, 'GET', { token: 'garbage', headers: { host: 'evil.test' } })).body).toBe(page)
     expectError(await callHttp(`${service.url}/docs`, 'POST', { body: {} }), 'method_not_allowed')
     expectError(await get('/docs/'), 'not_found')
@@ -62,8 +62,8 @@ describe('the page', () => {
   })
 })
 
-describe('its files', () => {
-  test.each(Object.entries(assets))('%s is whole, has its type, and is sent again only when it changed', async (file, type) => {
+describe('the files of the API reference', () => {
+  test.each(Object.entries(assets))('%s is complete, has its type, and is sent again only after a change', async (file, type) => {
     const whole = await get(`/docs/${file}`)
     expect(whole.status).toBe(200)
     expect(whole.headers.get('content-type')).toBe(`${type}; charset=utf-8`)
@@ -82,13 +82,13 @@ describe('its files', () => {
     expect([head.status, head.body, head.headers.get('etag')]).toEqual([200, '', etag])
   })
 
-  test('are these alone, and take GET alone', async () => {
+  test('no other files exist below the page, and they accept only GET', async () => {
     for (const file of ['package.json', 'swagger-ui.js', 'toString', '..%2Fpackage.json', '%2e%2e%2f%2e%2e%2fpackage.json'])
       expectError(await get(`/docs/${file}`), 'not_found')
     expectError(await callHttp(`${service.url}/docs/init.js`, 'POST', { body: {} }), 'method_not_allowed')
   })
 
-  test('none asks another host to judge the document', async () => {
+  test('the page does not let another host validate the document', async () => {
     const { body } = await get('/docs/init.js')
     expect(body).toContain('validatorUrl: null')
     expect(body).toContain("url: '/api/v1/openapi.json'")

@@ -102,16 +102,22 @@ async function race(app: Json, steps: (() => Promise<Reply>)[], seed: number) {
     expect(await service.deps.db(table).where({ app_id: app.id })).toEqual([])
 }
 
-test.each(Object.entries(ways))('%s, of a confidential app: no call is given up, and nothing remains', async (_, way) => {
-  for (let round = 0; round < rounds; round += 1) {
-    const client = await buildClient(service, { device_grant: true })
-    await race(client.app, await oneByOne(() => way(client)), round)
-  }
-})
+test.each(Object.entries(ways))(
+  '%s of a confidential app, used while the app is deleted, causes no server error and leaves nothing behind',
+  async (_, way) => {
+    for (let round = 0; round < rounds; round += 1) {
+      const client = await buildClient(service, { device_grant: true })
+      await race(client.app, await oneByOne(() => way(client)), round)
+    }
+  },
+)
 
-test.each(Object.entries(publicWays))('%s: no call is given up, and nothing remains', async (_, way) => {
-  for (let round = 0; round < rounds; round += 1) {
-    const { app } = await buildClient(service, { client: 'public', allowed_redirect_urls: [REDIRECT_URL] })
-    await race(app, await oneByOne(() => way(app)), round)
-  }
-})
+test.each(Object.entries(publicWays))(
+  '%s of a public app, used while the app is deleted, causes no server error and leaves nothing behind',
+  async (_, way) => {
+    for (let round = 0; round < rounds; round += 1) {
+      const { app } = await buildClient(service, { client: 'public', allowed_redirect_urls: [REDIRECT_URL] })
+      await race(app, await oneByOne(() => way(app)), round)
+    }
+  },
+)

@@ -17,8 +17,8 @@ const put = (code: string, body: Buffer, type = 'image/png', at = service) =>
 const eventsOf = async ({ id }: Json) =>
   (await service.admin('GET', `/admin/audit?event=app.logo_changed&app_id=${id}`)).body.items.map(({ details }: Json) => details)
 
-describe('the brand', () => {
-  test('keeps the members that a change does not name, and loses those that are null or empty', async () => {
+describe('the brand of an app', () => {
+  test('a change keeps the members that it does not name, and clears those that are null or empty', async () => {
     const shop = await buildApp(service, { brand: { accent_color: '#2F6FDE', from_name: ' Shop ' } })
     expect(shop.brand).toMatchObject({ accent_color: '#2f6fde', from_name: 'Shop', support_email: null })
     const { body } = await patch({ support_email: 'Help@Shop.example.com', from_name: '' }, shop.code)
@@ -43,7 +43,7 @@ describe('the brand', () => {
     ['from_name', 'x'.repeat(81), 'brand.from_name: too_long'],
     ['default_language', 'nl', 'brand.default_language: invalid_value'],
     ['color', '#2f6fde', 'brand.color: unknown_field'],
-  ])('with %s %j is 400, names the member and changes nothing', async (member, value, fault) => {
+  ])('a brand with %s %j is 400, names the member and changes nothing', async (member, value, fault) => {
     const before = (await service.admin('GET', `/admin/apps/${app.code}`)).body
     const reply = await patch({ support_url: 'https://shop.example.com/help', [member]: value })
     expectError(reply, 'validation_failed')
@@ -51,19 +51,19 @@ describe('the brand', () => {
     expect((await service.admin('GET', `/admin/apps/${app.code}`)).body).toEqual(before)
   })
 
-  test('a color that cannot be seen on a card is answered with the nearest one that can', async () => {
+  test('a color that is hard to see on a card is refused with the nearest visible one', async () => {
     const { body } = await patch({ accent_color: '#000080' })
     const [, nearest] = /nearest color that does is (#\w+)/.exec(body.errors[0].message) ?? []
     expect((await patch({ accent_color: nearest })).body.brand.accent_color).toBe(nearest)
   })
 })
 
-describe('the logo', () => {
+describe('the logo of an app', () => {
   test.each([
     ['image/png', buildPng(40, 20)],
     ['image/jpeg', buildJpeg(1_024, 300)],
     ['image/webp', buildWebp('VP8X', 1_024, 1_024)],
-  ])('%s is served as it is, with a type that its content decides, and may do nothing', async (type, image) => {
+  ])('a logo of type %s is served unchanged, with a type taken from its content, and may run nothing', async (type, image) => {
     const shop = await buildApp(service)
     const { status, body } = await put(shop.code, image, 'image/png')
     expect(status).toBe(200)
@@ -79,7 +79,7 @@ describe('the logo', () => {
     expect((await service.admin('GET', logoOf(shop.code))).status).toBe(200)
   })
 
-  test('a change has another address, and both are audited; the same image again changes nothing', async () => {
+  test('a changed logo has another address, both changes are audited, and the same image again changes nothing', async () => {
     const shop = await buildApp(service)
     const first = (await put(shop.code, buildPng(8, 8))).body
     expect((await put(shop.code, buildPng(8, 8))).body).toEqual(first)
@@ -96,7 +96,7 @@ describe('the logo', () => {
     ])
   })
 
-  test('is read from the database once for all who look at it, until it is replaced', async () => {
+  test('all readers of a logo cause one database read until it is replaced', async () => {
     const own = await buildService({ DB_POOL_MAX: '1' })
     const shop = await buildApp(own)
     const { logo_path } = (await put(shop.code, buildPng(8, 8), 'image/png', own)).body
@@ -108,7 +108,7 @@ describe('the logo', () => {
     expect(await Promise.all(Array.from({ length: 20 }, look))).toEqual(Array(20).fill(404))
   })
 
-  test('two apps may have the same one, and the other keeps it when one of them is deleted', async () => {
+  test('two apps may have the same logo, and one keeps it when the other is deleted', async () => {
     const [one, other] = [await buildApp(service), await buildApp(service)]
     for (const { code } of [one, other]) await put(code, buildPng(12, 12))
     const { logo_path } = (await service.admin('GET', `/admin/apps/${other.code}`)).body
@@ -116,7 +116,7 @@ describe('the logo', () => {
     expect((await fetch(service.url + logo_path)).status).toBe(200)
   })
 
-  test('what is no image, too many pixels or too many bytes is refused, and nothing is written', async () => {
+  test('a file that is not an image or has too many pixels or bytes is refused, and nothing is written', async () => {
     const shop = await buildApp(service)
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
     for (const image of [svg, Buffer.alloc(0), Buffer.from('GIF89a'), buildPng(1_025, 4), buildJpeg(4, 1_025)]) {
@@ -135,7 +135,7 @@ describe('the logo', () => {
     expect(await eventsOf(shop)).toEqual([])
   })
 
-  test('a dry run judges it and keeps nothing', async () => {
+  test('a dry run checks the logo and stores nothing', async () => {
     const shop = await buildApp(service)
     const headers = { 'content-type': 'image/png' }
     const reply = await service.admin('PUT', `${logoOf(shop.code)}?dry_run=true`, { body: buildPng(4, 4), headers })
@@ -145,8 +145,8 @@ describe('the logo', () => {
   })
 })
 
-describe('pages', () => {
-  test('show the logo, the color, and where people get help, under a policy that allows no more', async () => {
+describe('the pages of an app with a brand', () => {
+  test('the pages show the logo, the color and the links for help under a policy that allows no more', async () => {
     const shop = await buildApp(service, {
       name: 'Café Zürich & Söhne',
       allowed_redirect_urls: ['https://shop.example.com/cb'],
@@ -172,7 +172,7 @@ describe('pages', () => {
     )
   })
 
-  test('link to one address for help, whatever it looks like', async () => {
+  test('the help link leads to one address, whatever characters the address has', async () => {
     const shop = await buildApp(service, {
       allowed_redirect_urls: ['https://shop.example.com/cb'],
       brand: { support_email: 'help?bcc=everybody&body=x@shop.example.com' },
@@ -184,7 +184,7 @@ describe('pages', () => {
     )
   })
 
-  test('of an app without a brand load no image', async () => {
+  test('the pages of an app without a brand load no image', async () => {
     const { html, headers } = await visit(service).get(askFor(app).path)
     expect(html).not.toContain('<img')
     expect(headers.get('content-security-policy')).not.toContain('img-src')

@@ -27,9 +27,9 @@ function create(fields: Record<string, unknown>, target = service): Promise<Repl
   return target.admin('POST', '/admin/apps', { body: { code: freshCode(), name: 'An app', ...fields } })
 }
 
-describe('what is created', () => {
+describe('a created app', () => {
   // covers service-app-registered app-id app-auto-grant-default app-created-at app-create-minimum app-create-answer app-description app-status
-  test('code and name are enough; the answer is the whole record', async () => {
+  test('an app needs only code and name, and the answer is the whole record', async () => {
     const reply = await service.admin('POST', '/admin/apps', { body: { code: 'shop', name: 'Shop' } })
     expect(reply.status).toBe(201)
     expectHeaders(reply)
@@ -117,7 +117,7 @@ describe('what is created', () => {
     expect((await service.admin('GET', `/admin/apps/${body.id}`)).body).toEqual(body)
   })
 
-  test('a record that was read can be written back under another code', async () => {
+  test('a record that was read can create an app with another code', async () => {
     const { body } = await create({
       auto_grant_on_signup: true,
       webhooks: [{ name: 'crm', url: 'https://crm.example.com', secret: whsec }],
@@ -128,7 +128,7 @@ describe('what is created', () => {
     expect(reply.body.webhooks).toEqual([{ ...body.webhooks[0], has_secret: false }])
   })
 
-  test('what is given twice is kept once, in the order given', async () => {
+  test('repeated entries are kept once, in the given order', async () => {
     const { body } = await create({
       service_codes: ['b', 'a', 'b'],
       read_namespaces: ['y', 'x', 'y'],
@@ -166,7 +166,7 @@ describe('what is created', () => {
     sign_up: 'open',
   }
   // covers app-redirects-optional app-description
-  test.each(Object.entries(optional))('%s: null and "" are as if it were left out', async (field, unset) => {
+  test.each(Object.entries(optional))('%s: null and "" are the same as leaving the field out', async (field, unset) => {
     for (const value of [null, '']) {
       const { status, body } = await create({ [field]: value })
       expect(status).toBe(201)
@@ -175,7 +175,7 @@ describe('what is created', () => {
   })
 
   // covers app-services-default
-  test('an empty list of services stays empty; left out it is the code of the app', async () => {
+  test('an empty list of services stays empty, and a missing one becomes the code of the app', async () => {
     expect((await create({ service_codes: [] })).body.service_codes).toEqual([])
     for (const value of [null, '', undefined]) {
       const { body } = await create({ service_codes: value })
@@ -191,7 +191,7 @@ describe('what is created', () => {
     expect(body).toMatchObject({ service_codes: codes, linked_app_codes: codes, webhooks: [{ events: [] }] })
   })
 
-  test('the audit tells who made it, and what', async () => {
+  test('the audit shows who created the app, and the whole record', async () => {
     const { body, headers } = await create({ name: 'Audited' })
     const events = await service.deps.db('audit_events').where({ app_id: body.id })
     const admin = claimsOf((await service.login(ADMIN_EMAIL, 'authctl')).body.access_token)
@@ -202,10 +202,10 @@ describe('what is created', () => {
   })
 })
 
-describe('codes', () => {
+describe('app codes', () => {
   // covers app-code-format limit-app-code
   test.each(['a', '1', 'a-b-c', '0-0', 'x'.repeat(100), 'null', 'true', 'constructor', '12345678-1234-1234-1234-12345678901'])(
-    '%s is one',
+    '%s is a valid code',
     async (code) => {
       expect((await create({ code })).body.code).toBe(code)
     },
@@ -235,20 +235,20 @@ describe('codes', () => {
     [null, 'invalid_type'],
     [5, 'invalid_type'],
     [['a'], 'invalid_type'],
-  ])('%j is none', async (code, fault) => {
+  ])('%j is not a valid code', async (code, fault) => {
     const reply = await create({ code })
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toContain(`code: ${fault}`)
   })
 
-  test('one that is taken is 409, whatever the status of its app', async () => {
+  test('a taken code is 409, whatever the status of its app', async () => {
     const { body } = await create({ status: 'inactive' })
     expectError(await create({ code: body.code }), 'app_code_taken')
     expectError(await create({ code: 'authctl' }), 'app_code_taken')
   })
 
   // covers app-code-unique service-app-registered
-  test('twenty at once for one code: one is created, nineteen are told that it is taken', async () => {
+  test('of twenty calls at once for one code, one creates the app and nineteen are 409', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) => create({ code: 'contested', name: `Number ${index}` })),
     )
@@ -262,7 +262,7 @@ describe('codes', () => {
     expect(events).toHaveLength(1)
   })
 
-  test('one that was deleted is free again', async () => {
+  test('the code of a deleted app is free again', async () => {
     const { body } = await create({})
     await service.admin('DELETE', `/admin/apps/${body.code}`)
     const again = await create({ code: body.code })
@@ -271,7 +271,7 @@ describe('codes', () => {
   })
 })
 
-describe('refused', () => {
+describe('refused fields of a new app', () => {
   const hundreds = (entry: (index: number) => string) => Array.from({ length: 201 }, (_, index) => entry(index))
   const cases: [string, unknown, string][] = [
     ['name', undefined, 'name: required'],
@@ -358,13 +358,13 @@ describe('refused', () => {
     ['Name', 'x', 'Name: unknown_field'],
   ]
   // covers app-pool-names app-create-refusals limit-pool-name
-  test.each(cases)('%s %j', async (field, value, fault) => {
+  test.each(cases)('a new app with %s %j is refused', async (field, value, fault) => {
     const reply = await create({ [field]: value })
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toContain(fault)
   })
 
-  test('a description of 2,000 characters, a name of 200 and lists of 200 are taken', async () => {
+  test('a description of 2,000 characters, a name of 200 and lists of 200 entries are accepted', async () => {
     const many = Array.from({ length: 200 }, (_, index) => `x${index}`)
     const fields = {
       name: 'n'.repeat(200),
@@ -379,7 +379,7 @@ describe('refused', () => {
   })
 
   // covers app-name
-  test('every fault is named at once', async () => {
+  test('the answer names every fault at once', async () => {
     const reply = await service.admin('POST', '/admin/apps', {
       body: { code: 'A', status: 5, nope: 1, read_namespaces: ['A', 'b', 5] },
     })
@@ -403,11 +403,11 @@ describe('refused', () => {
 
 describe('default_role_code', () => {
   // covers app-default-role
-  test('is org_member when only the organization is set', async () => {
+  test('the default role is org_member if only the organization is set', async () => {
     expect((await create({ default_organization_id: organization.id })).body).toMatchObject({ default_role_code: 'org_member' })
   })
 
-  test('takes any org-scoped role, with an organization', async () => {
+  test('the default role may be any org-scoped role if there is an organization', async () => {
     for (const role of ['org_member', 'org_admin', 'billing']) {
       const { status, body } = await create({ default_organization_id: organization.id, default_role_code: role })
       expect(status).toBe(201)
@@ -416,7 +416,7 @@ describe('default_role_code', () => {
   })
 
   // covers app-role-needs-organization error-default-role
-  test('without an organization is 400', async () => {
+  test('a default role without an organization is 400', async () => {
     for (const organizationId of [undefined, null, '']) {
       const reply = await create({ default_organization_id: organizationId, default_role_code: 'org_member' })
       expectError(reply, 'validation_failed')
@@ -435,19 +435,19 @@ describe('default_role_code', () => {
     'org_member ',
     '%',
     'org_member\n',
-  ])('%j, which is no org-scoped role, is 400', async (role) => {
+  ])('the default role %j, which is not org-scoped, is 400', async (role) => {
     const reply = await create({ default_organization_id: organization.id, default_role_code: role })
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual(['default_role_code: invalid_value'])
   })
 
-  test('an organization is named by its id in any case', async () => {
+  test('the id of an organization is accepted in upper and lower case', async () => {
     const { body } = await create({ default_organization_id: organization.id.toUpperCase() })
     expect(body.default_organization_id).toBe(organization.id)
   })
 })
 
-describe('in production mode', () => {
+describe('apps created in production mode', () => {
   let production: TestService
   beforeAll(async () => {
     production = await buildService({ ...productionSettings, AUTH_ADMIN_APP_CODES: '*' }, onFileEnd)

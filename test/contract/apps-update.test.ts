@@ -64,28 +64,31 @@ const fields: Record<string, { value: unknown; cleared: unknown }> = {
   brand: { value: brand, cleared: noBrand },
 }
 
-describe('a change', () => {
+describe('a change of an app', () => {
   // covers app-frontend-url-clear app-update-fields app-update-clear app-policy-update
-  test.each(Object.entries(fields))('of %s changes that field alone; null and "" clear it', async (field, { value, cleared }) => {
-    const before = await buildApp(service)
-    service.advance(1)
-    const reply = await patch(before, { [field]: value })
-    expect(reply.status).toBe(200)
-    expectHeaders(reply)
-    expect(reply.body).toEqual({ ...before, [field]: value, updated_at: expect.any(String) })
-    expect(reply.body.updated_at > before.updated_at).toBe(true)
-    expect(await read(before)).toEqual(reply.body)
-    for (const blank of [null, '']) {
-      await patch(before, { [field]: value })
-      expect((await patch(before, { [field]: blank })).body[field]).toEqual(cleared)
-    }
-    if (Array.isArray(cleared)) {
-      await patch(before, { [field]: value })
-      expect((await patch(before, { [field]: [] })).body[field]).toEqual([])
-    }
-  })
+  test.each(Object.entries(fields))(
+    'a change of %s changes only that field, and null and "" clear it',
+    async (field, { value, cleared }) => {
+      const before = await buildApp(service)
+      service.advance(1)
+      const reply = await patch(before, { [field]: value })
+      expect(reply.status).toBe(200)
+      expectHeaders(reply)
+      expect(reply.body).toEqual({ ...before, [field]: value, updated_at: expect.any(String) })
+      expect(reply.body.updated_at > before.updated_at).toBe(true)
+      expect(await read(before)).toEqual(reply.body)
+      for (const blank of [null, '']) {
+        await patch(before, { [field]: value })
+        expect((await patch(before, { [field]: blank })).body[field]).toEqual(cleared)
+      }
+      if (Array.isArray(cleared)) {
+        await patch(before, { [field]: value })
+        expect((await patch(before, { [field]: [] })).body[field]).toEqual([])
+      }
+    },
+  )
 
-  test('of allowed_auth_methods must leave a method that can register a user', async () => {
+  test('a change of allowed_auth_methods must leave a method that can register a user', async () => {
     const app = await buildApp(service, { allowed_auth_methods: ['password', 'magic_link'] })
     for (const [methods, fault] of [
       [['magic_link'], 'allowed_auth_methods: invalid_value'],
@@ -99,7 +102,7 @@ describe('a change', () => {
     expect(await read(app)).toEqual(app)
   })
 
-  test('may send back methods that an earlier version took', async () => {
+  test('a change may send back methods that an earlier version accepted', async () => {
     const app = await buildApp(service)
     await service.deps.db('apps').where({ id: app.id }).update({ allowed_auth_methods: '["passkey"]' })
     const { status, body } = await patch(app, { ...(await read(app)), name: 'Other' })
@@ -107,21 +110,21 @@ describe('a change', () => {
   })
 
   // covers app-update-fields
-  test('reaches every field of a record, but its code and what the service sets', async () => {
+  test('a change reaches every field of a record except its code and those that the service sets', async () => {
     const judgedBelow = ['name', 'status', 'service_codes', 'default_organization_id', 'default_role_code']
     const fixed = ['id', 'code', 'built_in', 'signing', 'logo_path', 'created_at', 'updated_at']
     expect(Object.keys(await buildApp(service)).sort()).toEqual([...Object.keys(fields), ...judgedBelow, ...fixed].sort())
   })
 
   // covers app-update-fields
-  test('of service_codes: cleared, they are the code of the app; an empty list is one', async () => {
+  test('cleared service_codes become the code of the app, and an empty list stays empty', async () => {
     const app = await buildApp(service, { service_codes: ['a'] })
     expect((await patch(app, { service_codes: [] })).body.service_codes).toEqual([])
     for (const blank of [null, '']) expect((await patch(app, { service_codes: blank })).body.service_codes).toEqual([app.code])
   })
 
   // covers app-update-fields
-  test('of name and status', async () => {
+  test('a change sets name and status, and refuses invalid ones', async () => {
     const app = await buildApp(service)
     expect((await patch(app, { name: '  Other  ', status: 'inactive' })).body).toMatchObject({
       name: 'Other',
@@ -137,7 +140,7 @@ describe('a change', () => {
     ['status', '', 'invalid_value'],
     ['name', null, 'invalid_type'],
     ['name', '', 'too_short'],
-  ])('of %s to %j is 400 and changes nothing: an inactive app stays inactive', async (field, blank, code) => {
+  ])('a change of %s to %j is 400 and changes nothing: an inactive app stays inactive', async (field, blank, code) => {
     const app = await buildApp(service)
     const inactive = (await patch(app, { status: 'inactive' })).body
     const reply = await patch(app, { description: 'Text', [field]: blank })
@@ -146,7 +149,7 @@ describe('a change', () => {
     expect(await read(app)).toEqual(inactive)
   })
 
-  test('of nothing changes nothing, also without a body', async () => {
+  test('an empty change changes nothing, also without a body', async () => {
     const app = await buildApp(service)
     service.advance(1)
     expect((await patch(app, {})).body).toEqual(app)
@@ -156,7 +159,7 @@ describe('a change', () => {
     expect(await service.deps.db('audit_events').where({ app_id: app.id, event: 'app.updated' })).toEqual([])
   })
 
-  test('takes a record as it was read, but for what is the service’s own', async () => {
+  test('a change accepts a record as it was read, and refuses other values for fields that the service sets', async () => {
     const app = await buildApp(service, {
       default_organization_id: organization.id,
       webhooks: [{ name: 'a', url: 'https://a.example' }],
@@ -167,21 +170,21 @@ describe('a change', () => {
     expect(faultsOf(reply)).toEqual(['built_in: invalid_value', 'created_at: invalid_value', 'id: invalid_value'])
   })
 
-  test('that is refused in one field changes none', async () => {
+  test('a change that is refused for one field changes no field', async () => {
     const app = await buildApp(service)
     expectError(await patch(app, { name: 'Other', read_namespaces: ['Not'] }), 'validation_failed')
     expectError(await patch(app, { name: 'Other', default_role_code: 'org_member' }), 'validation_failed')
     expect(await read(app)).toEqual(app)
   })
 
-  test('of an app named by UUID or by code is the same; an unknown one is 404', async () => {
+  test('a change names the app by UUID or by code, and an unknown app is 404', async () => {
     const app = await buildApp(service)
     expect((await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { description: 'x' } })).body.code).toBe(app.code)
     expectError(await patch({ code: 'no-such-app' }, { description: 'x' }), 'not_found')
     expectError(await patch({ code: organization.id }, { description: 'x' }), 'not_found')
   })
 
-  test('is audited with what it was and what it became, and nothing else', async () => {
+  test('a change is audited with the old and new values and nothing else', async () => {
     const app = await buildApp(service)
     const { headers } = await patch(app, { name: 'Renamed', sign_up: 'closed', description: null })
     const [event] = await service.deps.db('audit_events').where({ app_id: app.id, event: 'app.updated' })
@@ -212,13 +215,13 @@ describe('frontend_url', () => {
     ['HTTPS://App.Example.com', 'HTTPS://App.Example.com'],
     ['https://bücher.example', 'https://bücher.example'],
     ['http://[::1]:3000', 'http://[::1]:3000'],
-  ])('%s is kept as %s', async (given, kept) => {
+  ])('the frontend_url %s is stored as %s', async (given, kept) => {
     const app = await buildApp(service)
     expect((await patch(app, { frontend_url: given })).body.frontend_url).toBe(kept)
   })
 })
 
-describe('default_organization_id and default_role_code are judged together', () => {
+describe('changes of default_organization_id and default_role_code', () => {
   const roleFault = ['default_role_code: invalid_value']
 
   // covers app-role-needs-organization app-update-role
@@ -233,7 +236,7 @@ describe('default_organization_id and default_role_code are judged together', ()
   })
 
   // covers app-update-fields
-  test('a role joins the organization that is there', async () => {
+  test('a role can be added to the organization that is set', async () => {
     const app = await buildApp(service, { default_organization_id: organization.id })
     expect(app.default_role_code).toBe('org_member')
     expect((await patch(app, { default_role_code: 'billing' })).body.default_role_code).toBe('billing')
@@ -263,7 +266,7 @@ describe('default_organization_id and default_role_code are judged together', ()
 
   // covers app-role-exists app-role-org-scoped app-update-role error-default-role
   test.each(['system_admin', 'super_admin', 'base_user', 'reviewer', 'no-such-role'])(
-    '%s, no org-scoped role, is 400',
+    'the role %s, which is not org-scoped, is 400',
     async (role) => {
       const app = await buildApp(service, { default_organization_id: organization.id })
       const reply = await patch(app, { default_role_code: role })
@@ -280,8 +283,8 @@ describe('default_organization_id and default_role_code are judged together', ()
   })
 })
 
-describe('at once', () => {
-  test('two changes of different fields both stick, twenty times', async () => {
+describe('changes at the same time', () => {
+  test('two changes of different fields both take effect, twenty times', async () => {
     const app = await buildApp(service)
     for (let round = 0; round < 20; round += 1) {
       const replies = await Promise.all([
@@ -300,7 +303,7 @@ describe('at once', () => {
     }
   })
 
-  test('a role and the clearing of its organization never leave a role without one', async () => {
+  test('a new role and the clearing of its organization never leave a role without one', async () => {
     const app = await buildApp(service)
     for (let round = 0; round < 10; round += 1) {
       await patch(app, { default_organization_id: organization.id, default_role_code: null })
@@ -310,7 +313,7 @@ describe('at once', () => {
     }
   })
 
-  test('a change and a deletion leave no half of either', async () => {
+  test('a change and a deletion each happen whole or not at all', async () => {
     for (let round = 0; round < 5; round += 1) {
       const app = await buildApp(service)
       const [changed, deleted] = await Promise.all([
@@ -331,18 +334,18 @@ describe('the built-in app authctl', () => {
     { sign_up: 'open' },
     { sign_up: 'invitation' },
     { sign_up: null },
-  ])('%j is 409 built_in', async (body) => {
+  ])('the change %j is 409 built_in', async (body) => {
     expectError(await patch({ code: 'authctl' }, body), 'built_in')
   })
 
-  test('takes what does it no harm', async () => {
+  test('authctl accepts harmless changes', async () => {
     const before = await read({ code: 'authctl' })
     expect(before).toMatchObject({ built_in: true, status: 'active', auto_grant_on_signup: false, sign_up: 'closed' })
     expect((await patch(before, { description: 'Ours', status: 'active' })).body).toMatchObject({ description: 'Ours' })
     expectError(await patch(before, { code: 'ours' }), 'code_immutable')
   })
 
-  test('may be named among the links of an app, and its users still get no grant for it', async () => {
+  test('authctl may be a linked app, and users still get no grant for it', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const reply = await patch(app, { linked_app_codes: ['authctl'] })
     expect(reply).toMatchObject({ status: 200, body: { linked_app_codes: ['authctl'] } })
@@ -352,7 +355,7 @@ describe('the built-in app authctl', () => {
   })
 })
 
-describe('in production mode', () => {
+describe('apps changed in production mode', () => {
   let production: TestService
   beforeAll(async () => {
     production = await buildService(productionSettings, onFileEnd)
@@ -392,7 +395,7 @@ describe('in production mode', () => {
     expect((await patch(app, mended, production)).body).toMatchObject({ name: 'Renamed', ...mended })
   })
 
-  test('authctl, which redirects nobody, needs none', async () => {
+  test('authctl, which redirects nobody, needs no redirect URLs', async () => {
     expect((await patch({ code: 'authctl' }, { description: 'x' }, production)).status).toBe(200)
   })
 })

@@ -27,8 +27,8 @@ function codesOf(items: Json[]): string[] {
   return items.map((item) => item.code)
 }
 
-describe('show', () => {
-  test('an app is named by its UUID, in lower case, or by its code', async () => {
+describe('reading an app', () => {
+  test('an app is named by its lowercase UUID or by its code', async () => {
     const app = await buildApp(service)
     for (const ref of [app.id, app.code]) {
       const reply = await service.admin('GET', `/admin/apps/${ref}`)
@@ -53,11 +53,11 @@ describe('show', () => {
     'null',
     '__proto__',
     'constructor',
-  ])('%s is 404', async (ref) => {
+  ])('an app named %s is 404', async (ref) => {
     expectError(await service.admin('GET', `/admin/apps/${ref}`), 'not_found')
   })
 
-  test('authctl is there from the start: no auto-grant, closed to sign-up, built in', async () => {
+  test('authctl exists from the start: built in, without auto-grant, closed to sign-up', async () => {
     const { body } = await service.admin('GET', '/admin/apps/authctl')
     expect(body).toMatchObject({
       code: 'authctl',
@@ -73,8 +73,8 @@ describe('show', () => {
   })
 })
 
-describe('list', () => {
-  test('newest first, whole records, in pages that lose and repeat nothing while apps are made and deleted', async () => {
+describe('the list of apps', () => {
+  test('the pages list whole records, newest first, and lose and repeat none while apps are created and deleted', async () => {
     const made: string[] = []
     const doomed = await buildApp(service, { description: 'paged' })
     for (let index = 0; index < 120; index += 1) made.unshift((await buildApp(service, { description: 'paged' })).code)
@@ -90,7 +90,7 @@ describe('list', () => {
     expect(paged[0]).toEqual((await service.admin('GET', `/admin/apps/${made[0]}`)).body)
   })
 
-  test('50 to a page by default, and no cursor after the last', async () => {
+  test('a page has 50 apps by default, and the last page has no cursor', async () => {
     const first = (await service.admin('GET', '/admin/apps')).body
     expect(first.items).toHaveLength(50)
     expect(first.next_cursor).toEqual(expect.any(String))
@@ -101,7 +101,7 @@ describe('list', () => {
     expect(exact.next_cursor).toBeNull()
   })
 
-  test('by status', async () => {
+  test('the status filter returns only apps with that status', async () => {
     const inactive = await buildApp(service, { status: 'inactive' })
     expect(codesOf((await service.admin('GET', '/admin/apps?status=inactive')).body.items)).toEqual([inactive.code])
     const active = await readPages('/admin/apps?status=active&limit=200')
@@ -111,7 +111,7 @@ describe('list', () => {
       expectError(await service.admin('GET', `/admin/apps?status=${status}`), 'validation_failed')
   })
 
-  describe('by text', () => {
+  describe('the text filter', () => {
     const names = [
       '100% Müller',
       '100 percent',
@@ -166,18 +166,18 @@ describe('list', () => {
       ['100 Percent', ['100 percent']],
       ['q-1-END', ['100 percent']],
       ['no app has this', []],
-    ])('%j finds it literally', async (q, found) => {
+    ])('the text %j is matched literally', async (q, found) => {
       const { status, body } = await service.admin('GET', `/admin/apps?limit=200&q=${encodeURIComponent(q)}`)
       expect(status).toBe(200)
       expect(codesOf(body.items)).toEqual(found.map((name) => codes.get(name)).reverse())
     })
 
-    test('of code and name, together with the status, in pages', async () => {
+    test('the text is found in code and name, together with the status, in pages', async () => {
       expect(codesOf(await readPages('/admin/apps?limit=2&q=q-'))).toEqual([...codes.values()].reverse())
       expect((await service.admin('GET', '/admin/apps?q=q-&status=inactive')).body).toEqual({ items: [], next_cursor: null })
     })
 
-    test('an empty text is none, and 201 characters are too many', async () => {
+    test('an empty text filters nothing, and 201 characters are too many', async () => {
       expect((await service.admin('GET', '/admin/apps?q=')).body.items).toHaveLength(50)
       expect((await service.admin('GET', `/admin/apps?q=${'x'.repeat(200)}`)).body.items).toEqual([])
       expectError(await service.admin('GET', `/admin/apps?q=${'x'.repeat(201)}`), 'validation_failed')
@@ -185,8 +185,8 @@ describe('list', () => {
   })
 })
 
-describe('delete', () => {
-  test('an app that nobody may enter goes at once; its code is unknown from then on', async () => {
+describe('deleting an app', () => {
+  test('an app without grants is deleted at once, and its code is unknown from then on', async () => {
     const app = await buildApp(service)
     const reply = await service.admin('DELETE', `/admin/apps/${app.code}`)
     expect(reply.status).toBe(204)
@@ -196,7 +196,7 @@ describe('delete', () => {
     expectError(await service.login('x@example.com', app.code), 'app_not_found')
   })
 
-  test('while grants are active it is 409 app_in_use', async () => {
+  test('an app with active grants is 409 app_in_use', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     for (const query of ['', '?force=false'])
@@ -206,7 +206,7 @@ describe('delete', () => {
     expect((await service.admin('DELETE', `/admin/apps/${app.code}`)).status).toBe(204)
   })
 
-  test('with force its grants go with it, and every token of it is dead; other apps live on', async () => {
+  test('with force the grants go too, every token of the app is dead, and other apps continue', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
@@ -220,7 +220,7 @@ describe('delete', () => {
     expect(grants.map((grant: Json) => grant.app_code)).toEqual([other.code])
   })
 
-  test('the tokens of a deleted app open nothing in a new app of its code', async () => {
+  test('the tokens of a deleted app open nothing in a new app with the same code', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token: token } = await buildUser(service, app)
     await service.admin('DELETE', `/admin/apps/${app.code}?force=true`)
@@ -228,7 +228,7 @@ describe('delete', () => {
     expectError(await service.call('GET', '/auth/me', { token }), 'token_revoked')
   })
 
-  test('takes force as true or false alone', async () => {
+  test('force accepts only true and false', async () => {
     const app = await buildApp(service)
     for (const force of ['1', 'TRUE', 'yes', '', 'true&force=true'])
       expectError(await service.admin('DELETE', `/admin/apps/${app.code}?force=${force}`), 'validation_failed')
@@ -239,13 +239,13 @@ describe('delete', () => {
     for (const query of ['', '?force=true']) expectError(await service.admin('DELETE', `/admin/apps/authctl${query}`), 'built_in')
   })
 
-  test('ten at once: one deletes, the others find nothing', async () => {
+  test('of ten deletions at once, one deletes the app and the others are 404', async () => {
     const app = await buildApp(service)
     const replies = await Promise.all(Array.from({ length: 10 }, () => service.admin('DELETE', `/admin/apps/${app.code}`)))
     expect(replies.map((reply) => reply.status).sort()).toEqual([204, ...Array(9).fill(404)])
   })
 
-  test('with a grant made at once: either the app is in use or both are gone', async () => {
+  test('a deletion and a grant at the same time leave an app in use, or neither app nor grant', async () => {
     const home = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, home)
     for (let round = 0; round < 10; round += 1) {
@@ -261,7 +261,7 @@ describe('delete', () => {
     }
   })
 
-  test('with logins and registrations at once: each succeeds, or is told to come again, or that there is no app', async () => {
+  test('logins and registrations at the same time succeed, may be repeated, or find no app', async () => {
     for (let round = 0; round < 5; round += 1) {
       const app = await buildApp(service, { auto_grant_on_signup: true })
       const { user } = await buildUser(service, app)
@@ -276,7 +276,7 @@ describe('delete', () => {
     }
   })
 
-  test('is audited with what there was, also when it took grants along', async () => {
+  test('the deletion is audited with the whole record of the app', async () => {
     const app = await buildApp(service, {
       description: 'Gone soon',
       default_organization_id: (await buildOrganization(service)).id,
@@ -288,9 +288,9 @@ describe('delete', () => {
   })
 })
 
-describe('status', () => {
+describe('the status of an app', () => {
   // covers app-status state-app-inactive
-  test('an inactive app takes no login and no registration until it is active again', async () => {
+  test('an inactive app accepts no login and no registration until it is active again', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token: token } = await buildUser(service, app)
     await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { status: 'inactive' } })

@@ -56,7 +56,7 @@ beforeAll(async () => {
   key = found[0]!.key
 })
 
-test('an archive has every event that was sealed before the time, and is whole', async () => {
+test('an archive contains every event that was sealed before the given time, and is complete', async () => {
   expect(parts.length).toBeGreaterThan(1)
   const compared = await compare(parts.flat())
   const [chain] = await service.deps.db('audit_chain')
@@ -72,13 +72,13 @@ test('an archive has every event that was sealed before the time, and is whole',
   expect(registered).not.toHaveProperty('salt')
 })
 
-test('it ends at the time, and is then whole too', async () => {
+test('an archive ends at the given time, and is complete then too', async () => {
   const early = await archive('2001-01-01')
   expect(early).toMatchObject([{ events: 0, fault: null, next_cursor: null }])
   expect(await compare(early[0]!.lines)).toMatchObject({ events: 0, fault: undefined })
 })
 
-test('a change, a loss, a swap, another key and a cut are found', async () => {
+test('the comparison finds a change, a loss, a swap, another key and a cut', async () => {
   const all = parts.flat()
   const changed = all.map((line, index) => (index === 3 ? line.replace('"count":1', '"count":2') : line))
   expect((await compare(changed)).fault).toMatch(/^lines 1 to \d+ are not what the service wrote$/)
@@ -98,7 +98,7 @@ test('a change, a loss, a swap, another key and a cut are found', async () => {
   await expect(compare(all, 'no key')).rejects.toThrow('--key must be')
 })
 
-test('nothing is signed that is not what the service wrote', async () => {
+test('the service signs no archive of rows that it did not write', async () => {
   const events = service.deps.db('audit_events')
   const row: Json = await events.clone().where({ event: 'user.registered' }).first()
   await events.clone().where({ id: row.id }).update({ reason: 'forged' })
@@ -122,13 +122,13 @@ test('nothing is signed that is not what the service wrote', async () => {
 test.each([
   ['before', 'yesterday'],
   ['cursor', 'sealed.1'],
-])('a %s of "%s" is refused by its name', async (name, value) => {
+])('the %s "%s" is refused and named', async (name, value) => {
   const query = new URLSearchParams({ before, [name]: value })
   const { body } = await service.admin('GET', `/admin/audit/archive?${query}`)
   expect(body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: name }] })
 })
 
-test('a batch that is not there is named', async () => {
+test('the archive names a batch that does not exist', async () => {
   const { body } = await service.admin('GET', `/admin/audit/archive?${new URLSearchParams({ before, cursor: 'batch.1000000' })}`)
   expect(body).toMatchObject({ lines: [], fault: { kind: 'removed', subject: 'batch', batch: 1_000_000 } })
 })

@@ -52,7 +52,7 @@ async function attack(service: TestService, change: () => Promise<unknown>): Pro
   return fault
 }
 
-test('a text that goes on after a NUL is not the text that was written', async () => {
+test('text after a NUL is found as a change', async () => {
   if (testDatabase() !== 'sqlite') return
   const { service, credentials } = await buildAudited()
   const { db } = service.deps
@@ -74,7 +74,7 @@ test('a text that goes on after a NUL is not the text that was written', async (
   expect((await verify(service)).fault).toBeNull()
 })
 
-test('bytes and texts where the service writes other values are named, and break nothing', async () => {
+test('bytes and text of a type that the service does not write are named, and break nothing', async () => {
   if (testDatabase() !== 'sqlite') return
   const { service } = await buildAudited()
   const { db } = service.deps
@@ -96,7 +96,7 @@ test('bytes and texts where the service writes other values are named, and break
   expect((await verify(service)).head.sealed_at).toBe('1970-01-01T00:00:00.000Z')
 })
 
-test('seals that were started over do not pass for those that go on from a noted batch', async () => {
+test('seals that were started over do not continue from a noted batch', async () => {
   const { service, login } = await buildAudited()
   const { db } = service.deps
   const { batch, position, seal } = (await verify(service)).head
@@ -114,7 +114,7 @@ test('seals that were started over do not pass for those that go on from a noted
   expect((await verify(service, noted)).fault).toMatchObject({ kind: 'changed', subject: 'head', position })
 })
 
-test('seals whose end and batches were removed do not begin again, as if there had been none', async () => {
+test('removed seals are reported as removed, and sealing does not start over', async () => {
   const { service } = await buildAudited()
   await removeSeals(service)
   expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
@@ -124,7 +124,7 @@ test('seals whose end and batches were removed do not begin again, as if there h
   expect((await verify(service)).fault).toMatchObject({ kind: 'removed', subject: 'head' })
 })
 
-test('an end that is earlier than the noted batch is not one to begin from', async () => {
+test('a noted head that is earlier than the noted batch is reported as changed', async () => {
   const { service } = await buildAudited()
   const [early, late] = (await service.deps.db('audit_batches').orderBy('number').limit(2)) as [Json, Json]
   const of = ({ position, seal }: Json) => `${position}:${seal}`
@@ -134,7 +134,7 @@ test('an end that is earlier than the noted batch is not one to begin from', asy
   expect((await verify(service, { batch: late.number, head: of(early) })).fault).toMatchObject(fault)
 })
 
-test('a batch before the beginning is named, and a second row of the end moves nothing', async () => {
+test('a batch before the beginning is named, and a second row for the end moves nothing', async () => {
   const { service, login } = await buildAudited()
   const { db } = service.deps
   const batch = await db('audit_batches').orderBy('number').first()

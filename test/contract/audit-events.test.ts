@@ -30,7 +30,7 @@ test('a login is audited with user, app, address, agent and request', async () =
   expect(await auditEvents(service, { event: 'login.failed', user_id: user.id })).toEqual([])
 })
 
-describe('a login that fails is audited with its true reason, which the caller is not told', () => {
+describe('the audit of a failed login', () => {
   async function failedLogin(email: string, app: { code: string }, extra: object = {}) {
     const { headers } = await logIn(email, app, extra)
     const events = await auditEvents(service, { event: 'login.failed', request_id: headers.get('x-request-id') })
@@ -39,7 +39,7 @@ describe('a login that fails is audited with its true reason, which the caller i
   }
 
   // covers login-audited audit-login-failed
-  test('wrong password, unknown user', async () => {
+  test('the audit names a wrong password and an unknown user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     expect(await failedLogin(user.email, app, { password: 'not this one' })).toMatchObject({
@@ -52,7 +52,7 @@ describe('a login that fails is audited with its true reason, which the caller i
     expect(unknown).toMatchObject({ reason: 'unknown_user', user_id: null, app_id: app.id, details: { email } })
   })
 
-  test('suspended, no access, no membership', async () => {
+  test('the audit names a suspended account, missing access and a missing membership', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const organization = await buildOrganization(service)
@@ -64,7 +64,7 @@ describe('a login that fails is audited with its true reason, which the caller i
     expect(await failedLogin(user.email, app)).toMatchObject({ reason: 'account_suspended', user_id: user.id })
   })
 
-  test('by register_or_login too', async () => {
+  test('a failed register_or_login is audited like a failed login', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     await service.register(user.email, app.code, { mode: 'register_or_login', password: 'not this one' })
@@ -74,7 +74,7 @@ describe('a login that fails is audited with its true reason, which the caller i
   })
 })
 
-test('a registration is audited with what it gave, by a service with that caller, and one that fails is not', async () => {
+test('a registration is audited with all that it created and with its caller, and a failed one is not audited', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app, { organization_name: 'Audited' })
   const events = await auditEvents(service, { user_id: user.id })
@@ -93,7 +93,7 @@ test('a registration is audited with what it gave, by a service with that caller
   expect(await auditEvents(service, { event: 'user.registered' })).toHaveLength(count)
 })
 
-test('the audit of a forged request id and an endless agent is bounded', async () => {
+test('the audit of a forged request id and of an endless user agent is bounded', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const headers = { 'user-agent': 'x'.repeat(5_000), 'x-request-id': 'no good id', 'x-forwarded-for': '203.0.113.9' }
@@ -105,7 +105,7 @@ test('the audit of a forged request id and an endless agent is bounded', async (
   expect(event.ip).toBe('127.0.0.1')
 })
 
-test('no audit event holds a password, a hash or a token', async () => {
+test('no audit event contains a password, a hash or a token', async () => {
   const text = JSON.stringify(await service.deps.db('audit_events'))
   expect(text).not.toContain(PASSWORD)
   expect(text).not.toContain('not this one')

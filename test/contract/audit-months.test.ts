@@ -73,7 +73,7 @@ test('an event of any time is accepted, listed, sealed, verified and archived', 
   expect(archive.body.events).toBeGreaterThanOrEqual(ids.length)
 })
 
-onPostgres('a new database has the coming months, and the clean-up makes those after them; no event waits for one', async () => {
+onPostgres('a new database has the coming months, the cleanup creates the next ones, and no event waits for one', async () => {
   const { service, first, begin, advanceTo } = await buildDivided()
   const now = service.deps.clock()
   expect(begin).toBeGreaterThan(now + 13 * dayMs)
@@ -137,7 +137,7 @@ onPostgres('retention drops a month once all of it has expired and is sealed, be
   expect((await monthsOf(service)).map(({ name }) => name)).not.toContain(first.name)
 })
 
-onPostgres('a month stays as long as one of its events is not sealed, or not what the service wrote', async () => {
+onPostgres('a month stays while one of its events is unsealed or not as the service wrote it', async () => {
   const { service, first, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const ids = await write(service, begin + dayMs)
   await sealEvents(service.deps)
@@ -174,7 +174,7 @@ onPostgres('an event that claims to be from the future keeps its month, whose ot
   expect(await checkAudit(service.deps)).toMatchObject({ event: { id: forged } })
 })
 
-onPostgres('two servers that drop the same month at once leave one checkpoint, and make the next months once', async () => {
+onPostgres('two servers that drop the same month at once leave one checkpoint, and create the next months once', async () => {
   const { service, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10', DB_POOL_MAX: '12' })
   for (let batch = 0; batch < 5; batch += 1) {
     await write(service, begin + batch * dayMs, 20)
@@ -194,7 +194,7 @@ onPostgres('two servers that drop the same month at once leave one checkpoint, a
   expect(await ofMonth).toEqual([])
 })
 
-onPostgres('a month that is dropped, emptied, taken away or replaced without a checkpoint is missed', async () => {
+onPostgres('a month that was dropped, emptied, detached or replaced without a checkpoint is reported', async () => {
   const { service, first, begin, end } = await buildDivided()
   const ids = await write(service, begin + dayMs)
   await write(service, end + dayMs)
@@ -240,7 +240,7 @@ onPostgres('a month that is dropped, emptied, taken away or replaced without a c
   expect(await checkAudit(service.deps)).toBeNull()
 })
 
-onPostgres('an event that is moved or copied to another month is named', async () => {
+onPostgres('an event that was moved or copied to another month is named', async () => {
   const { service, begin, end } = await buildDivided()
   const [moved] = await write(service, begin + dayMs, 1)
   await write(service, end + dayMs)
@@ -256,7 +256,7 @@ onPostgres('an event that is moved or copied to another month is named', async (
   expect(await checkAudit(service.deps)).toMatchObject({ subject: 'event', event: { id: elsewhere } })
 })
 
-onPostgres('while a dump has the table, nothing is dropped and nothing fails; the next run drops the month', async () => {
+onPostgres('a month is not dropped while a dump reads the table, nothing fails, and the next run drops it', async () => {
   const { service, begin, end, advanceTo } = await buildDivided({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const ids = await write(service, begin + dayMs)
   await sealEvents(service.deps)
@@ -278,7 +278,7 @@ onPostgres('while a dump has the table, nothing is dropped and nothing fails; th
 })
 
 onPostgres(
-  'the audit of a former version is divided once its servers are gone: every event stays, and so do rights and rules',
+  'the audit of a former version is divided once its servers are gone, and keeps every event, right and rule',
   async () => {
     const service = await buildService()
     await hasKeyOfAudit(service.deps)
@@ -336,7 +336,7 @@ onPostgres(
   },
 )
 
-onPostgres('a division that is interrupted refuses no event, and the next run does it', async () => {
+onPostgres('an interrupted division refuses no event, and the next run completes it', async () => {
   const service = await buildService()
   await hasKeyOfAudit(service.deps)
   const { deps } = service

@@ -13,7 +13,7 @@ const app = appFixture(service)
 const logOut = (userId: string, reason: string) =>
   service.admin('POST', `/admin/users/${userId}/logout`, { headers: { 'x-audit-reason': reason } })
 
-test('the audit shows the reason as it was said; without one, or with blanks alone, it shows none', async () => {
+test('the audit shows the reason as it was sent, and null if it was missing or blank', async () => {
   const { user } = await buildUser(service, app)
   const said = 'Größe ✓ “100 %”\nsecond line'
   for (const sent of [encodeURIComponent(said), 'ticket-42, plain', '', '%20'])
@@ -25,7 +25,7 @@ test('the audit shows the reason as it was said; without one, or with blanks alo
   expect(login.audit_reason).toBeNull()
 })
 
-test('a reason that is too long, malformed or sent twice is 400, and nothing is done', async () => {
+test('a reason that is too long, malformed or sent twice is 400, and the call does nothing', async () => {
   const { user } = await buildUser(service, app)
   expect((await logOut(user.id, encodeURIComponent('✓'.repeat(500)))).status).toBe(204)
   const before = await auditEvents(service, { user_id: user.id })

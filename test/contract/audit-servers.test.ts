@@ -36,7 +36,7 @@ const counted = async ({ deps: { db } }: TestService) => ({
 })
 
 onPostgres(
-  'long, slow, nested and aborted transactions, counts and erasures: no event is missed, and none is reported',
+  'long, slow, nested and aborted transactions, counts and erasures lose no event, and no event is reported',
   async () => {
     const service = await buildService({ DB_POOL_MAX: '30' })
     const { deps } = service
@@ -105,7 +105,7 @@ onPostgres(
   120_000,
 )
 
-onPostgres('a transaction of more events than fit in memory is one batch', async () => {
+onPostgres('a transaction with more events than fit in memory becomes one batch', async () => {
   const service = await buildService()
   const { deps } = service
   await hasKeyOfAudit(deps)
@@ -118,45 +118,42 @@ onPostgres('a transaction of more events than fit in memory is one batch', async
   expect(await checkAudit(deps)).toBeNull()
 })
 
-onPostgres(
-  'a dump that is restored into a Postgres with a lower counter: what is written afterwards is sealed after it',
-  async () => {
-    const service = await buildService()
-    const { deps } = service
-    const { db } = deps
-    await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
-    await sealEvents(deps)
-    await AuditEvent.insert(db, rowsOf(service, 3))
-    // The rows are as in a cluster whose transactions have higher numbers.
-    const ahead = 5_000_000
-    await db('audit_events').where('xid', '>', 0).increment('xid', ahead)
-    const [chain] = await db('audit_chain')
-    await db('audit_batches').delete()
-    const begun = { ...chain, batch: 0, batch_position: 0, batch_seal: '', upto: firstSnapshot }
-    await db('audit_chain').update({ ...begun, signature: deps.auditProofs.sign(headFacts(begun)) })
-    await db.raw(`alter table audit_events alter column xid set default pg_current_xact_id()::text::bigint + ${ahead}`)
-    const shifted = { ...begun, shift: ahead }
-    await db('audit_chain').update({ shift: ahead, signature: deps.auditProofs.sign(headFacts(shifted)) })
-    await sealEvents(deps)
-    expect(await checkAudit(deps)).toBeNull()
-    const [sealed] = await db('audit_chain')
-    expect(parseSnapshot(sealed.upto).xmax).toBeGreaterThan(ahead)
-    // The restored database counts from below, which is what `shift` of 0 stands for here.
-    await db.raw('alter table audit_events alter column xid set default pg_current_xact_id()::text::bigint')
-    const restored = { ...sealed, shift: 0 }
-    await db('audit_chain').update({ shift: 0, signature: deps.auditProofs.sign(headFacts(restored)) })
-    expect(await hasKeyOfAudit(deps)).toBe(true)
-    await AuditEvent.insert(db, rowsOf(service, 2))
-    expect(await sealEvents(deps)).toMatchObject({ sealed: 2, refused: 0 })
-    const { inBatches, events } = await counted(service)
-    expect(inBatches).toBe(events)
-    expect(await checkAudit(deps)).toBeNull()
-    // Once is enough.
-    const [after] = await db('audit_chain')
-    expect(await hasKeyOfAudit(deps)).toBe(true)
-    expect((await db('audit_chain'))[0]).toEqual(after)
-  },
-)
+onPostgres('events written after a restore into a Postgres with a lower counter are sealed after the restored ones', async () => {
+  const service = await buildService()
+  const { deps } = service
+  const { db } = deps
+  await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
+  await sealEvents(deps)
+  await AuditEvent.insert(db, rowsOf(service, 3))
+  // The rows are as in a cluster whose transactions have higher numbers.
+  const ahead = 5_000_000
+  await db('audit_events').where('xid', '>', 0).increment('xid', ahead)
+  const [chain] = await db('audit_chain')
+  await db('audit_batches').delete()
+  const begun = { ...chain, batch: 0, batch_position: 0, batch_seal: '', upto: firstSnapshot }
+  await db('audit_chain').update({ ...begun, signature: deps.auditProofs.sign(headFacts(begun)) })
+  await db.raw(`alter table audit_events alter column xid set default pg_current_xact_id()::text::bigint + ${ahead}`)
+  const shifted = { ...begun, shift: ahead }
+  await db('audit_chain').update({ shift: ahead, signature: deps.auditProofs.sign(headFacts(shifted)) })
+  await sealEvents(deps)
+  expect(await checkAudit(deps)).toBeNull()
+  const [sealed] = await db('audit_chain')
+  expect(parseSnapshot(sealed.upto).xmax).toBeGreaterThan(ahead)
+  // The restored database counts from below, which is what `shift` of 0 stands for here.
+  await db.raw('alter table audit_events alter column xid set default pg_current_xact_id()::text::bigint')
+  const restored = { ...sealed, shift: 0 }
+  await db('audit_chain').update({ shift: 0, signature: deps.auditProofs.sign(headFacts(restored)) })
+  expect(await hasKeyOfAudit(deps)).toBe(true)
+  await AuditEvent.insert(db, rowsOf(service, 2))
+  expect(await sealEvents(deps)).toMatchObject({ sealed: 2, refused: 0 })
+  const { inBatches, events } = await counted(service)
+  expect(inBatches).toBe(events)
+  expect(await checkAudit(deps)).toBeNull()
+  // Once is enough.
+  const [after] = await db('audit_chain')
+  expect(await hasKeyOfAudit(deps)).toBe(true)
+  expect((await db('audit_chain'))[0]).toEqual(after)
+})
 
 onPostgres('servers that compare the chain of a former version at once count each of its faults once', async () => {
   const service = await buildService()

@@ -39,7 +39,7 @@ function newIdAt(ms: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`
 }
 
-test('an event tells who did what to whom, from where, and what it changed', async () => {
+test('an event shows who did what to whom, from where, and what it changed', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   const headers = { 'user-agent': 'audit test', 'x-request-id': 'request-of-the-grant' }
@@ -67,7 +67,7 @@ test('an event tells who did what to whom, from where, and what it changed', asy
   ])
 })
 
-test('each filter holds by itself and together with the others', async () => {
+test('each filter works alone and together with the others', async () => {
   const app = await buildApp(service)
   const other = await buildApp(service)
   const { user } = await buildUser(service, app)
@@ -103,7 +103,7 @@ test('each filter holds by itself and together with the others', async () => {
   }
 })
 
-test('an unknown app is 404 and names the nearest; a deleted one is found by its id alone', async () => {
+test('an unknown app is 404 and names the nearest, and a deleted one is found only by its id', async () => {
   const app = await buildApp(service)
   for (const ref of [`${app.code}x`, randomUUID()])
     expectError(await service.admin('GET', `/admin/audit?app_id=${ref}`), 'not_found')
@@ -114,7 +114,7 @@ test('an unknown app is 404 and names the nearest; a deleted one is found by its
   expectError(await service.admin('GET', `/admin/audit?app_id=${app.code}`), 'not_found')
 })
 
-test('by e-mail there are the events about its users in every pool, and refused logins with it, and by address those of one client', async () => {
+test('the e-mail filter finds events of its users in every pool and refused logins, and the address filter those of a client', async () => {
   const apps = [await buildApp(service), await buildApp(service, { registration_namespace: 'elsewhere' })] as const
   const email = `${randomUUID()}@example.com`
   for (const app of apps) await service.register(email, app.code)
@@ -140,7 +140,7 @@ test('by e-mail there are the events about its users in every pool, and refused 
   expect(seen).toEqual(all)
 })
 
-test('a role that a user is created or imported with is audited as one that is assigned later', async () => {
+test('a role given at creation or by an import is audited like one that is assigned later', async () => {
   const { body: role } = await service.admin('POST', '/admin/roles', {
     body: { code: 'reviewer', name: 'Reviewer', scope: 'global' },
   })
@@ -164,19 +164,19 @@ test('a role that a user is created or imported with is audited as one that is a
   ])
 })
 
-test('one event is shown by its id', async () => {
+test('an event is shown by its id', async () => {
   const app = await buildApp(service)
   const [event] = (await audit({ app_id: app.id })).items
   expect(await service.admin('GET', `/admin/audit/${event.id}`)).toMatchObject({ status: 200, body: event })
   expectError(await service.admin('GET', `/admin/audit/${randomUUID()}`), 'not_found')
 })
 
-test('an unknown kind of event is refused with the nearest', async () => {
+test('an unknown event is refused with the nearest name', async () => {
   const { body } = await service.admin('GET', '/admin/audit?event=login.fail')
   expect(body.errors).toEqual([{ path: 'event', code: 'invalid_value', message: 'unknown event; the nearest is login.failed' }])
 })
 
-test('several kinds, and all of a family, are found together, newest first; an unknown one among them is named', async () => {
+test('several events, or a whole family, are listed together, newest first, and an unknown one among them is named', async () => {
   const user_id = randomUUID()
   const written = ['login.failed', 'user.locked', 'logout', 'logout.all', 'user.unlocked', 'login.success']
   await insertEvents(written.length, Date.parse('2020-08-01'), (index) => ({ user_id, event: written[index] }))
@@ -204,7 +204,7 @@ test('several kinds, and all of a family, are found together, newest first; an u
   }
 })
 
-test('families that are about nobody are found by their index, also deep below other events', async () => {
+test('families of events about no user are found by their index, also far below other events', async () => {
   const app = await buildApp(service)
   const { items } = await audit({ event: 'app.*', app_id: app.id })
   expect(items.map((item: Json) => item.event)).toEqual(['app.created'])
@@ -212,7 +212,7 @@ test('families that are about nobody are found by their index, also deep below o
   expect(both.body.items.map((item: Json) => item.event)).toContain('app.created')
 })
 
-test('the events of a request are found by its id, together with other filters; an id that no request can have is refused', async () => {
+test('the request id finds the events of a request, together with other filters, and an impossible id is refused', async () => {
   const app = await buildApp(service)
   const id = `request.of_${randomUUID()}`
   const email = `${randomUUID()}@example.com`
@@ -227,7 +227,7 @@ test('the events of a request are found by its id, together with other filters; 
   expect(await kinds({ request_id: id.slice(0, -1) })).toEqual([])
 })
 
-test('since and until bound the moment: from the one on, up to the other without it', async () => {
+test('since includes its moment, and until excludes it', async () => {
   const from = Date.parse('2020-05-01T10:00:00Z')
   const user_id = randomUUID()
   const ids = await insertEvents(5, from, () => ({ user_id }))
@@ -246,7 +246,7 @@ test('since and until bound the moment: from the one on, up to the other without
   expect(await between('1969-12-31', undefined)).toEqual([4, 3, 2, 1, 0])
 })
 
-test('an event whose id runs ahead of its moment, as after a clock was set back, is found by its moment', async () => {
+test('an event whose id is later than its time, as after a clock was set back, is found by its time', async () => {
   const at = Date.parse('2020-06-01T10:00:00Z')
   const user_id = randomUUID()
   await insertEvents(1, at, () => ({ user_id, id: newIdAt(at + 50 * 60_000) }))
@@ -254,7 +254,7 @@ test('an event whose id runs ahead of its moment, as after a clock was set back,
   expect((await audit({ user_id, since: '2020-06-01T10:00:01Z' })).items).toHaveLength(0)
 })
 
-test('pages follow each other without a gap or a repeat, whatever is written meanwhile', async () => {
+test('pages have no gap and no repeat while events are written', async () => {
   const user_id = randomUUID()
   const ids = await insertEvents(7, Date.parse('2020-07-01'), () => ({ user_id }))
   const seen: string[] = []
@@ -285,12 +285,12 @@ test.each([
   ['limit', '0'],
   ['cursor', 'none'],
   ['user', 'unknown'],
-])('a %s of "%s" is refused by its name', async (name, value) => {
+])('the %s "%s" is refused and named', async (name, value) => {
   const reply = await service.admin('GET', `/admin/audit?${new URLSearchParams({ [name]: value })}`)
   expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path: name }] })
 })
 
-test('no event holds a secret of what it tells about', async () => {
+test('no event contains a secret of what it describes', async () => {
   const webhookSecret = `whsec_${'A'.repeat(32)}`
   const app = await buildApp(service, {
     auto_grant_on_signup: true,
@@ -324,7 +324,7 @@ test('no event holds a secret of what it tells about', async () => {
   expect(everything).toContain('service_account.rotated')
 })
 
-test('what no index knows is looked for in pages, some of them empty, until the cursor ends', async () => {
+test('a filter without an index returns pages, some of them empty, until the cursor ends', async () => {
   const from = service.deps.clock() - 30 * 86_400_000
   const [old] = await insertEvents(1, from - 60_000, () => ({ event: 'mail.failed', ip: '192.0.2.77' }))
   for (let begin = 0; begin < 10_500; begin += 500) await insertEvents(500, from + begin * 60_000, () => ({ ip: '192.0.2.1' }))
