@@ -30,7 +30,7 @@ test('a login is audited with user, app, address, agent and request', async () =
   expect(await auditEvents(service, { event: 'login.failed', user_id: user.id })).toEqual([])
 })
 
-describe('the audit of a failed login', () => {
+describe('the true reason of a failed login in the audit', () => {
   async function failedLogin(email: string, app: { code: string }, extra: object = {}) {
     const { headers } = await logIn(email, app, extra)
     const events = await auditEvents(service, { event: 'login.failed', request_id: headers.get('x-request-id') })

@@ -65,7 +65,7 @@ describe('a service account', () => {
     return { app, target, overrides: { role_code: 'org_admin', linked_app_codes: [target.code] } }
   }
 
-  test.each(Object.keys(doors))('without users:override is nobody to overrides: %s', async (door) => {
+  test.each(Object.keys(doors))('%s ignores overrides of a service account without users:override', async (door) => {
     const { app, target, overrides } = await buildWorld()
     for (const scopes of [undefined, without('users:override')]) {
       const reply = await doors[door]!(app, overrides, await buildToken(scopes, [app, target]))
@@ -80,25 +80,28 @@ describe('a service account', () => {
     }
   })
 
-  test.each(Object.keys(doors))('with users:override links undeclared apps where both apps are its own: %s', async (door) => {
-    const { app, target } = await buildWorld()
-    const overrides = { linked_app_codes: [target.code] }
-    for (const [apps, isLinked] of [
-      [[app, target], true],
-      [[app], false],
-      [[target], false],
-      [[await buildApp(service)], false],
-    ] as [Json[], boolean][]) {
-      const reply = await doors[door]!(app, overrides, await buildToken(['users:override'], apps))
-      const expected = isLinked ? [app.code, target.code].sort() : [app.code]
-      expect((await holdings(reply.body.user.id)).apps).toEqual(expected)
-      const event = isLinked ? 'override.applied' : 'override.refused'
-      expect(await auditEvents(service, { event, user_id: reply.body.user.id })).toHaveLength(1)
-    }
-  })
+  test.each(Object.keys(doors))(
+    '%s links undeclared apps for users:override only if both apps belong to the account',
+    async (door) => {
+      const { app, target } = await buildWorld()
+      const overrides = { linked_app_codes: [target.code] }
+      for (const [apps, isLinked] of [
+        [[app, target], true],
+        [[app], false],
+        [[target], false],
+        [[await buildApp(service)], false],
+      ] as [Json[], boolean][]) {
+        const reply = await doors[door]!(app, overrides, await buildToken(['users:override'], apps))
+        const expected = isLinked ? [app.code, target.code].sort() : [app.code]
+        expect((await holdings(reply.body.user.id)).apps).toEqual(expected)
+        const event = isLinked ? 'override.applied' : 'override.refused'
+        expect(await auditEvents(service, { event, user_id: reply.body.user.id })).toHaveLength(1)
+      }
+    },
+  )
 
   test.each(Object.keys(doors))(
-    'with users:override gives what org_admins give, and org_admin where it is declared: %s',
+    '%s gives users:override the roles that org_admins give, and org_admin only where the app declares it',
     async (door) => {
       const organization = await buildOrganization(service)
       const other = await buildRole(service, 'org')
@@ -125,7 +128,7 @@ describe('a service account', () => {
     },
   )
 
-  test('with users:register_or_return overrides nothing besides, and with users:override what that allows', async () => {
+  test('register_or_return overrides nothing more without users:override, and what that scope allows with it', async () => {
     const { app, target, overrides } = await buildWorld()
     for (const [scopes, apps] of [
       [without('users:override'), [app.code]],
@@ -139,7 +142,7 @@ describe('a service account', () => {
   })
 
   test.each(['users:register_or_return', 'users:override'])(
-    'with %s alone does nothing that another scope allows',
+    'a service account with %s alone may do nothing that another scope allows',
     async (scope) => {
       const app = await buildApp(service, { auto_grant_on_signup: true })
       const { access_token } = await buildUser(service, app)
@@ -155,7 +158,7 @@ describe('a service account', () => {
   )
 })
 
-test('what an app itself names and cannot link is no refused override', async () => {
+test('a link that the app itself names and that cannot be made is not audited as a refused override', async () => {
   const lost = await buildApp(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [lost.code] })
   expect((await service.admin('DELETE', `/admin/apps/${lost.id}`)).status).toBe(204)
@@ -214,7 +217,7 @@ describe('the token of a system_admin', () => {
     return found.map((each) => each.apps.length === 2)
   }
 
-  test('administers through an active app of AUTH_ADMIN_APP_CODES alone, at every door', async () => {
+  test('the token administers only through an active app of AUTH_ADMIN_APP_CODES, on every route', async () => {
     const [console, shop] = [
       (await service.admin('POST', '/admin/apps', { body: { code: 'console', name: 'Console' } })).body,
       await buildApp(service, { auto_grant_on_signup: true }),
@@ -244,7 +247,7 @@ describe('the token of a system_admin', () => {
     expect(await codesFor(service, await adminToken(service, console.code))).toEqual(everywhere(undefined))
   })
 
-  test('is refused by register_or_return before anything is looked up or written', async () => {
+  test('register_or_return refuses the token before anything is looked up or written', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const token = await adminToken(service, app.code)
@@ -260,7 +263,7 @@ describe('the token of a system_admin', () => {
     expect(await countWrites(service)).toEqual(before)
   })
 
-  test('administers through every active app, and without one, where AUTH_ADMIN_APP_CODES is *', async () => {
+  test('the token administers through every active app, and without one, if AUTH_ADMIN_APP_CODES is *', async () => {
     const open = await buildService({
       AUTH_CLIENT_OVERRIDES: 'declared',
       AUTH_ADMIN_APP_CODES: '*',
@@ -279,7 +282,7 @@ describe('the token of a system_admin', () => {
     expect(await overrides(open, forged)).toEqual([false, false])
   })
 
-  test('never administers by a login as base_user', async () => {
+  test('a login as base_user never administers', async () => {
     const open = await buildService({
       AUTH_CLIENT_OVERRIDES: 'declared',
       AUTH_ADMIN_APP_CODES: '*',

@@ -446,7 +446,7 @@ async function verdictFor(
 }
 
 // covers endpoint-admin
-test('every route stands in one row of the table', () => {
+test('every route is in exactly one row of the table', () => {
   const declared = listRoutes().map(({ method, path }) => `${method} ${path}`)
   expect(
     Object.values(kinds)
@@ -456,7 +456,7 @@ test('every route stands in one row of the table', () => {
 })
 
 // covers endpoint-admin service-app-registered permissions-callers grant-callers pools-callers auth-admin auth-sso
-describe.each(Object.entries(kinds))('is for %s', (_, { verdicts, routes, ...input }) => {
+describe.each(Object.entries(kinds))('routes for %s', (_, { verdicts, routes, ...input }) => {
   const refused = callers.filter((caller) => verdicts[caller] !== 'open')
   const welcome = callers.filter((caller) => verdicts[caller] === 'open')
 
@@ -500,14 +500,14 @@ async function askAtRoot(route: string, caller: Caller, body: Json): Promise<{ s
   return callHttp(service.url + path, method, { headers, token: bearers[caller], ...(isForm ? {} : { body }) })
 }
 
-describe('the sign-in page', () => {
-  test('every route of it stands in the table', () => {
+describe('the routes of the sign-in page', () => {
+  test('every route of the sign-in page is in the table', () => {
     // Userinfo looks at its bearer and at nothing else: openid-connect.test.ts.
     const declared = listRootRoutes().filter(({ tag, path }) => tag === 'Sign-in page' && path !== '/oauth/userinfo')
     expect(Object.keys(ofSignInPage).sort()).toEqual(declared.map(({ method, path }) => `${method} ${path}`).sort())
   })
 
-  test.each(Object.entries(ofSignInPage))('%s looks at no bearer', async (route, body) => {
+  test.each(Object.entries(ofSignInPage))('%s ignores the bearer token', async (route, body) => {
     // The first call of all makes the keys.
     await askAtRoot('GET /oauth/jwks', 'nobody', undefined)
     const before = await rowsNow()
@@ -520,7 +520,7 @@ describe('the sign-in page', () => {
     expect(await rowsNow()).toEqual(before)
   })
 
-  test('POST /oauth/token gives a machine token to a service account with tokens:issue, and to nobody else', async () => {
+  test('POST /oauth/token gives a machine token only to a service account with tokens:issue', async () => {
     const body = { grant_type: 'client_credentials', app_code: machineApp }
     for (const caller of callers) {
       const verdict = kinds['service accounts that call another backend']!.verdicts[caller]

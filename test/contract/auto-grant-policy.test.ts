@@ -21,7 +21,7 @@ async function registerElsewhere(app: Json, email = someEmail()): Promise<Json> 
 }
 
 describe('a user who registered through another app of the pool', () => {
-  test('enters an auto-granting app, whatever its policy', async () => {
+  test('the user enters an auto-granting app, whatever its policy', async () => {
     for (const policy of [restricted, { ...restricted, sign_up: 'closed' }]) {
       const app = await buildApp(service, { ...policy, registration_namespace: somePool() })
       const user = await registerElsewhere(app)
@@ -29,7 +29,7 @@ describe('a user who registered through another app of the pool', () => {
     }
   })
 
-  test('is refused where the automatic grant follows the policy, and gets no grant, at any door', async () => {
+  test('the user is refused without a grant on every route if the automatic grant follows the policy', async () => {
     for (const policy of [
       strict,
       { ...strict, sign_up: 'closed' },
@@ -47,7 +47,7 @@ describe('a user who registered through another app of the pool', () => {
     }
   })
 
-  test('keeps a grant that exists when the policy becomes narrower, and gets none by register_or_login', async () => {
+  test('the user keeps a grant when the policy becomes narrower, and gets none by register_or_login', async () => {
     const app = await buildApp(service, { ...strict, allowed_email_domains: [], registration_namespace: somePool() })
     const user = await registerElsewhere(app)
     const outsider = await registerElsewhere(app)
@@ -64,7 +64,7 @@ describe('a user who registered through another app of the pool', () => {
     )
   })
 
-  test('enters if the policy allows the address, or by an invitation to it', async () => {
+  test('the user enters if the policy allows the address, or by an invitation to it', async () => {
     const app = await buildApp(service, { ...strict, registration_namespace: somePool() })
     const user = await registerElsewhere(app, insider())
     expect((await service.login(user.email, app.code)).status).toBe(200)
@@ -82,7 +82,7 @@ describe('a user who registered through another app of the pool', () => {
     expect(registered).toMatchObject({ status: 201, body: { access: 'granted' } })
   })
 
-  test('enters by an invitation that they use up, and not by one that stays unused because they are a member', async () => {
+  test('the user enters by using up an invitation, and not by one that stays unused because they are a member', async () => {
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
       auto_grant_follows_policy: true,
@@ -100,7 +100,7 @@ describe('a user who registered through another app of the pool', () => {
     expectError(await enter(await registerElsewhere(app)), 'invalid_invitation')
   })
 
-  test("does not enter by the invitation of an org_admin who may not enter the app, such as one's own", async () => {
+  test('the user does not enter by the invitation of an org_admin who may not enter the app, such as their own', async () => {
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
       auto_grant_follows_policy: true,
@@ -118,7 +118,7 @@ describe('a user who registered through another app of the pool', () => {
     expect((await enter()).body).toMatchObject({ access: 'granted', organization: { id: organization.id } })
   })
 
-  test('enters at the first verified login if an invitation registered them here, and not otherwise', async () => {
+  test('the user enters at the first verified login only if an invitation registered them here', async () => {
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
       auto_grant_follows_policy: true,
@@ -138,7 +138,7 @@ describe('a user who registered through another app of the pool', () => {
     expectError(await service.login(elsewhere.email, app.code), 'app_access_denied')
   })
 
-  test('cannot link such an app either, and may ask for access to it', async () => {
+  test('the user cannot link such an app either, and may ask for access to it', async () => {
     const pool = somePool()
     const app = await buildApp(service, { ...strict, registration_namespace: pool })
     const through = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: pool })
@@ -156,7 +156,7 @@ describe('a user who registered through another app of the pool', () => {
     expect((await service.call('POST', '/auth/access-requests', { body: asking })).status).toBe(201)
   })
 
-  test('is treated alike if they are a system_admin', async () => {
+  test('the policy applies to a system_admin too', async () => {
     const app = await buildApp(service, { ...strict, registration_namespace: somePool() })
     const user = await registerElsewhere(app)
     await assignRole(service, user.id, 'system_admin')
@@ -168,7 +168,7 @@ describe('a warning that the policy is bypassed', () => {
   const warningsOf = ({ body }: { body: Json }): [string, string[]][] =>
     (body.warnings ?? []).filter(({ code }: Json) => code === 'policy_bypassed').map(({ app, through }: Json) => [app, through])
 
-  test('is in the answer that creates, changes or shows the app, also in a dry run', async () => {
+  test('the warning is in the answer that creates, changes or shows the app, also in a dry run', async () => {
     const pool = somePool()
     const open = await buildApp(service, { registration_namespace: 'default', read_namespaces: [pool] })
     const body = { code: `restricted-${pool}`.replaceAll('_', '-'), name: 'R', ...restricted, registration_namespace: pool }
@@ -194,7 +194,7 @@ describe('a warning that the policy is bypassed', () => {
     }
   })
 
-  test('comes for an app that opens the pool of another one as well, and not if it takes no more than that one', async () => {
+  test('the warning comes if another app opens the same pool more widely, and not if it admits no more users', async () => {
     const pool = somePool()
     const app = await buildApp(service, { ...restricted, registration_namespace: pool })
     const other = await buildApp(service, {

@@ -41,7 +41,7 @@ const doors: Record<string, (on: TestService, app: { code: string }, extra?: Rec
 
 describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   // covers app-default-organization app-linked state-grant-auto provision-first-touch provision-apps provision-organization login-provisions
-  test('gives the app, the linked apps, and the default organization with its role; unknown codes are skipped', async () => {
+  test('the user gets the app, the linked apps, and the default organization with its role, and unknown codes are skipped', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')
     const [one, two] = [await buildApp(service), await buildApp(service)]
@@ -64,7 +64,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   // covers app-default-role
-  test('gives org_member where the app names no role, or names one that is no longer org-scoped', async () => {
+  test('the user gets org_member if the app names no role or one that is no longer org-scoped', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     expect((await holdings(service, await touch(service, app))).organizations).toEqual({ [organization.slug]: ['org_member'] })
@@ -75,7 +75,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   // covers provision-platform-role
-  test('gives org_member for a platform or unknown role in the request, whatever role the app names', async () => {
+  test('the user gets org_member for a platform or unknown role in the request, whatever role the app names', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, {
       auto_grant_on_signup: true,
@@ -89,7 +89,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   // covers override-request override-fallback
-  test('takes role and links from the request in place of the settings of the app', async () => {
+  test('role and links of the request replace those of the app', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')
     const [standing, wanted] = [await buildApp(service), await buildApp(service)]
@@ -114,7 +114,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
 
   // covers override-role
   test.for(['system_admin', 'super_admin', 'base_user', 'no-such-role', 'ORG_ADMIN', ' org_admin'])(
-    'gives org_member for the requested role %j, and no global role',
+    'the user gets org_member for the requested role %j, and no global role',
     async (role_code) => {
       const organization = await buildOrganization(service)
       const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -124,7 +124,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
     },
   )
 
-  test('never links authctl', async () => {
+  test('the user never gets authctl by a link', async () => {
     for (const on of [service, declared]) {
       const app = await buildApp(on, { auto_grant_on_signup: true })
       expect((await holdings(on, await touch(on, app, { linked_app_codes: ['authctl', app.code] }))).apps).toEqual({
@@ -134,7 +134,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
   })
 
   // covers app-default-organization-auto-grant provision-first-touch
-  test('gives nothing where the app does not auto-grant, whatever the request names', async () => {
+  test('the user gets nothing if the app does not auto-grant, whatever the request names', async () => {
     const organization = await buildOrganization(service)
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const app = await buildApp(service, { default_organization_id: organization.id, linked_app_codes: [other.code] })
@@ -150,7 +150,7 @@ describe.for(Object.entries(doors))('the first touch by %s', ([, touch]) => {
 })
 
 // covers provision-apps
-test('a linked app that nobody made is skipped with a warning', async () => {
+test('a linked app that does not exist is skipped with a warning', async () => {
   const on = await buildService()
   const linked = await buildApp(on)
   const app = await buildApp(on, { auto_grant_on_signup: true, linked_app_codes: ['nobody-knows-this', linked.code] })
@@ -163,7 +163,7 @@ test('a linked app that nobody made is skipped with a warning', async () => {
   ])
 })
 
-test('a request that names more than fifty linked apps is 400 at both doors', async () => {
+test('a request that names more than fifty linked apps is 400 at login and at registration', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const user = await newcomer(service)
   const linked_app_codes = Array.from({ length: 51 }, (_, index) => `app-${index}`)
@@ -174,7 +174,7 @@ test('a request that names more than fifty linked apps is 400 at both doors', as
   expect((await service.login(user.email, app.code, { linked_app_codes: linked_app_codes.slice(1) })).status).toBe(200)
 })
 
-test('provisioning comes before the check of organization membership, and a login that fails leaves none of it', async () => {
+test('provisioning comes before the check of organization membership, and a failed login undoes it', async () => {
   const organization = await buildOrganization(service)
   const foreign = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -188,7 +188,7 @@ test('provisioning comes before the check of organization membership, and a logi
 })
 
 // covers provision-idempotent provision-first-touch
-test('later logins provision nothing, also after the settings of the app changed, and read no override', async () => {
+test('later logins provision nothing, also after the settings of the app changed, and ignore overrides', async () => {
   const [early, late] = [await buildApp(service), await buildApp(service)]
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -200,7 +200,7 @@ test('later logins provision nothing, also after the settings of the app changed
   expect(await holdings(service, user.id)).toEqual({ apps: { [app.code]: 'active' }, organizations: {} })
 })
 
-test('a membership that exists is never changed', async () => {
+test('an existing membership is never changed', async () => {
   const organization = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
   const user = await newcomer(service)
@@ -210,8 +210,8 @@ test('a membership that exists is never changed', async () => {
   expect((await holdings(service, user.id)).organizations).toEqual({ [organization.slug]: [role] })
 })
 
-describe('a revoked grant is sticky', () => {
-  test('against auto-grant, by any door', async () => {
+describe('a grant that was revoked or has expired', () => {
+  test('auto-grant does not restore a revoked grant, at login or at registration', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     await service.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)
@@ -221,7 +221,7 @@ describe('a revoked grant is sticky', () => {
     expect((await holdings(service, user.id)).apps).toEqual({ [app.code]: 'revoked' })
   })
 
-  test('against linking, by setting and by override', async () => {
+  test('linking does not restore a revoked grant, by setting or by override', async () => {
     const revoked = await buildApp(service)
     const user = await newcomer(service)
     const grant = `/admin/users/${user.id}/apps/${revoked.id}`
@@ -235,7 +235,7 @@ describe('a revoked grant is sticky', () => {
     expect((await service.login(user.email, revoked.code)).body.code).toBe('app_access_denied')
   })
 
-  test('and one that expired is not granted again by auto-grant', async () => {
+  test('auto-grant does not renew an expired grant', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const user = await newcomer(service)
     const expires_at = new Date(service.deps.clock() + 60_000).toISOString()
@@ -246,7 +246,7 @@ describe('a revoked grant is sticky', () => {
   })
 })
 
-test('the links of an app are not followed further', async () => {
+test('links of linked apps are not followed', async () => {
   const last = await buildApp(service)
   const middle = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [last.code] })
   const first = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [middle.code] })
@@ -255,7 +255,7 @@ test('the links of an app are not followed further', async () => {
 })
 
 describe('AUTH_CLIENT_OVERRIDES=declared', () => {
-  test.for(Object.entries(doors))('links by %s only what auto-grants itself or the app lists', async ([, touch]) => {
+  test.for(Object.entries(doors))('a touch by %s links only apps that auto-grant or that the app lists', async ([, touch]) => {
     const listed = await buildApp(declared)
     const granting = await buildApp(declared, { auto_grant_on_signup: true })
     const closed = await buildApp(declared)
@@ -271,14 +271,14 @@ describe('AUTH_CLIENT_OVERRIDES=declared', () => {
     expect(refused.details.linked_app_codes.sort()).toEqual([closed.code, 'nobody-knows-this'].sort())
   })
 
-  test('links what the app itself lists, though it does not auto-grant', async () => {
+  test('an app that the app itself lists is linked even if it does not auto-grant', async () => {
     const listed = await buildApp(declared)
     const app = await buildApp(declared, { auto_grant_on_signup: true, linked_app_codes: [listed.code] })
     const { user } = await buildUser(declared, app)
     expect((await holdings(declared, user.id)).apps).toEqual({ [app.code]: 'active', [listed.code]: 'active' })
   })
 
-  test('takes a role that the app declares, org_member too; any other counts as absent', async () => {
+  test('a role that the app declares is given, also org_member, and any other is ignored', async () => {
     const organization = await buildOrganization(declared)
     const [standing, offered, other] = [
       await buildRole(declared, 'org'),
@@ -308,7 +308,7 @@ describe('AUTH_CLIENT_OVERRIDES=declared', () => {
     }
   })
 
-  test('binds nobody who comes with the bearer of a system_admin, and everybody with another', async () => {
+  test('the restriction does not apply to the bearer of a system_admin, and applies to every other bearer', async () => {
     const organization = await buildOrganization(declared)
     const closed = await buildApp(declared)
     const app = await buildApp(declared, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -340,7 +340,7 @@ describe('AUTH_CLIENT_OVERRIDES=declared', () => {
   })
 })
 
-test('what was applied and what was refused is audited once, with the request', async () => {
+test('applied and refused overrides are audited once, with the request', async () => {
   const organization = await buildOrganization(service)
   const linked = await buildApp(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })

@@ -30,7 +30,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   const login = (server: ServerInstance) => server.call('POST', '/auth/login', { body: { ...user, app_code: app.code } })
   const change = (body: object) => one.call('PATCH', `/admin/apps/${app.code}`, { token, body })
 
-  test('an app that one made inactive is refused by the other from the very next login, and taken again', async () => {
+  test('a server refuses an app at the next login after another made it inactive, and admits it again when active', async () => {
     for (let round = 0; round < 20; round += 1) {
       await change({ status: 'inactive' })
       expect((await login(two)).body.code).toBe('app_inactive')
@@ -39,7 +39,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('a refresh at the other has the permissions as they are now', async () => {
+  test('a refresh at another server returns the current permissions', async () => {
     let { refresh_token } = (await login(two)).body
     for (const actions of [['read'], ['read', 'write'], []]) {
       const permissions = actions.map((action) => ({ code: `items:${action}`, name: action, resource: 'items', action }))

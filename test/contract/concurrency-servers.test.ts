@@ -56,7 +56,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     call(index, 'POST', '/auth/login', { email, password: PASSWORD, app_code: app.code })
   const refresh = (index: number, refresh_token: string) => call(index, 'POST', '/auth/refresh', { refresh_token })
 
-  test('forty registrations of ten addresses through apps with overlapping pool sets make ten users', async () => {
+  test('forty registrations of ten addresses through apps with overlapping pool sets create ten users', async () => {
     const shared = `pool-${randomUUID()}`
     const apps = [
       await newApp({ registration_namespace: `pool-${randomUUID()}`, read_namespaces: [shared] }),
@@ -129,7 +129,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(items.map((grant: Json) => grant.app_code).sort()).toEqual([app.code, linked.code].sort())
   })
 
-  test('one invitation, brought to both servers by thirty who register and ten who are there, admits one', async () => {
+  test('one invitation, used at both servers by thirty who register and ten users, admits one', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     const members = await Promise.all(Array.from({ length: 10 }, (_, index) => register(index, someEmail(), app)))
     for (let repeat = 0; repeat < 3; repeat += 1) {
@@ -148,7 +148,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('fifty refreshes of one token leave one live chain, and each server goes on where the other stopped', async () => {
+  test('fifty refreshes of one token leave one live chain, and each server continues where the other stopped', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     const first = (await register(0, someEmail(), app)).body
     const replies = await atOnce(50, (index) => refresh(index, first.refresh_token))
@@ -165,7 +165,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect((await refresh(1, token)).body.code).toBe('invalid_refresh_token')
   })
 
-  test('a revoke on one server kills at once what the other gives, whatever it was doing', async () => {
+  test('a revocation on one server ends at once the tokens that the other issues at the same time', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     for (let seed = 1; seed <= 8; seed += 1) {
       const { soon } = chance(seed)
@@ -186,7 +186,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('a token of one server is taken by the other', async () => {
+  test('a token of one server is valid on the other', async () => {
     const app = await newApp({ auto_grant_on_signup: true })
     const { access_token, user } = (await register(0, someEmail(), app)).body
     expect((await call(1, 'GET', '/auth/me', undefined, access_token)).body.user).toEqual(user)

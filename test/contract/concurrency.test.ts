@@ -47,7 +47,7 @@ async function expectNothingLives(replies: readonly Reply[]): Promise<void> {
 }
 
 describe('registrations', () => {
-  test('of ten addresses by forty callers through two apps whose pool sets overlap make ten users', async () => {
+  test('forty registrations of ten addresses through two apps with overlapping pool sets create ten users', async () => {
     const shared = `pool-${randomUUID()}`
     const apps = [
       await buildApp(service, {
@@ -69,7 +69,7 @@ describe('registrations', () => {
     }
   })
 
-  test('of one address through two apps whose sets do not meet make two users', async () => {
+  test('registrations of one address through two apps with separate pool sets create two users', async () => {
     const apps = [await buildApp(service, { registration_namespace: `pool-${randomUUID()}` }), await buildApp(service)]
     const email = someEmail()
     const replies = await atOnce(20, (index) => service.register(email, apps[index % 2]!.code))
@@ -77,7 +77,7 @@ describe('registrations', () => {
     expect(await countRows(service, 'users', { email })).toBe(2)
   })
 
-  test('or logins of one new address by thirty callers make one user, and everyone is let in', async () => {
+  test('thirty calls of register_or_login for one new address create one user, and all succeed', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const email = someEmail()
@@ -89,7 +89,7 @@ describe('registrations', () => {
     expect(await countRows(service, 'user_apps', { user_id: [...ids][0] })).toBe(1)
   })
 
-  test('that fail late leave neither users nor organizations, even if others succeed', async () => {
+  test('registrations that fail late leave no users and no organizations, even if others succeed', async () => {
     const app = await buildApp(service)
     const { id: organizationId } = await buildOrganization(service)
     const token = await buildInvitation(service, { organizationId })
@@ -103,7 +103,7 @@ describe('registrations', () => {
 })
 
 describe('first logins', () => {
-  test('of one user by fifty callers provision once', async () => {
+  test('fifty first logins of one user provision once', async () => {
     const organization = await buildOrganization(service)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
@@ -121,7 +121,7 @@ describe('first logins', () => {
     expect(new Set(replies.map((reply) => claimsOf(reply.body.access_token).sid)).size).toBe(50)
   })
 
-  test('with different overrides take one request whole, and nothing of another', async () => {
+  test('first logins with different overrides apply those of one request, and nothing of another', async () => {
     const organization = await buildOrganization(service)
     const links = await Promise.all(Array.from({ length: 4 }, () => buildApp(service)))
     const roles = await Promise.all(Array.from({ length: 4 }, () => buildRole(service, 'org')))
@@ -138,7 +138,7 @@ describe('first logins', () => {
     expect(await auditEvents(service, { event: 'override.applied', user_id: user.id })).toHaveLength(2)
   })
 
-  test('through apps that link one another never block one another', async () => {
+  test('first logins through apps that link one another never block one another', async () => {
     const apps = await Promise.all(Array.from({ length: 4 }, () => buildApp(service, { auto_grant_on_signup: true })))
     for (const app of apps) {
       const linked_app_codes = apps.map((each) => each.code).filter((code) => code !== app.code)
@@ -153,7 +153,7 @@ describe('first logins', () => {
     }
   })
 
-  test('and grants by an admin of the same app leave one row', async () => {
+  test('first logins and grants by an admin for the same app leave one row', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     for (let seed = 1; seed <= 5; seed += 1) {
       const { next, soon } = chance(seed)
@@ -168,7 +168,7 @@ describe('first logins', () => {
 })
 
 describe('refreshes', () => {
-  test('of one token by fifty callers leave one live chain', async () => {
+  test('fifty refreshes of one token leave one live chain', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const first = await buildUser(service, app)
     const replies = await atOnce(50, () => refresh(first.refresh_token))
@@ -180,7 +180,7 @@ describe('refreshes', () => {
     expect((await refresh(replies[0]!.body.refresh_token)).status).toBe(200)
   })
 
-  test('of a token and its successor leave one live chain or none', async () => {
+  test('refreshes of a token and of its successor leave one live chain or none', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     for (let seed = 1; seed <= 5; seed += 1) {
       const { next, soon } = chance(seed)
@@ -203,7 +203,7 @@ describe('refreshes', () => {
     }
   })
 
-  test('that race a logout leave nothing that lives', async () => {
+  test('refreshes that race a logout leave nothing alive', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     for (let seed = 1; seed <= 6; seed += 1) {
       const { soon } = chance(seed)
@@ -220,8 +220,8 @@ describe('refreshes', () => {
   })
 })
 
-describe('revokes', () => {
-  test('that race refreshes leave nothing that lives', async () => {
+describe('revocations', () => {
+  test('a revocation that races refreshes leaves nothing alive', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     for (let seed = 1; seed <= 8; seed += 1) {
       const { soon } = chance(seed)
@@ -236,7 +236,7 @@ describe('revokes', () => {
     }
   })
 
-  test('that race logins leave nothing that lives, also once access is granted again', async () => {
+  test('a revocation that races logins leaves nothing alive, also once access is granted again', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     for (let seed = 1; seed <= 8; seed += 1) {
       const { soon } = chance(seed)
@@ -251,7 +251,7 @@ describe('revokes', () => {
     }
   })
 
-  test('of one grant by twenty callers succeed once and bump the token version once', async () => {
+  test('of twenty revocations of one grant, one succeeds and raises the token version once', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const replies = await atOnce(20, () => service.admin('DELETE', grantPath(user, app)))
@@ -262,7 +262,7 @@ describe('revokes', () => {
     expect(tally(grants)).toEqual({ 200: 19, 201: 1 })
   })
 
-  test('and grants in any order leave a row whose status tells whether the user gets in, and every old token dead', async () => {
+  test('revocations and grants in any order leave a row that decides about access, and every old token dead', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     for (let seed = 1; seed <= 5; seed += 1) {
       const { next, soon } = chance(seed)
@@ -281,7 +281,7 @@ describe('revokes', () => {
   })
 })
 
-test('changes of the own names by forty callers all stick: each name is the last one that was given', async () => {
+test('of forty changes of the names of a user, all take effect, and each name is the last one that was given', async () => {
   const { user, access_token: token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   const replies = await atOnce(40, (index) => {
     // Half of the changes of the first name are made by an admin.
@@ -302,7 +302,7 @@ test('changes of the own names by forty callers all stick: each name is the last
   }
 })
 
-test('two org_admins who remove each other at once leave one of them', async () => {
+test('of two org_admins who remove each other at once, one stays', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const admins = await Promise.all(Array.from({ length: 2 }, () => buildUser(service, app)))
   for (let round = 0; round < 20; round += 1) {
@@ -321,7 +321,7 @@ test('two org_admins who remove each other at once leave one of them', async () 
 describe('erasures', () => {
   const erase = ({ id }: Json) => service.admin('DELETE', `/admin/users/${id}?erase=true`)
 
-  test('of one user by twenty callers, with more events than one portion, touch no other user', async () => {
+  test('twenty erasures of one user with many events touch no other user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const bystander = await buildUser(service, app, { first_name: 'Bystander' })
@@ -346,7 +346,7 @@ describe('erasures', () => {
     expect((await service.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
   })
 
-  test('of two users who stand in the same events remove both from them', async () => {
+  test('erasures of two users who appear in the same events remove both from them', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const { user: other } = await buildUser(service, app)
@@ -363,7 +363,7 @@ describe('erasures', () => {
 describe('dry runs', () => {
   const dry = (path: string) => `${path}?dry_run=true`
 
-  test('beside the call leave one record', async () => {
+  test('dry runs beside the real call leave one record', async () => {
     const body = { code: unique('role'), name: 'Raced', scope: 'global' }
     const replies = await atOnce(12, (index) =>
       service.admin('POST', index === 5 ? '/admin/roles' : dry('/admin/roles'), { body }),
@@ -426,7 +426,7 @@ test('twenty sealers of the audit make one chain', async () => {
 
 // The transaction of the test holds one connection, the second sealer another.
 test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
-  'a sealer that is overtaken by the one that begins the chain does not take its end for gone',
+  'a sealer that is overtaken by the one that begins the chain does not report its end as gone',
   async () => {
     const service = await buildService()
     const { deps } = service
@@ -450,7 +450,7 @@ test.runIf(testDatabase() === 'postgres' && process.env.TEST_POOL_MAX !== '1')(
   },
 )
 
-test('grants that are revoked while their app is deleted: each is revoked, or there is none any more, and no two calls deadlock', async () => {
+test('each grant that is revoked while its app is deleted ends revoked or gone, and no two calls deadlock', async () => {
   const home = await buildApp(service, { auto_grant_on_signup: true })
   const people = await Promise.all(Array.from({ length: 6 }, async () => (await buildUser(service, home)).user.id))
   for (let round = 0; round < 10; round += 1) {
@@ -467,7 +467,7 @@ test('grants that are revoked while their app is deleted: each is revoked, or th
   }
 })
 
-test('sixty callers with more work than connections are all answered', async () => {
+test('sixty callers with more work than connections all get an answer', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user, access_token } = await buildUser(service, app)
   const replies = await atOnce(60, (index) => {

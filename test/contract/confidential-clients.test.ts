@@ -62,8 +62,8 @@ async function tokensOf({ app, secret }: { app: Json; secret: string }) {
   return { tokens: body, user }
 }
 
-describe('a confidential app exchanges a code', () => {
-  test('with its secret in HTTP Basic, in the body, or form-encoded in either', async () => {
+describe('the exchange of a code by a confidential app', () => {
+  test('the app sends its secret in HTTP Basic or in the body, form-encoded or not', async () => {
     const { app, secret } = charts
     const encoded = secret.replace(/[^a-z0-9]/gi, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
     const ways: Sent[] = [
@@ -78,7 +78,7 @@ describe('a confidential app exchanges a code', () => {
     }
   })
 
-  test('not without it or with a wrong one, and the code is not spent by that', async () => {
+  test('a missing or wrong secret is refused, and does not use up the code', async () => {
     const { app, secret } = charts
     const other = await buildConfidential()
     const { asked, at } = await codeFor(app)
@@ -101,7 +101,7 @@ describe('a confidential app exchanges a code', () => {
     expect(await post('/oauth/token', { form: grant(asked, at), basic: [app.code, secret] })).toMatchObject({ status: 200 })
   })
 
-  test('not with secrets in two places, nor with two names', async () => {
+  test('secrets in two places, and two names, are refused', async () => {
     const { app, secret } = charts
     const { asked, at } = await codeFor(app)
     const both: Sent[] = [
@@ -118,7 +118,7 @@ describe('a confidential app exchanges a code', () => {
     expect((await post(inQuery, { form: grant(asked, at) })).status).not.toBe(200)
   })
 
-  test('not the code of another app, which spends it', async () => {
+  test('the code of another app is refused, and is used up by that', async () => {
     const other = await buildConfidential()
     const { asked, at } = await codeFor(charts.app)
     const stolen = await post('/oauth/token', { form: grant(asked, at), basic: [other.app.code, other.secret] })
@@ -128,7 +128,7 @@ describe('a confidential app exchanges a code', () => {
   })
 })
 
-describe('without PKCE', () => {
+describe('a code without PKCE', () => {
   const none = { code_challenge: undefined, code_challenge_method: undefined }
 
   test('a confidential app gets a code for openid with a nonce, and exchanges it without a verifier', async () => {
@@ -138,7 +138,7 @@ describe('without PKCE', () => {
     expect(await post('/oauth/token', sent)).toMatchObject({ status: 200 })
   })
 
-  test('a verifier for such a code is refused, and so is none for a code with a challenge', async () => {
+  test('a verifier for such a code is refused, and so is a missing one for a code with a challenge', async () => {
     const { app, secret } = charts
     for (const [parameters, verifier] of [
       [{ ...none, scope: 'openid', nonce: 'n' }, 'v'.repeat(43)],
@@ -159,7 +159,7 @@ describe('without PKCE', () => {
     expect(app?.searchParams.get('error')).toBe('invalid_request')
   })
 
-  test('a public app never gets one', async () => {
+  test('a public app never gets a code without PKCE', async () => {
     const app = await buildApp(service, settings)
     const { app: at } = await visit(service).get(askFor(app, { ...none, scope: 'openid', nonce: 'n' }).path)
     expect(at?.searchParams.get('error_description')).toBe('code_challenge is required (PKCE)')
@@ -167,7 +167,7 @@ describe('without PKCE', () => {
 })
 
 describe('the tokens of a confidential app', () => {
-  test('open nothing in the API, but the app can have the session ended', async () => {
+  test('the tokens open nothing in the API, and the app can end the session', async () => {
     const { tokens } = await tokensOf(charts)
     const token = tokens.access_token
     for (const [method, path] of [
@@ -186,7 +186,7 @@ describe('the tokens of a confidential app', () => {
     expect(refreshed).toMatchObject({ status: 400, body: { error: 'invalid_grant' } })
   })
 
-  test('are alive to introspection', async () => {
+  test('the tokens are active at introspection', async () => {
     const { tokens } = await tokensOf(charts)
     const account = { name: `asks-${charts.app.code}`, service: 'x', scopes: ['tokens:introspect'], app_codes: [charts.app.code] }
     const { body: asking } = await service.admin('POST', '/admin/service-accounts', { body: account })
@@ -194,7 +194,7 @@ describe('the tokens of a confidential app', () => {
     expect(reply.body.active).toBe(true)
   })
 
-  test('are refreshed at the token endpoint alone, with the secret, and a refusal spends nothing', async () => {
+  test('the token endpoint alone refreshes the tokens, with the secret, and a refusal uses up nothing', async () => {
     const { tokens } = await tokensOf(charts)
     const refresh_token = tokens.refresh_token
     expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token } }), 'invalid_refresh_token')
@@ -208,7 +208,7 @@ describe('the tokens of a confidential app', () => {
     expect(renewed.status).toBe(200)
   })
 
-  test('end with a refresh token that was used before only if the app presents it', async () => {
+  test('a reused refresh token ends the session only if the app presents it', async () => {
     const { tokens } = await tokensOf(charts)
     const basic: [string, string] = [charts.app.code, charts.secret]
     const refresh = (refresh_token: string, sent: Sent = { basic }) =>
@@ -230,7 +230,7 @@ describe('the tokens of a confidential app', () => {
     expect((await refresh(newest)).body.code).toBe('invalid_refresh_token')
   })
 
-  test.each(['refresh_token', 'access_token'])('are revoked by the app that they are for, by the %s', async (kind) => {
+  test.each(['refresh_token', 'access_token'])('only the app that the tokens are for revokes them, by the %s', async (kind) => {
     const { tokens } = await tokensOf(charts)
     const form = { token: tokens[kind] }
     const revoke = (sent: Sent) => post('/oauth/revoke', { ...sent, form: { ...form, ...sent.form } })
@@ -279,7 +279,7 @@ test('an app that becomes confidential keeps its sessions, which then need the s
 })
 
 describe('client secrets', () => {
-  test('are at most two, also if they are asked for at once; a revoked one is dead at once', async () => {
+  test('an app has at most two secrets, also if they are made at once, and a revoked one is dead at once', async () => {
     const app = await buildApp(service, { ...settings, client: 'confidential' })
     const replies = await atOnce(5, () => service.admin('POST', `/admin/apps/${app.code}/client-secrets`))
     const made = replies.filter(({ status }) => status === 201)
@@ -301,7 +301,7 @@ describe('client secrets', () => {
     expect(events.map(({ app_id }) => app_id)).toContain(app.id)
   })
 
-  test('are stored as their SHA-256, and shown once', async () => {
+  test('a secret is stored as its SHA-256 and shown once', async () => {
     const app = await buildApp(service, settings)
     const { id, secret } = await newSecret(app)
     const row = await service.deps.db('client_secrets').where({ id }).first()
@@ -314,7 +314,7 @@ describe('client secrets', () => {
     expect(JSON.stringify(shown.map(({ body }) => body))).not.toContain(secret)
   })
 
-  test('of one app are not those of another, and authctl has none', async () => {
+  test('an app has no access to the secrets of another one, and authctl has no secret', async () => {
     const [one, other] = [await buildApp(service, settings), await buildApp(service, settings)]
     const { id } = await newSecret(one)
     expectError(await service.admin('DELETE', `/admin/apps/${other.code}/client-secrets/${id}`), 'not_found')
@@ -322,7 +322,7 @@ describe('client secrets', () => {
     expectError(await service.admin('PATCH', '/admin/apps/authctl', { body: { client: 'confidential' } }), 'built_in')
   })
 
-  test('go with their app', async () => {
+  test('the secrets are deleted with their app', async () => {
     const app = await buildApp(service, settings)
     const { id } = await newSecret(app)
     expect((await service.admin('DELETE', `/admin/apps/${app.code}`)).status).toBe(204)

@@ -149,7 +149,7 @@ test.each(
       ? [[name, 'a password', door] as const]
       : (['a password', 'a second factor'] as const).map((owns) => [name, owns, door] as const),
   ),
-)('%s, for somebody with %s: refused, and nothing is made or spent', async (_, owns, door) => {
+)('%s, for a user with %s, is refused, and creates or uses up nothing', async (_, owns, door) => {
   const goIn = await door.arriveAt(await buildPerson(door, owns))
   const before = await counted()
   const refused = await goIn()
@@ -172,7 +172,7 @@ test.each(
   Object.entries(doors)
     .filter(([, { isForNew }]) => isForNew)
     .flatMap(([name, door]) => [[name, {}, door] as const, [name, { mode: 'register_or_login' }, door] as const]),
-)('%s, where a newcomer waits for access, with %o: refused, and nobody is made', async (_, more, door) => {
+)('%s, for a newcomer who waits for access, with %o, is refused, and creates no user', async (_, more, door) => {
   const change = async (body: Json) =>
     expect((await service.admin('PATCH', `/admin/apps/${wiki.app.code}`, { body })).status).toBe(200)
   await change({ auto_grant_on_signup: false })
@@ -186,13 +186,13 @@ test.each(
   }
 })
 
-test('a registration does not tell who is registered', async () => {
+test('a registration does not reveal who is registered', async () => {
   const { email } = await buildPerson({} as Door, 'a password')
   for (const mode of ['register', 'register_or_login'])
     expectError(await register(email, { mode, password: 'a wrong password' }), 'invalid_client')
 })
 
-test.each(Object.entries(ofSessions))('%s: refused, and the session goes on', async (_, { code, send }) => {
+test.each(Object.entries(ofSessions))('%s is refused, and the session continues', async (_, { code, send }) => {
   const { tokens } = await signInAs(service, wiki)
   expectError(await send(tokens), code)
   const form = {
@@ -205,7 +205,7 @@ test.each(Object.entries(ofSessions))('%s: refused, and the session goes on', as
   expect(renewed.status).toBe(200)
 })
 
-test('these are all the doors of the API that give tokens of a user', () => {
+test('the tests cover every route of the API that gives tokens of a user', () => {
   const givesTokens = listRoutes().filter(({ responses }) =>
     Object.values(responses).some(
       (answer) =>
@@ -216,7 +216,7 @@ test('these are all the doors of the API that give tokens of a user', () => {
   expect(givesTokens.map(({ path }) => path).sort()).toEqual([...known].sort())
 })
 
-test('a wrong password is told before the missing client secret', async () => {
+test('a wrong password is reported before the missing client secret', async () => {
   const { email } = await buildPerson({} as Door, 'a password')
   expectError(await service.login(email, wiki.app.code, { password: 'wrong' }), 'invalid_credentials')
 })
@@ -227,7 +227,7 @@ test('a backend registers users without tokens', async () => {
   expect([status, answer.access, answer.access_token]).toEqual([201, 'granted', undefined])
 })
 
-test('an explanation tells what the sign-in page and the token endpoint would answer', async () => {
+test('explain answers what the sign-in page and the token endpoint would answer', async () => {
   const { email } = await buildPerson({} as Door, 'a password')
   const { body } = await service.admin('GET', `/admin/explain?${new URLSearchParams({ email, app: wiki.app.code })}`)
   expect(body.outcome).toBe('granted')

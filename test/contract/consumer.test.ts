@@ -14,7 +14,7 @@ const ask = (of: { code: string } = app, secret = ACCESS_SECRET) =>
   service.call('GET', '/consumer', { token: assertionOf(of, { secret, now: service.deps.clock() }) })
 
 describe('GET /consumer', () => {
-  test('tells the app as it is, the secrets and the clock of the server, and which service this is', async () => {
+  test('the answer shows the app, the secrets and the clock of the server, and the id of the service', async () => {
     const reply = await ask()
     expectHeaders(reply)
     expect(reply.headers.get('cache-control')).toBe('no-store')
@@ -28,13 +28,13 @@ describe('GET /consumer', () => {
     expect(Math.abs(Date.parse(reply.body.time) - service.deps.clock())).toBeLessThan(60_000)
   })
 
-  test('answers with the previous secret too, and for an inactive app', async () => {
+  test('the previous secret is accepted too, and an inactive app is answered', async () => {
     const closed = await buildApp(service, { status: 'inactive', permission_scope: 'roles' })
     for (const secret of [ACCESS_SECRET, previousSecret])
       expect((await ask(closed, secret)).body.app).toMatchObject({ id: closed.id, status: 'inactive', permission_scope: 'roles' })
   })
 
-  test('tells a code that no app has from a signature that is not ours', async () => {
+  test('an unknown app code is 401 app_not_found, and a foreign signature is token_invalid', async () => {
     const gone = await buildApp(service)
     await service.admin('DELETE', `/admin/apps/${gone.id}`)
     for (const of of [{ code: 'no-such-app' }, gone]) {
@@ -49,14 +49,14 @@ describe('GET /consumer', () => {
     expectError(await service.call('GET', '/consumer', { token: old }), 'token_expired')
   })
 
-  test('names the service by an id that is made once, however often the database is brought up to date', async () => {
+  test('the id of the service is made once, however often the database is migrated', async () => {
     const { service_id } = (await ask()).body
     await transaction(service.deps, (deps) => seed(deps.db, deps.clock()))
     expect((await ask()).body.service_id).toBe(service_id)
     expect(await service.deps.db('service').pluck('id')).toEqual([service_id])
   })
 
-  test('notes the secrets of the caller, as the feed does', async () => {
+  test('the call records the secrets of the caller, as the feed does', async () => {
     const seen = await buildApp(service)
     await ask(seen)
     const { consumers } = (await service.admin('GET', '/admin/secrets')).body

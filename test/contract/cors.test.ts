@@ -29,7 +29,7 @@ function preflight(target: TestService, path: string, method: string, origin = O
 
 const open = { 'access-control-allow-origin': '*', 'access-control-expose-headers': EXPOSED }
 
-describe('from any origin', () => {
+describe('requests from any origin', () => {
   test('a browser may read every answer of /auth, errors too', async () => {
     const headers = { origin: ORIGIN }
     const { user, access_token: token } = await buildUser(service, app)
@@ -55,7 +55,7 @@ describe('from any origin', () => {
     for (const reply of replies) expect(corsOf(reply)).toEqual(open)
   })
 
-  test('also when the request names no origin, and when the path is none', async () => {
+  test('an answer has CORS headers for a request without an origin and for an unknown path too', async () => {
     expect(corsOf(await service.call('POST', '/auth/login', { body: {} }))).toEqual(open)
     for (const path of ['/api/v1/auth/%', '/api/v1/auth/%00', '/api/v1/auth/%C0%AF']) {
       const reply = await rawCall(service.url, 'GET', path, { headers: { origin: 'null' } })
@@ -79,7 +79,7 @@ describe('from any origin', () => {
     expect(corsOf(await preflight(service, '/api/v1/auth/me', 'GET'))['access-control-allow-methods']).toContain('GET')
   })
 
-  test('a preflight asks for no token and of no path that there is one', async () => {
+  test('a preflight needs no token, and a path need not exist', async () => {
     for (const path of ['/api/v1/auth/nothing', '/api/v1/auth/%00', '/api/v1/organizations/x/members']) {
       expect((await preflight(service, path, 'DELETE')).status).toBe(204)
     }
@@ -94,7 +94,7 @@ describe('from any origin', () => {
   })
 })
 
-test('by their declarations, the routes of /auth and /organizations are open to browsers, and what standard clients call', () => {
+test('only the routes of /auth and /organizations and those of standard clients are declared open to browsers', () => {
   const ofApps = listRoutes().filter(({ path }) => /^\/(auth|organizations)\//.test(path))
   const ofStandardClients = [
     ...['/oauth/token', '/oauth/revoke', '/oauth/userinfo', '/oauth/userinfo', '/oauth/jwks'],
@@ -108,7 +108,7 @@ test('by their declarations, the routes of /auth and /organizations are open to 
   ).toEqual(ofStandardClients)
 })
 
-test('nothing else has CORS, preflights neither', async () => {
+test('no other route has CORS headers, for preflights too', async () => {
   const headers = { origin: ORIGIN }
   for (const path of [
     '/health',
@@ -135,7 +135,7 @@ describe('AUTH_CORS_ORIGINS', () => {
     narrow = await buildService({ AUTH_CORS_ORIGINS: `${ORIGIN}, http://localhost:5173` }, onFileEnd)
   })
 
-  test.each([ORIGIN, 'http://localhost:5173'])('lets %s in, by name', async (origin) => {
+  test.each([ORIGIN, 'http://localhost:5173'])('the origin %s is allowed by name', async (origin) => {
     const reply = await narrow.call('POST', '/auth/login', { body: {}, headers: { origin } })
     expect(corsOf(reply)).toEqual({ ...open, 'access-control-allow-origin': origin })
     expect(reply.headers.get('vary')).toMatch(/\borigin\b/i)
@@ -154,7 +154,7 @@ describe('AUTH_CORS_ORIGINS', () => {
     'null',
     '*',
     'https://spa.example.com, http://localhost:5173',
-  ])('lets %s not in', async (origin) => {
+  ])('the origin %s is not allowed', async (origin) => {
     const reply = await narrow.call('POST', '/auth/login', { body: {}, headers: { origin } })
     expect(reply.status).toBe(400)
     expect(corsOf(reply)).toEqual({})
@@ -163,13 +163,13 @@ describe('AUTH_CORS_ORIGINS', () => {
     expect(corsOf(await preflight(narrow, '/api/v1/auth/login', 'POST', origin))).toEqual({})
   })
 
-  test('a request without an origin is answered without CORS', async () => {
+  test('a request without an origin is answered without CORS headers', async () => {
     const reply = await narrow.call('POST', '/auth/login', { body: {} })
     expect(corsOf(reply)).toEqual({})
     expect(reply.headers.get('vary')).toMatch(/\borigin\b/i)
   })
 
-  test('without any origin in it, none is let in', async () => {
+  test('a list without any origin allows none', async () => {
     const closed = await buildService({ AUTH_CORS_ORIGINS: ',' })
     expect(corsOf(await closed.call('POST', '/auth/login', { body: {}, headers: { origin: ORIGIN } }))).toEqual({})
   })

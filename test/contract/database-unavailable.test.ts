@@ -101,7 +101,7 @@ async function adminTokenOf(service: TestService): Promise<string> {
   return (await service.login(ADMIN_EMAIL, 'authctl')).body.access_token
 }
 
-test('every route that needs the database is 503 without it; the others answer', async () => {
+test('every route that needs the database is 503 without it, and the others answer', async () => {
   const service = await buildService(realLimits)
   const token = await adminTokenOf(service)
   await service.deps.db.destroy()
@@ -129,8 +129,8 @@ test('a request waits for a connection as long as DB_ACQUIRE_TIMEOUT_MS says', a
   expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
 })
 
-describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
-  test('a statement runs as long as DB_STATEMENT_TIMEOUT_MS says; Postgres ends it, and the connection stays', async () => {
+describe.runIf(testDatabase() === 'postgres')('an unavailable Postgres', () => {
+  test('Postgres ends a statement after DB_STATEMENT_TIMEOUT_MS, and the connection stays', async () => {
     // Postgres ends it 500 ms before the server would cut the connection, which is time enough on a busy machine.
     const service = await buildService({ DB_POOL_MAX: '1', DB_STATEMENT_TIMEOUT_MS: '5000' })
     const token = await adminTokenOf(service)
@@ -149,7 +149,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     expect(await backend()).toBe(before)
   })
 
-  test('a database that was dropped is 503, in time', async () => {
+  test('a dropped database is answered 503 in time', async () => {
     const service = await buildService(realLimits)
     const token = await adminTokenOf(service)
     await asOperator(service, `drop database ${databaseName(service)} with (force)`)
@@ -158,7 +158,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     await expectUnavailable(service, token)
   })
 
-  test('a server that takes no connections is 503, in time, and the service recovers with it', async () => {
+  test('a Postgres that refuses connections is answered 503 in time, and the service recovers with it', async () => {
     const service = await buildService(realLimits)
     const token = await adminTokenOf(service)
     const name = databaseName(service)
@@ -170,7 +170,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     expect((await service.call('GET', '/ready')).status).toBe(200)
   })
 
-  test('connections that are cut under load never make a good token bad, and the next request is served', async () => {
+  test('connections that are cut under load never make a good token invalid, and the next request succeeds', async () => {
     const service = await buildService(realLimits)
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token: token } = await buildUser(service, app)
@@ -190,7 +190,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })
 
-  test('a server that freezes is 503, in time, and the service recovers with it', async () => {
+  test('a frozen Postgres is answered 503 in time, and the service recovers with it', async () => {
     const proxy = await startPostgresProxy((await createDatabase('postgres')).url)
     const service = await buildService({ ...realLimits, DATABASE_URL: proxy.url })
     const token = await adminTokenOf(service)
@@ -201,7 +201,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     await expect.poll(async () => (await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })
 
-  test('a server that freezes is 503 for those too who come while connections to it are being made', async () => {
+  test('a frozen Postgres is answered 503 in time also to callers who come while connections are being made', async () => {
     const proxy = await startPostgresProxy((await createDatabase('postgres')).url)
     const limits = { DB_ACQUIRE_TIMEOUT_MS: '600', DB_STATEMENT_TIMEOUT_MS: '1000' }
     const service = await buildService({ DATABASE_URL: proxy.url, DB_POOL_MAX: '10', ...limits })
@@ -217,7 +217,7 @@ describe.runIf(testDatabase() === 'postgres')('on Postgres', () => {
     await expect.poll(async () => (await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })
 
-  test('connections that are all taken are 503, in time', async () => {
+  test('a pool without a free connection is answered 503 in time', async () => {
     const service = await buildService({ ...realLimits, DB_POOL_MAX: '1' })
     const token = await adminTokenOf(service)
     const held = await service.deps.db.transaction()

@@ -115,8 +115,8 @@ const plants: Record<string, (db: Tx) => Promise<unknown>> = {
       }),
 }
 
-describe('each fault is named, and nothing else', () => {
-  test.each(Object.keys(plants))('%s', async (name) => {
+describe('a planted fault', () => {
+  test.each(Object.keys(plants))('the check reports %s and nothing else', async (name) => {
     const db = asTx(await service.deps.db.transaction())
     try {
       expect(await namesOf(db)).toEqual([])
@@ -141,7 +141,7 @@ const foreign: Record<string, string[]> = {
   }),
 }
 
-test.each(Object.entries(foreign))('%s is a fault like a trigger', async (_, statements) => {
+test.each(Object.entries(foreign))('the check reports %s as trigger-foreign', async (_, statements) => {
   const db = asTx(await service.deps.db.transaction())
   try {
     for (const statement of statements) await db.raw(statement)
@@ -151,7 +151,7 @@ test.each(Object.entries(foreign))('%s is a fault like a trigger', async (_, sta
   }
 })
 
-test('the docs list every one of them', () => {
+test('the docs list every fault', () => {
   const text = readFileSync(new URL('../../docs/operate/deep-check.md', import.meta.url), 'utf8')
   const listed = Array.from(text.matchAll(/^\| `([\w-]+)`/gm), ([, name = '']) => name)
   expect(listed.sort()).toEqual([...new Set([...Object.keys(plants), 'index-invalid', 'page-damaged'])].sort())

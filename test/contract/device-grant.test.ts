@@ -41,7 +41,7 @@ async function buildPerson(app: Json = tv) {
 }
 
 describe('a device', () => {
-  test('signs a person in who types its code and allows it, once', async () => {
+  test('a device signs in the person who types its code and allows it, once', async () => {
     const begun = await begin(tv, { scope: 'openid profile' })
     expect(begun).toEqual({
       ...{
@@ -65,7 +65,7 @@ describe('a device', () => {
     expect((await auditEvents(service, { event: 'device_grant.approved', user_id: user.id })).length).toBe(1)
   })
 
-  test('that asks again together with the poll that signs it in stays signed in, and later its code ends the session', async () => {
+  test('a device that polls again together with the successful poll stays signed in, and later its code ends the session', async () => {
     const signedIn = async (at: Record<string, string> = {}) => {
       const begun = await begin(tv, { scope: 'openid' })
       const { user, visitor } = await buildPerson()
@@ -102,7 +102,7 @@ describe('a device', () => {
     expect(await auditEvents(service, { event: 'code.reused', user_id: user.id })).toHaveLength(1)
   })
 
-  test('is told that the person has denied it, that nobody came in time, and that it asks too often', async () => {
+  test('a device learns that the person denied it, that its code expired, and that it polls too often', async () => {
     const { user, visitor } = await buildPerson()
     const denied = await begin()
     const page = await enter(visitor, denied, { email: user.email })
@@ -123,7 +123,7 @@ describe('a device', () => {
     expect(late.html).toContain('No device waits with this code')
   })
 
-  test('of one app gets nothing as another one, and none with a made-up code', async () => {
+  test('a code works only for the app that it was made for, and a made-up code never', async () => {
     const other = await buildApp(service, { auto_grant_on_signup: true, device_grant: true })
     const begun = await begin()
     // Not even whether it waits.
@@ -142,7 +142,7 @@ describe('a device', () => {
     expect((await sendForm(service, '/oauth/token', asCode)).body.error).toBe('invalid_grant')
   })
 
-  test('gets nothing where the app has no device grant, or is switched off', async () => {
+  test('a device gets no code if the app has no device grant or is inactive', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const refused = await sendForm(service, '/oauth/device_authorization', { client_id: app.code })
     expect([refused.status, refused.body.error, refused.body.code]).toEqual([400, 'unauthorized_client', 'device_grant_disabled'])
@@ -157,7 +157,7 @@ describe('a device', () => {
     expect((await sendForm(service, '/oauth/device_authorization', { client_id: own.code })).body.code).toBe('app_inactive')
   })
 
-  test('of a confidential app needs its client secret', async () => {
+  test('a device of a confidential app needs the client secret', async () => {
     const { app, secret } = await buildClient(service, { device_grant: true })
     const without = await sendForm(service, '/oauth/device_authorization', { client_id: app.code })
     expect([without.status, without.body.error]).toEqual([401, 'invalid_client'])
@@ -168,7 +168,7 @@ describe('a device', () => {
     expect((await poll(begun, app, { client_secret: secret })).status).toBe(200)
   })
 
-  test('is not signed in as somebody who has lost access, or has signed out, in the meantime', async () => {
+  test('a device is not signed in if its user has lost access or signed out in the meantime', async () => {
     for (const end of [
       (user: Json) => service.admin('DELETE', `/admin/users/${user.id}/apps/${tv.id}`),
       (user: Json) => service.admin('POST', `/admin/users/${user.id}/logout`),
@@ -184,7 +184,7 @@ describe('a device', () => {
 })
 
 describe('device phishing', () => {
-  test('needs the person to type the code: a link from another browser opens nothing', async () => {
+  test('the person has to type the code: a link from another browser opens nothing', async () => {
     const begun = await begin()
     const attacker = await buildPerson()
     await enter(attacker.visitor, begun, { email: attacker.user.email })
@@ -205,7 +205,7 @@ describe('device phishing', () => {
     return reply.headers.get('location')
   }
 
-  test('gets no code from a form that another person was shown in the same browser', async () => {
+  test('a form that another person was shown in the same browser allows no device', async () => {
     const [ada, eve] = [await buildPerson(), await buildPerson()]
     const { visitor } = ada
     const signIn = (email: string, page: Arrival) => visitor.send(page, 'Sign in', { email, password: PASSWORD })
@@ -217,7 +217,7 @@ describe('device phishing', () => {
     expect(page.title).toBe('This page is too old')
   })
 
-  test('gets five tries by person and by address, and a right code is not counted', async () => {
+  test('a person and an address have five tries, and a right code is not counted', async () => {
     service.advance(601)
     const { user, visitor } = await buildPerson()
     const right = await begin()
@@ -231,7 +231,7 @@ describe('device phishing', () => {
     expect((await enter(visitor, await begin())).title).toContain('Allow')
   })
 
-  test('gets no more tries by moving about in one IPv6 network', async () => {
+  test('moving about in one IPv6 network gives no more tries', async () => {
     service.advance(601)
     const typeFrom = async ({ user, visitor }: Awaited<ReturnType<typeof buildPerson>>, host: number) => {
       let page = await visitor.get(`/device?app=${tv.code}`)
@@ -246,7 +246,7 @@ describe('device phishing', () => {
     expect(await typeFrom(two, 6)).toContain('Too many wrong codes')
   })
 
-  test('gets no form from elsewhere', async () => {
+  test('a form from another site is refused', async () => {
     const { user, visitor } = await buildPerson()
     const begun = await begin()
     const page = await enter(visitor, begun, { email: user.email })
@@ -260,7 +260,7 @@ describe('device phishing', () => {
     expect((await poll(begun)).body.error).toBe('authorization_pending')
   })
 
-  test('gets no administration: authctl asks for new proofs of both factors', async () => {
+  test('authctl asks for new proofs of both factors, so that phishing gives no administration', async () => {
     const admins = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token } = await buildUser(service, admins)
     await service.admin('POST', `/admin/users/${user.id}/roles`, { body: { role: 'system_admin' } })
@@ -287,7 +287,7 @@ describe('device phishing', () => {
   })
 })
 
-test('codes are stored as digests, and the answers are kept by no cache', async () => {
+test('codes are stored as digests, and the answers are not cached', async () => {
   const begun = await begin()
   const rows = JSON.stringify(await service.deps.db('device_codes'))
   for (const secret of [begun.device_code, begun.user_code, begun.user_code.replace('-', '')]) expect(rows).not.toContain(secret)
@@ -296,7 +296,7 @@ test('codes are stored as digests, and the answers are kept by no cache', async 
   expect(reply.headers.get('access-control-allow-origin')).toBeNull()
 })
 
-test('somebody whom the app does not admit cannot allow a device', async () => {
+test('a person whom the app does not admit cannot allow a device', async () => {
   const closed = await buildApp(service, { device_grant: true })
   const begun = await begin(closed)
   const user = await buildProven(service, tv)
@@ -305,6 +305,6 @@ test('somebody whom the app does not admit cannot allow a device', async () => {
   expect((await poll(begun, closed)).body.error).toBe('authorization_pending')
 })
 
-test('the page of an app that does not exist is not found', async () => {
+test('the page of an app that does not exist is 404', async () => {
   expect((await visit(service).get('/device?app=nobody')).status).toBe(404)
 })

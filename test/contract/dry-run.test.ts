@@ -359,7 +359,7 @@ const randomOf: Record<string, string[]> = { 'POST /admin/signing-keys/rotate': 
 /** Members that only the dry run returns, of routes that have their own. */
 const plansOf: Record<string, string[]> = { 'POST /admin/permissions/register': ['roles', 'user_count'] }
 
-test('every admin write is in the table, and each of them alone takes a dry run and a reason', () => {
+test('every admin write is in the table, and only admin writes accept a dry run and a reason', () => {
   const declared = listRoutes().filter(isAdminWrite)
   expect(Object.keys(writes).map((name) => name.replace(/ with .*/, ''))).toEqual(expect.arrayContaining(declared.map(nameOf)))
   for (const route of [...listRoutes(), ...listRootRoutes()]) {
@@ -430,7 +430,7 @@ test('a dry run is refused as the call is', async () => {
   expect(faultsOf(await service.admin('POST', '/admin/roles?dry_run=yes', { body: {} }))).toEqual(['dry_run: invalid_value'])
 })
 
-test('what a dry run would change goes on as it is: tokens, what servers keep in memory, and what was rehearsed twice', async () => {
+test('a dry run leaves tokens and the memory of servers as they are, and can be repeated', async () => {
   const own = await buildApp(service, { auto_grant_on_signup: true })
   const tokens = await buildUser(service, own)
   for (const [method, path, body] of [
@@ -449,7 +449,7 @@ test('what a dry run would change goes on as it is: tokens, what servers keep in
   }
 })
 
-test('a transaction that fails in a rehearsal is undone, and what comes after it goes on', async () => {
+test('a transaction that fails in a rehearsal is undone, and the next one works', async () => {
   const code = unique('role')
   const role = { code, name: code, scope: 'global', assignable_by: 'system_admin', built_in: 0, created_at: 1, updated_at: 1 }
   const seen = await rehearsal(service.deps, async (deps) => {
@@ -466,7 +466,7 @@ test('a transaction that fails in a rehearsal is undone, and what comes after it
   expect(await service.deps.db('roles').where({ code })).toEqual([])
 })
 
-test('nobody traces a token without a record of it: a dry run, which would lose the record, is refused', async () => {
+test('a dry run of a token trace is refused, because it would leave no record of the trace', async () => {
   const { user, refresh_token } = await buildUser(service, app)
   const trace = (path: string, reason: string) =>
     service.admin('POST', path, { body: { token: refresh_token }, headers: { 'x-audit-reason': reason } })
@@ -481,10 +481,10 @@ test('nobody traces a token without a record of it: a dry run, which would lose 
   expect(events.map(({ audit_reason }) => audit_reason)).toEqual(['seen'])
 })
 
-describe('elsewhere the parameter is refused, before anything is looked at', () => {
+describe('dry_run on every other route', () => {
   const root = new Set(listRootRoutes())
   test.each([...listRoutes(), ...root].filter((route) => !isAdminWrite(route)).map((route) => [nameOf(route), route] as const))(
-    '%s',
+    '%s refuses the parameter before anything is looked up',
     async (_, route) => {
       const prefix = root.has(route) ? '' : '/api/v1'
       const path = prefix + route.path.replace(/\{\w+\}/g, () => randomUUID())
