@@ -27,7 +27,7 @@ async function colleague(role: string): Promise<{ admin: Machine; here: Machine 
   return { admin, here }
 }
 
-test('an auditor signs in, reads, changes nothing and is told who may', async () => {
+test('an auditor signs in and reads, and a refused write names the role that may do it', async () => {
   const { here } = await colleague('auditor')
   expect(parsed(await done(here, 'whoami --json'))).toMatchObject({
     email: 'auditor@example.com',
@@ -53,7 +53,7 @@ test('an auditor signs in, reads, changes nothing and is told who may', async ()
   }
 })
 
-test('somebody of the help desk finds out what is wrong, helps with a reason, and touches no admin', async () => {
+test('a help desk user investigates, helps with a reason, and cannot touch an admin', async () => {
   const { admin, here } = await colleague('help_desk')
   const user = 'locked@example.com'
   await register(service.url, { email: user, password, app_code: 'people' })
@@ -88,7 +88,7 @@ test('somebody of the help desk finds out what is wrong, helps with a reason, an
   }
 })
 
-test('apply with the token of a service account makes what it may, and names each entry that it may not', async () => {
+test('apply with a service account makes its allowed changes and names each entry that it may not change', async () => {
   const admin = machine()
   await admin.login(service.url)
   const write = (content: object) => writeFileSync(join(admin.folder, 'declared.yaml'), JSON.stringify(content, null, 2))

@@ -6,7 +6,7 @@ import { admin, gatehouseFixture, machine, nobody, parsed, register } from './sa
 const { service, signedIn } = gatehouseFixture()
 
 describe('app', () => {
-  test('create sends every flag, and show reads it back', async () => {
+  test('app create sends each flag, and app show reads it back', async () => {
     const { authctl } = await signedIn()
     await authctl('app create full-linked --name L')
     const created = await authctl(
@@ -39,7 +39,7 @@ describe('app', () => {
     expect(parsed(await authctl(`app show ${app.id} --json`))).toEqual(app)
   })
 
-  test('a taken code is exit 5 unless --if-exists says otherwise', async () => {
+  test('app create with a taken code exits with 5 unless --if-exists says otherwise', async () => {
     const { authctl } = await signedIn()
     await authctl('app create taken --name Before')
     const again = await authctl('app create taken --name After --json')
@@ -60,7 +60,7 @@ describe('app', () => {
     expect((await authctl('app create taken --name After --if-exists perhaps')).exit).toBe(2)
   })
 
-  test('update changes what was given and clears what was given empty', async () => {
+  test('app update changes the given fields and clears those that are given empty', async () => {
     const { authctl } = await signedIn()
     await authctl('app create changing --name Changing --auto-grant --description Text --read-pool staff')
     expect((await authctl('app update changing')).exit).toBe(2)
@@ -90,7 +90,7 @@ describe('app', () => {
     expect((await authctl('app update hooked --webhook-file hooks.json')).exit).toBe(6)
   })
 
-  test('deactivate needs --yes; activate opens again; repeating either is unchanged', async () => {
+  test('app deactivate needs --yes, app activate undoes it, and repeating either is unchanged', async () => {
     const { authctl } = await signedIn()
     await authctl('app create closing --name Closing')
     const refused = await authctl('app deactivate closing')
@@ -108,7 +108,7 @@ describe('app', () => {
     expect((await authctl('app deactivate authctl --yes')).exit).toBe(5)
   })
 
-  test('delete needs --confirm with the code; --yes is not enough', async () => {
+  test('app delete needs --confirm with the code, and --yes is not enough', async () => {
     const { authctl } = await signedIn()
     await authctl('app create doomed --name Doomed')
     for (const flags of ['', '--yes', '--confirm other', '--yes --confirm Doomed']) {
@@ -127,7 +127,7 @@ describe('app', () => {
     expect((await authctl('app delete authctl --confirm authctl')).exit).toBe(5)
   })
 
-  test('env is what the SDK reads, with a placeholder for the secret', async () => {
+  test('app env prints what the SDK reads, with a placeholder for the secret', async () => {
     const { authctl } = await signedIn()
     const { id } = parsed(await authctl('app create consumer --name Consumer --json'))
     const env = await authctl('app env consumer')
@@ -145,7 +145,7 @@ describe('app', () => {
     expect((await authctl('app env nowhere')).exit).toBe(3)
   })
 
-  test('lists give all pages, or as many as --limit says', async () => {
+  test('app list returns all pages, or --limit entries', async () => {
     const { authctl, readContexts } = await signedIn()
     const token = readContexts().contexts.default!.tokens!.access_token
     await Promise.all(
@@ -165,7 +165,7 @@ describe('app', () => {
     expect((await authctl('app list --limit many')).exit).toBe(2)
   })
 
-  test('what the service finds invalid is exit 6 and names the field', async () => {
+  test('a value that the service finds invalid exits with 6 and names the field', async () => {
     const { authctl } = await signedIn()
     const refused = await authctl('app create Bad_Code --name Bad --json')
     expect(refused.exit).toBe(6)
@@ -180,7 +180,7 @@ describe('app', () => {
 })
 
 describe('grant and user', () => {
-  test('add, list, revoke; repeating is unchanged and exit 0', async () => {
+  test('grant add, list and revoke work, and a repeat is unchanged with exit 0', async () => {
     const { authctl } = await signedIn()
     await authctl('app create door --name Door')
     await authctl('app create sign-up --name S --auto-grant')
@@ -246,7 +246,7 @@ describe('grant and user', () => {
     })
   })
 
-  test('what is not there is exit 3, what names nobody is exit 6', async () => {
+  test('an unknown app or user exits with 3, a malformed value with 6, and a missing one with 2', async () => {
     const { authctl } = await signedIn()
     for (const command of [
       'grant add --app nowhere --user ada@example.com',
@@ -283,7 +283,7 @@ describe('grant and user', () => {
     }
   })
 
-  test('an e-mail of two users is exit 6 with the candidates, and either is named with its pool', async () => {
+  test('an e-mail address of two users exits with 6 and the candidates, and a pool names one of them', async () => {
     const { authctl } = await signedIn()
     await authctl('app create twin-one --name One --auto-grant --pool red')
     await authctl('app create twin-two --name Two --auto-grant --pool blue')
@@ -303,7 +303,7 @@ describe('grant and user', () => {
     expect((await authctl('grant revoke --app twin-one --user twin@example.com --yes')).exit).toBe(6)
   })
 
-  test('explain tells what a login would answer, step by step, and the command that mends it', async () => {
+  test('grant explain shows what a login would answer, step by step, and the command that solves it', async () => {
     const { authctl } = await signedIn()
     await authctl('app create explained --name E')
     await authctl('app create explained-too --name E --auto-grant')
@@ -332,7 +332,7 @@ describe('grant and user', () => {
     expect((await authctl(`${command} -o table`)).stdout).toMatch(/\noutcome: granted\n$/)
   })
 
-  test('explain answers for whom and what is not there too, and for the pool that is named', async () => {
+  test('grant explain also answers for unknown users and apps, and for the named pool', async () => {
     const { authctl } = await signedIn()
     const outcome = async (flags: string) => parsed(await authctl(`grant explain ${flags}`)).outcome
     expect(await outcome('--app nowhere --user ada@example.com')).toBe('app_not_found')
@@ -345,7 +345,7 @@ describe('grant and user', () => {
     expect((await authctl('grant explain --app authctl')).exit).toBe(2)
   })
 
-  test('user find filters and user show gives the whole user', async () => {
+  test('user find filters, and user show returns the whole user', async () => {
     const { authctl } = await signedIn()
     await authctl('app create finders --name F --auto-grant --pool finders')
     await register(service.url, {
@@ -371,7 +371,7 @@ describe('grant and user', () => {
     })
   })
 
-  test('someone without system_admin is exit 4, though signed in', async () => {
+  test('a signed-in user without system_admin exits with 4', async () => {
     const { authctl } = await signedIn()
     await authctl('app create guests --name G --auto-grant')
     await register(service.url, { email: 'guest@example.com', password: 'a fine password', app_code: 'guests' })
@@ -386,7 +386,7 @@ describe('grant and user', () => {
 })
 
 describe('api', () => {
-  test('calls any path, with a body from a file or standard input', async () => {
+  test('api calls any path, with a body from a file or standard input', async () => {
     const { authctl, folder } = await signedIn()
     const made = await authctl('api post admin/apps -f -', { input: '{"code": "raw", "name": "Raw"}' })
     expect(made.exit).toBe(0)
@@ -397,7 +397,7 @@ describe('api', () => {
     expect(await authctl('api DELETE /admin/apps/raw')).toEqual({ stdout: '', stderr: '', exit: 0 })
   })
 
-  test('its failures have the exit codes of every command', async () => {
+  test('api exits with the codes of every command', async () => {
     const { authctl, folder } = await signedIn()
     expect((await authctl('api GET /admin/nowhere')).exit).toBe(3)
     expect((await authctl('api POST /admin/apps -f -', { input: '{"nonsense": 1}' })).exit).toBe(6)
@@ -411,7 +411,7 @@ describe('api', () => {
   })
 })
 
-test('grant request: who asks for access is listed, let in or turned down', async () => {
+test('grant request lists who asks for access, and approves or denies them', async () => {
   const { authctl } = await signedIn()
   await authctl('app create vault --name Vault')
   const users = ['ann', 'ben'].map((name) => `${name}-asks@example.com`)

@@ -18,7 +18,7 @@ const brand = {
 const flags =
   '--accent #2f6fde --support-email help@shop.example.com --support-url https://shop.example.com/help --terms-url https://shop.example.com/terms --privacy-url https://shop.example.com/privacy --language de'
 
-test('what pages and mails show of an app is set when it is created and later, alone or with other settings', async () => {
+test('the brand of an app is set when the app is created and later, alone or with other settings', async () => {
   const { authctl, folder } = await signedIn()
   writeFileSync(join(folder, 'logo.png'), buildPng(40, 20))
   writeFileSync(join(folder, 'other.png'), buildPng(20, 20))
@@ -44,7 +44,7 @@ test('what pages and mails show of an app is set when it is created and later, a
   expect(bare).toMatchObject({ brand: { ...brand, accent_color: '#c2410c', default_language: null }, logo_path: null })
 })
 
-test('a fault names the flag, and neither the settings nor the logo are written', async () => {
+test('a fault in the brand names the flag, and neither the settings nor the logo are written', async () => {
   const { authctl, folder } = await signedIn()
   writeFileSync(join(folder, 'logo.png'), buildPng(40, 20))
   writeFileSync(join(folder, 'large.png'), buildPng(1_025, 2))
@@ -63,7 +63,7 @@ test('a fault names the flag, and neither the settings nor the logo are written'
   expect(parsed(await authctl('app show faulty --json'))).toEqual(before)
 })
 
-test('a declaration takes a logo from a file beside it, and an export holds it', async () => {
+test('a declaration takes a logo from a file beside it, and an export contains it', async () => {
   const { authctl, folder } = await signedIn()
   writeFileSync(join(folder, 'mark.png'), buildPng(16, 16))
   const write = (logo: string) =>

@@ -3,7 +3,7 @@ import { errorOf, gatehouseFixture, parsed } from './sandbox.ts'
 
 const { signedIn } = gatehouseFixture()
 
-test('leads an app to a key of its own, step by step, and tells what comes next', async () => {
+test('app signing leads an app to its own key step by step and names the next step', async () => {
   const { authctl } = await signedIn()
   await authctl('app create shop --name Shop')
   expect(parsed(await authctl('app signing shop --json'))).toMatchObject({ signing: 'shared', state: 'settled' })
@@ -33,7 +33,7 @@ test('leads an app to a key of its own, step by step, and tells what comes next'
   expect(table.stdout).not.toMatch(/[A-Za-z0-9_-]{43}/)
 })
 
-test('doctor counts the apps that share the secret, and leaves out those with a key of their own', async () => {
+test('doctor counts the apps that share the secret and leaves out those with their own key', async () => {
   const { authctl } = await signedIn()
   const finding = async () =>
     parsed(await authctl('doctor --json')).findings.find(({ check }: { check: string }) => check === 'signing')

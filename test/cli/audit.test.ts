@@ -13,7 +13,7 @@ const { service, signedIn } = gatehouseFixture()
 
 const eventsOf = ({ stdout }: { stdout: string }) => JSON.parse(stdout).map(({ event }: { event: string }) => event)
 
-test('list filters by event, user, app and time', async () => {
+test('audit list filters by event, user, app and time', async () => {
   const { authctl } = await signedIn()
   await authctl('app create audited --name A --auto-grant')
   const { user } = await register(service.url, { email: 'eve@example.com', password: 'a fine password', app_code: 'audited' })
@@ -45,7 +45,7 @@ test('list filters by event, user, app and time', async () => {
   expect((await authctl('audit list -o table')).stdout).toMatch(/^AT +EVENT +USER +ACTOR +APP +REASON +COUNT +IP +WHY\n/)
 })
 
-test('control characters in what a caller sent are shown, not sent', async () => {
+test('audit list escapes control characters that a caller sent', async () => {
   const { authctl } = await signedIn()
   await fetch(`${service.url}/api/v1/auth/login`, {
     method: 'POST',
@@ -60,7 +60,7 @@ test('control characters in what a caller sent are shown, not sent', async () =>
   expect((await authctl('audit list --event login.failed')).stdout).toContain('evil\\u009b31m')
 })
 
-test('tail shows what was, then what happens, once each, one JSON line for each event, until Ctrl-C', async () => {
+test('audit tail prints past events and then new ones, each once as a JSON line, until Ctrl-C', async () => {
   const here = await signedIn()
   await here.authctl('app create before --name B')
   const tail = here.start('audit tail --event app.created')
@@ -75,7 +75,7 @@ test('tail shows what was, then what happens, once each, one JSON line for each 
   expect(await tail.exit).toBe(130)
 })
 
-test('tail on a terminal is a table that goes on', async () => {
+test('audit tail on a terminal is a table that grows', async () => {
   const here = await signedIn()
   const tail = here.terminal('audit tail --since 1h --event app.deleted')
   await here.authctl('app create fleeting --name F')
@@ -87,7 +87,7 @@ test('tail on a terminal is a table that goes on', async () => {
   expect((await here.authctl('audit tail --json')).exit).toBe(2)
 })
 
-test('tail asks only for what is new, and shows an event that comes in late', async () => {
+test('audit tail asks only for new events, and shows an event that arrives late', async () => {
   const at = (seconds: number) => new Date(Date.UTC(2030, 0, 1) + seconds * 1000).toISOString()
   const event = (id: string, seconds: number) => ({ id, event: 'x', at: at(seconds), actor: { type: 'system', id: null } })
   const polls = [
@@ -110,7 +110,7 @@ test('tail asks only for what is new, and shows an event that comes in late', as
   expect(requests.map(({ path }) => new URL(path, url).searchParams.get('since'))).toEqual([null, at(30), at(30)])
 })
 
-test('verify is content with what the service wrote, and fails with 8 for what it did not', async () => {
+test('audit verify accepts what the service wrote, and exits with 8 for a missing batch', async () => {
   const { authctl } = await signedIn()
   const whole = await authctl('audit verify')
   expect([whole.exit, JSON.parse(whole.stdout)]).toMatchObject([0, { whole: true, fault: null }])
@@ -126,7 +126,7 @@ test('verify is content with what the service wrote, and fails with 8 for what i
   expect([gone.exit, JSON.parse(gone.stderr).error.message]).toEqual([8, 'the batch 100000 is missing'])
 })
 
-test('verify that is interrupted says from where to go on', async () => {
+test('an interrupted audit verify prints the command that continues', async () => {
   const head = {
     position: 9_000,
     seal: '1f0c9b7e.Yw3c',
@@ -147,7 +147,7 @@ test('verify that is interrupted says from where to go on', async () => {
   expect(screen).toContain('go on: authctl audit verify --since-batch 3 --head 9000:1f0c9b7e.Yw3c')
 })
 
-test('verify and doctor tell what an earlier version has left, and name what was wrong with it', async () => {
+test('audit verify and doctor report the faults of the chain of an earlier version', async () => {
   const proofs = new AuditProofs([Buffer.from(testEnvironment.AUTH_ENCRYPTION_KEY, 'base64')])
   for (const isDamaged of [false, true]) {
     const database = await createDatabase('sqlite')
@@ -186,7 +186,7 @@ test('verify and doctor tell what an earlier version has left, and name what was
   }
 })
 
-test('an archive is written, and checked without the service', async () => {
+test('an archive is written, and verified without the service', async () => {
   const { authctl, folder } = await signedIn()
   await expect
     .poll(async () => JSON.parse((await authctl('audit verify --json')).stdout).batch, { timeout: 60_000, interval: 1_000 })

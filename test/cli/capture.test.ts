@@ -64,7 +64,7 @@ async function screen(command: string, columns: number, env = {}): Promise<Scree
 
 const shown = async (command: string, columns: number) => `\n${(await screen(command, columns)).lines.join('\n')}\n`
 
-test('user find at 40 columns', async () => {
+test('user find fits into 40 columns', async () => {
   expect(await shown('user find', 40)).toMatchInlineSnapshot(`
     "
     USER           STATUS     FIRST NAME
@@ -78,7 +78,7 @@ test('user find at 40 columns', async () => {
   `)
 })
 
-test('user find at 80 columns', async () => {
+test('user find fits into 80 columns', async () => {
   expect(await shown('user find', 80)).toMatchInlineSnapshot(`
     "
     USER           STATUS     FIRST NAME     LAST NAME     POOLS          CREATED AT
@@ -90,7 +90,7 @@ test('user find at 80 columns', async () => {
   `)
 })
 
-test('user find at 140 columns', async () => {
+test('user find fits into 140 columns', async () => {
   expect(await shown('user find', 140)).toMatchInlineSnapshot(`
     "
     USER               STATUS     FIRST NAME                                                            LAST NAME     POOLS           CREATED AT
@@ -102,7 +102,7 @@ test('user find at 140 columns', async () => {
   `)
 })
 
-test('audit list at 40 columns', async () => {
+test('audit list fits into 40 columns', async () => {
   expect(await shown('audit list', 40)).toMatchInlineSnapshot(`
     "
     AT      EVENT          USER
@@ -115,7 +115,7 @@ test('audit list at 40 columns', async () => {
   `)
 })
 
-test('audit list at 80 columns', async () => {
+test('audit list fits into 80 columns', async () => {
   expect(await shown('audit list', 80)).toMatchInlineSnapshot(`
     "
     AT      EVENT         USER           ACTOR          APP            REASON
@@ -127,7 +127,7 @@ test('audit list at 80 columns', async () => {
   `)
 })
 
-test('audit list at 140 columns', async () => {
+test('audit list fits into 140 columns', async () => {
   expect(await shown('audit list', 140)).toMatchInlineSnapshot(`
     "
     AT      EVENT          USER                  ACTOR            APP                    REASON          COUNT  IP         WHY
@@ -138,7 +138,7 @@ test('audit list at 140 columns', async () => {
   `)
 })
 
-test('chosen columns', async () => {
+test('--columns chooses the columns', async () => {
   expect(await shown('audit list --columns event,user,id', 80)).toMatchInlineSnapshot(`
     "
     EVENT          USER                         ID
@@ -149,7 +149,7 @@ test('chosen columns', async () => {
   `)
 })
 
-test('states have their colour, titles are bold, and without colours nothing has one', async () => {
+test('states are coloured and titles bold, unless colours are turned off', async () => {
   const { coloursOf } = await screen('user find', 140)
   expect([coloursOf('USER'), coloursOf('ada@').slice(0, 3), coloursOf('wang@').slice(0, 3), coloursOf('long@')[1]]).toEqual([
     Array(9).fill('bold'),

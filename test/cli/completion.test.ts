@@ -39,7 +39,7 @@ async function offers(env: Record<string, string>, line: string): Promise<string
   return stdout.trimEnd().split('\n')
 }
 
-test('bash completes "authctl app sh" on TAB', async () => {
+test('bash completes "authctl app sh" on TAB, and runs no part of the line', async () => {
   const { env } = await withAuthctl()
   const shell = spawn('bash', ['--norc', '--noprofile', '-i'], {
     env: { ...env, PS1: '$ ' },
@@ -67,7 +67,7 @@ test('bash completes "authctl app sh" on TAB', async () => {
   expect(existsSync(join(env.HOME!, 'ran'))).toBe(false)
 })
 
-test('bash is offered commands, flags, values, contexts, and the codes of the apps there are', async () => {
+test('bash is offered commands, flags, values, contexts and the codes of the apps', async () => {
   const { here, env } = await withAuthctl()
   for (const code of ['shop', 'shelf', 'notes']) await here.authctl(`app create ${code} --name N --if-exists skip`)
   expect(await offers(env, 'authctl app de')).toEqual(['deactivate', 'delete'])
@@ -80,7 +80,7 @@ test('bash is offered commands, flags, values, contexts, and the codes of the ap
   expect(await offers(env, `authctl --base-url ${service.url} app sh`)).toEqual(['show'])
 })
 
-test('bash is offered the roles, pools, services, organizations and providers that the service has, and the kinds of events', async () => {
+test('bash is offered the roles, pools, services, organizations and providers of the service, and the kinds of events', async () => {
   const { here, env } = await withAuthctl()
   await here.authctl('role create reviewer --name Reviewer --scope global')
   await here.authctl('org create acme --name Acme')
@@ -95,7 +95,7 @@ test('bash is offered the roles, pools, services, organizations and providers th
   expect(await offers(env, 'authctl audit tail --event login.s')).toEqual(['login.success'])
 })
 
-test('where the service is not, or nobody is signed in, nothing is offered and nothing is said', async () => {
+test('nothing is offered or printed if the service is away or nobody is signed in', async () => {
   const { here } = await withAuthctl()
   const elsewhere: Record<string, string>[] = [
     { AUTHCTL_BASE_URL: 'http://127.0.0.1:9', AUTHCTL_TOKEN: 't' },
@@ -107,20 +107,20 @@ test('where the service is not, or nobody is signed in, nothing is offered and n
 })
 
 describe.each(['bash', 'zsh', 'fish'])('the script for %s', (shell) => {
-  test('asks authctl', async () => {
+  test('the script for the shell calls authctl', async () => {
     const { stdout, exit } = await machine().authctl(`completion ${shell}`)
     expect({ exit, calls: stdout.includes('authctl __complete -- ') }).toEqual({ exit: 0, calls: true })
   })
 
   // The shell may not be installed.
   const isThere = spawnSync(shell, ['-c', 'exit 0']).error === undefined
-  test.skipIf(!isThere)('is one that this shell can read', async () => {
+  test.skipIf(!isThere)('the shell accepts its script', async () => {
     const { stdout } = await machine().authctl(`completion ${shell}`)
     expect(spawnSync(shell, ['-n', '-c', stdout], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
   })
 })
 
-test('another shell is exit 2', async () => {
+test('completion for another shell exits with 2', async () => {
   const { authctl } = machine()
   expect((await authctl('completion tcsh')).exit).toBe(2)
   expect((await authctl('completion')).exit).toBe(2)

@@ -78,7 +78,7 @@ function askRaw(port: number, text: string): Promise<string> {
   })
 }
 
-test('only who has the address gets an answer: under another name, path or method there is nothing', async () => {
+test('the dashboard answers only its own address, and 404 under another name or path', async () => {
   const { ask, port, token } = await serve(await signedInOnce())
   const good = await ask(`/${token}/`)
   expect(good.status).toBe(200)
@@ -133,7 +133,7 @@ test('only who has the address gets an answer: under another name, path or metho
   }
 })
 
-test('no other origin may read it, and no other address of the machine reaches it', async () => {
+test('another origin cannot read the dashboard, and another address of the machine cannot reach it', async () => {
   const { ask, port, token } = await serve(await signedInOnce())
   const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'GET' }
   for (const [method, headers] of [
@@ -148,14 +148,14 @@ test('no other origin may read it, and no other address of the machine reaches i
     await expect(askPort(port, `/${token}/`, { host })).rejects.toMatchObject({ code: expect.stringMatching(/^E/) })
 })
 
-test('each time it has another token', async () => {
+test('each dashboard has another token', async () => {
   const here = await signedInOnce()
   const [one, other] = [await serve(here), await serve(here)]
   expect(one.token).not.toBe(other.token)
   expect((await other.ask(`/${one.token}/`)).status).toBe(404)
 })
 
-test('it shows users, grants and events, escaped, and never a token', async () => {
+test('the dashboard shows users, grants and events, escaped, and never a token', async () => {
   const here = await signedInOnce()
   await here.authctl('app create shop --name Shop --auto-grant')
   const hostile = '<script>alert(1)</script>\u202e"'
@@ -192,7 +192,7 @@ test('it shows users, grants and events, escaped, and never a token', async () =
   }
 })
 
-test('what was typed wrongly is said on the page, beside the form as it was filled in', async () => {
+test('a wrong entry is explained on the page, beside the form as it was filled in', async () => {
   const { page } = await serve(await signedInOnce())
   for (const [path, status, message] of [
     ['audit?since=sometime&ip=192.0.2.1', 400, 'since sometime is not a valid time'],
@@ -211,7 +211,7 @@ test('what was typed wrongly is said on the page, beside the form as it was fill
   expect((await page('audit?since=sometime&ip=192.0.2.1')).text).toContain('value="192.0.2.1"')
 })
 
-test('the sessions of a user are asked for by id, and lists go on by their cursor', async () => {
+test('the dashboard asks for sessions by user id, and lists continue by their cursor', async () => {
   const id = '01997c2f-0000-7000-8000-000000000001'
   const at = '2030-05-01T12:00:00.000Z'
   const session = { id, app: { id, code: 'shop' }, auth_method: 'password', ip: '192.0.2.1', user_agent: 'curl/8' }
@@ -234,7 +234,7 @@ test('the sessions of a user are asked for by id, and lists go on by their curso
   ])
 })
 
-test('while the service is away or the session has ended the page says so, and is not kept waiting', async () => {
+test('the dashboard says at once that the service is away or the session has ended', async () => {
   let turns: [status: number, code: string] | undefined
   const there = await standIn((_, response) => {
     if (turns) reply(response, turns[0], apiError(...turns), { 'retry-after': '15' })
@@ -256,7 +256,7 @@ test('while the service is away or the session has ended the page says so, and i
   expect((await page('')).status).toBe(200)
 })
 
-test('Ctrl-C ends it at once, also while somebody waits for a page', async () => {
+test('Ctrl-C ends the dashboard at once, even while a page is loading', async () => {
   const there = await standIn(({ turn }, response) => {
     if (turn === 1) reply(response, 200, empty)
   })
@@ -271,7 +271,7 @@ test('Ctrl-C ends it at once, also while somebody waits for a page', async () =>
   expect(await cut).toBeInstanceOf(Error)
 })
 
-test('who is not signed in learns it at once; a port that is taken or is none is refused', async () => {
+test('the dashboard refuses a user who is not signed in, a taken port and an invalid port', async () => {
   const here = machine()
   expect((await here.authctlProcess(`dashboard --base-url ${service.url}`)).exit).toBe(4)
   const signedIn = await signedInOnce()

@@ -133,7 +133,7 @@ const declarations = services.chain((services) => {
 
 type Generated = typeof declarations extends fc.Arbitrary<infer Declaration> ? Declaration : never
 
-test('whatever is written as YAML or JSON is read as it was', async () => {
+test('a declaration that is written as YAML or JSON is read back unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(declarations, async (declaration) => {
       const yaml = await renderDeclaration(declaration as never)
@@ -219,7 +219,7 @@ async function make(send: Awaited<ReturnType<typeof signIn>>['send'], { services
   }
 }
 
-test('what one installation exports, another has after apply, byte for byte: an empty one first, then whatever it had', async () => {
+test('another installation that applies an export exports the same bytes', async () => {
   const [here, there] = await Promise.all([signIn(left), signIn(right)])
   for (const { send } of [here, there])
     for (const slug of ['null', 'acme']) await send('POST', '/organizations', { slug, name: slug })

@@ -20,7 +20,7 @@ const bomb = [
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
 describe('apply --prune', () => {
-  test('needs --confirm with the context, goes on past what is in use, and leaves what is built in', async () => {
+  test('apply --prune needs --confirm with the context, continues after a failure, and keeps built-in entries', async () => {
     const here = await signedIn()
     const { authctl, terminal } = here
     const things = {
@@ -69,7 +69,7 @@ describe('apply --prune', () => {
     expect(parsed(await authctl('permission list --json'))).toHaveLength(2)
   })
 
-  test('a section that the file does not have is left alone', async () => {
+  test('apply --prune leaves a section alone that the file does not have', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create other-section --name Other')
@@ -79,7 +79,7 @@ describe('apply --prune', () => {
     expect((await authctl('app show other-section')).exit).toBe(0)
   })
 
-  test('services can exchange codes, and roles go on with them', async () => {
+  test('services can exchange permission codes, and roles keep them', async () => {
     const here = await signedIn()
     const { authctl } = here
     const permission = (code: string) => ({ code, name: code })
@@ -109,7 +109,7 @@ describe('apply --prune', () => {
 })
 
 describe('apply', () => {
-  test('makes services, roles and apps; again, and after an export, it changes nothing', async () => {
+  test('apply creates services, roles and apps, and a repeat or an applied export changes nothing', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('org create acme --name Acme')
@@ -166,7 +166,7 @@ apps:
     expect(parsed(await authctl('apply -f exported.yaml --prune --json'))).toMatchObject(nothing)
   })
 
-  test('changes what the file says, and sets back what it leaves out', async () => {
+  test('apply changes what the file says and resets what it leaves out', async () => {
     const here = await signedIn()
     const { authctl } = here
     const app = { code: 'wiki', name: 'Wiki', description: 'Notes', read_namespaces: ['a', 'b'], auto_grant_on_signup: true }
@@ -198,7 +198,7 @@ apps:
     })
   })
 
-  test('what the file does not list is left alone, permissions of a listed service too', async () => {
+  test('apply leaves entries alone that the file does not list, also permissions of a listed service', async () => {
     const here = await signedIn()
     const { authctl } = here
     const kept = { code: 'kept:read', name: 'Kept' }
@@ -223,7 +223,7 @@ apps:
     expect(parsed(await authctl('role show kept --json')).permissions).toHaveLength(1)
   })
 
-  test('a webhook keeps its secret; no export, diff or plan shows one', async () => {
+  test('apply keeps the secret of a webhook, and no export, diff or plan shows it', async () => {
     const here = await signedIn()
     const { authctl } = here
     const hook = { name: 'crm', url: 'https://crm.example.com/hook' }
@@ -252,7 +252,7 @@ apps:
     expect(parsed(await authctl(`apply -f ${cleared} --json`)).changed).toBe(0)
   })
 
-  test('of two webhooks of one name each keeps its secret, and one that moves to another URL loses it with a warning', async () => {
+  test('two webhooks of one name keep their secrets, and a new URL drops the secret with a warning', async () => {
     const here = await signedIn()
     const { authctl } = here
     const hooks = ['a', 'b'].map((path) => ({ name: 'crm', url: `https://crm.example.com/${path}` }))
@@ -279,7 +279,7 @@ apps:
     expect([twice.exit, twice.stderr]).toEqual([6, expect.stringContaining('webhooks[1]')])
   })
 
-  test('--dry-run sends nothing and tells what it would send', async () => {
+  test('apply --dry-run sends no change and shows what it would send', async () => {
     const here = await signedIn()
     const { authctl } = here
     const file = fileOf(here, {
@@ -301,7 +301,7 @@ apps:
     expect((await authctl('role show planned')).exit).toBe(3)
   })
 
-  test('to deactivate an app needs --yes, or a yes', async () => {
+  test('apply needs --yes, or a yes, to deactivate an app', async () => {
     const here = await signedIn()
     const { authctl, terminal } = here
     await authctl('app create closing --name Closing')
@@ -319,7 +319,7 @@ apps:
     expect((await authctl(`apply -f ${file}`)).exit).toBe(0)
   })
 
-  test('what fails in the middle is told with what was applied; run again, it goes on', async () => {
+  test('a failure in the middle is reported with the applied changes, and a repeat continues', async () => {
     const here = await signedIn()
     const { authctl } = here
     const token = here.readContexts().contexts.default!.tokens!.access_token as string
@@ -353,7 +353,7 @@ apps:
     expect(parsed(again)).toMatchObject({ changed: 2, unchanged: 1, failed: 0 })
   })
 
-  test('Ctrl-C in the middle is exit 130 and tells what was applied', async () => {
+  test('Ctrl-C in the middle exits with 130 and reports the applied changes', async () => {
     const here = await signedIn()
     const token = here.readContexts().contexts.default!.tokens!.access_token as string
     let arrived = () => {}
@@ -377,7 +377,7 @@ apps:
     expect(screen).toContain('run apply again')
   })
 
-  test('what the service refuses does not stop the rest; exit 8 with the list', async () => {
+  test('apply continues after a refusal of the service and exits with 8 and the list', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('permission register --service owner -f -', { input: '[{"code": "owned:read", "name": "Owned"}]' })
@@ -397,7 +397,7 @@ apps:
 })
 
 describe('a file with faults', () => {
-  test('is refused with all that no service is needed for, each with its line', async () => {
+  test('a file is refused with every fault that needs no service, each with its line', async () => {
     const here = machine()
     const file = fileOf(
       here,
@@ -434,7 +434,7 @@ users: []
     ])
   })
 
-  test('is refused with all that the service refuses, each at its line, and nothing is written', async () => {
+  test('a file is refused with every fault that the service finds, each at its line, and nothing is written', async () => {
     const here = await signedIn()
     const file = fileOf(
       here,
@@ -505,18 +505,18 @@ services:
     ['apps: [{code: a, name: A, <<: {status: inactive}}]', '<< is an unknown field'],
     ['%YAML 1.1\n---\napps: [{code: a, name: yes}]\n', 'must be text'],
     [bomb, 'resource exhaustion'],
-  ])('%j is exit 6', async (content, told) => {
+  ])('the declaration %j is refused with exit 6', async (content, told) => {
     await expect(parseDeclaration(content, 'faulty.yaml')).rejects.toMatchObject({ exit: 6, hint: expect.stringContaining(told) })
   })
 
   test.each([
     ['deeply nested', `apps: ${'['.repeat(5_000)}`, 'faulty.yaml:1: '],
     ['larger than 5 MiB', `apps: [{code: a, name: A}] #${'x'.repeat(6e6)}`, 'more than 5 MiB'],
-  ])('a file that is %s is exit 6', async (_, content, told) => {
+  ])('a declaration that is %s is refused with exit 6', async (_, content, told) => {
     await expect(parseDeclaration(content, 'faulty.yaml')).rejects.toMatchObject({ exit: 6, hint: expect.stringContaining(told) })
   })
 
-  test('of very many errors a hundred are shown, at once', async () => {
+  test('a file with 20,000 errors shows the first hundred', async () => {
     const fields = Array.from({ length: 20_000 }, (_, index) => `    f${index}: 1\n`).join('')
     const parsing = parseDeclaration(`apps:\n  - code: a\n    name: A\n${fields}`, 'faulty.yaml')
     const { message, hint } = await parsing.then(
@@ -537,7 +537,7 @@ services:
     for (const character of ['\x1b', '\u202e']) expect(stderr).not.toContain(character)
   })
 
-  test('what it refers to must be there; all that is not is named, and nothing is written', async () => {
+  test('a file with unknown references is refused, each is named, and nothing is written', async () => {
     const here = await signedIn()
     const { authctl } = here
     const file = fileOf(
@@ -562,7 +562,7 @@ apps:
     expect((await authctl('role show dangling')).exit).toBe(3)
   })
 
-  test('a file that is not there is exit 6, none is exit 2, nobody signed in exit 4', async () => {
+  test('a missing file exits with 6, a missing -f with 2, and a missing sign-in with 4', async () => {
     const here = machine()
     expect((await here.authctl('apply -f nowhere.yaml')).exit).toBe(6)
     expect((await here.authctl('apply')).exit).toBe(2)
@@ -573,7 +573,7 @@ apps:
 })
 
 describe('export', () => {
-  test('writes YAML into a pipe and onto a terminal, JSON where asked, and a file; each can be applied', async () => {
+  test('export writes YAML or JSON to a pipe, a terminal or a file, and apply accepts it', async () => {
     const here = await signedIn()
     const { authctl, terminal, folder } = here
     const { stdout: yaml } = await authctl('export')
@@ -590,7 +590,7 @@ describe('export', () => {
     expect((await authctl('export -f no/such/folder.yaml')).exit).toBe(6)
   })
 
-  test('has no character that hides or moves text, and gives it back as it was', async () => {
+  test('export contains no character that hides or moves text, and apply restores such text', async () => {
     const here = await signedIn()
     const { authctl } = here
     const description = 'a\u001b]0;owned\u0007\u202ebcod\u2028 \u{e0041} "quoted"\nsecond line\ttab'
@@ -604,7 +604,7 @@ describe('export', () => {
   })
 })
 
-test('the commands and the file of docs/administer/declarative.md work as they stand', async () => {
+test('the commands and the file of docs/administer/declarative.md work as printed', async () => {
   const here = await signedIn()
   const guide = readFileSync(new URL('../../docs/administer/declarative.md', import.meta.url), 'utf8')
   const blockOf = (language: string) => new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``).exec(guide)![1]!

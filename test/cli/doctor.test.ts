@@ -33,7 +33,7 @@ const wrong = (ended: { stdout: string }) =>
     .map(({ level, check, app, fix }) => [level, check, app, fix])
 const withToken = (url: string) => ({ env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url } })
 
-test('a service without faults is exit 0; a table on a terminal, an object in a pipe', async () => {
+test('doctor exits with 0 for a service without faults, with a table on a terminal and an object in a pipe', async () => {
   const here = await signedIn()
   const piped = await here.authctl('doctor')
   expect({ exit: piped.exit, stderr: piped.stderr, wrong: wrong(piped) }).toEqual({ exit: 0, stderr: '', wrong: [] })
@@ -65,8 +65,8 @@ test('a service without faults is exit 0; a table on a terminal, an object in a 
   expect(screen).not.toContain('how to fix it')
 })
 
-describe('what is found in apps', () => {
-  test('warnings alone are exit 0; each names the command that mends it, and that one does', async () => {
+describe('findings about apps', () => {
+  test('warnings alone exit with 0, and each names a command that solves it', async () => {
     const here = await signedIn()
     const { authctl } = here
     for (const command of [
@@ -111,7 +111,7 @@ describe('what is found in apps', () => {
     for (const code of ['linker', 'granting', 'target']) await authctl(`app delete ${code} --confirm ${code} --force`)
   })
 
-  test('an app whose tokens are long is told, with their bytes', async () => {
+  test('doctor reports an app with long tokens and their size', async () => {
     const { authctl } = await signedIn()
     await authctl('app create lengthy --name L --permission-scope services --service lengthy')
     const permissions = Array.from({ length: 300 }, (_, index) => ({ code: `lengthy-${index}:read`, name: 'Read' }))
@@ -130,7 +130,7 @@ describe('what is found in apps', () => {
     await authctl('app delete lengthy --confirm lengthy')
   })
 
-  test('an organization whose admins anybody can become is told', async () => {
+  test('doctor reports an organization in which anybody can become an admin', async () => {
     const { authctl } = await signedIn()
     const org = JSON.parse((await authctl('org create --name Acme --json')).stdout)
     await authctl(`app create joining --name J --auto-grant --service core --org ${org.id} --role org_admin`)
@@ -145,7 +145,7 @@ describe('what is found in apps', () => {
     await authctl('app delete joining --confirm joining')
   })
 
-  test('an app that admits anybody who types an address of a domain is reported, until it requires verified ones', async () => {
+  test('doctor reports an app that admits unverified addresses of a domain, until it requires verified ones', async () => {
     const { authctl } = await signedIn()
     await authctl('app create corp --name C --auto-grant --service core --email-domain corp.test')
     const fix = 'authctl app update corp --require-verified-email'
@@ -159,7 +159,7 @@ describe('what is found in apps', () => {
     await authctl('app delete corp --confirm corp')
   })
 
-  test('an app that there is not is a check that fails: exit 8', async () => {
+  test('doctor exits with 8 for an unknown app', async () => {
     const { authctl } = await signedIn()
     const failed = await authctl('doctor --app nowhere --json')
     expect(failed.exit).toBe(8)
@@ -168,7 +168,7 @@ describe('what is found in apps', () => {
   })
 })
 
-test('service accounts that end soon and those whose apps are all deleted are told', async () => {
+test('doctor reports service accounts that expire soon and those whose apps are all deleted', async () => {
   const { authctl } = await signedIn()
   await authctl('service-account create fresh --service crm --expires 90d')
   await authctl('service-account create soon --service crm --expires 20d')
@@ -193,7 +193,7 @@ test('service accounts that end soon and those whose apps are all deleted are to
     expect((await authctl(`service-account delete ${name} --confirm ${name}`)).exit).toBe(0)
 })
 
-test('consumers that do not accept the secret that signs fail the check of their app', async () => {
+test('doctor fails the check of an app whose consumers do not accept the current secret', async () => {
   const { authctl } = await signedIn()
   for (const code of ['fresh', 'stale']) await authctl(`app create ${code} --name N --service core`)
   const poll = async (code: string, secrets: string[]) => {
@@ -210,7 +210,7 @@ test('consumers that do not accept the secret that signs fail the check of their
   for (const code of ['fresh', 'stale']) await authctl(`app delete ${code} --confirm ${code}`)
 })
 
-test('in production, open overrides and an app without redirect URLs fail, and one at the origin of the service is warned of', async () => {
+test('in production, doctor fails open overrides and missing redirect URLs, and warns of one at the service', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-'))
   const settings = {
     DATABASE_URL: `sqlite:${join(folder, 'moved.db')}`,
@@ -256,18 +256,18 @@ test('in production, open overrides and an app without redirect URLs fail, and o
   }
 })
 
-describe('without a service that answers', () => {
+describe('doctor without a service that answers', () => {
   const health = { status: 'ok', version: '0.1.0' }
   const fineCheck = { ok: true, detail: null }
   const ready = { status: 'ready', checks: { database: fineCheck } }
 
-  test('nobody listens: exit 8, and no other check is tried', async () => {
+  test('doctor exits with 8 and stops if nobody listens', async () => {
     const down = await machine().authctl('doctor --json', withToken('http://127.0.0.1:9'))
     expect(down.exit).toBe(8)
     expect(findingsOf(down)).toMatchObject([{ level: 'fail', check: 'service', fix: expect.stringContaining('--base-url') }])
   })
 
-  test('something else answers: exit 8', async () => {
+  test('doctor exits with 8 if something else answers', async () => {
     const { url } = await standIn((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>'))
     const other = await machine().authctl('doctor', withToken(url))
     expect(other.exit).toBe(8)
@@ -276,7 +276,7 @@ describe('without a service that answers', () => {
     ])
   })
 
-  test('not ready: exit 8 with the reason, at once', async () => {
+  test('doctor exits with 8 at once and gives the reason if the service is not ready', async () => {
     const checks = { accepting: fineCheck, database: { ok: false, detail: 'not reachable' } }
     const { url, requests } = await standIn(({ path }, response) =>
       path.endsWith('/health')
@@ -296,7 +296,7 @@ describe('without a service that answers', () => {
     ['-20 s', -20_000, 'warn'],
     ['+5 min', 300_000, 'fail'],
     ['-5 min', -300_000, 'fail'],
-  ])('a clock that is off by %s and a server of another release are told', async (_, skewMs, level) => {
+  ])('doctor reports a clock that is off by %s and a server of another release', async (_, skewMs, level) => {
     const { url } = await standIn(({ path }, response) => {
       const headers = { date: new Date(Date.now() + skewMs).toUTCString() }
       if (path.endsWith('/health')) reply(response, 200, { ...health, version: '9.9.9' }, headers)
@@ -314,7 +314,7 @@ describe('without a service that answers', () => {
   })
 })
 
-test('two servers with different secrets behind a load balancer: commands go on, and doctor says which server refuses whose tokens', async () => {
+test('commands work behind a balancer of servers with different secrets, and doctor names the servers', async () => {
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())
   const settings = { ...bootstrapAdmin, DATABASE_URL: database.url }
@@ -339,7 +339,7 @@ test('two servers with different secrets behind a load balancer: commands go on,
   ])
 })
 
-test('who is not signed in, or holds no system_admin, is told so: exit 8', async () => {
+test('doctor exits with 8 for a user who is not signed in or lacks system_admin', async () => {
   const nobody = machine()
   const anonymous = await nobody.authctl(`doctor --base-url ${service.url}`)
   expect(anonymous.exit).toBe(8)

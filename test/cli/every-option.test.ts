@@ -10,7 +10,7 @@ const { signedIn } = gatehouseFixture()
 /** Options that all lists share. Testing them on one list is enough. */
 const ofEveryList = ['columns', 'limit', 'all']
 
-test('every command, and every option of it, is typed in a file of tests', () => {
+test('every command and each of its options is used in a test file', () => {
   const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.test.ts'))
   const texts = files.map((file) => readFileSync(`${import.meta.dirname}/${file}`, 'utf8'))
   const holds = (text: string, word: string) => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
@@ -27,7 +27,7 @@ test('every command, and every option of it, is typed in a file of tests', () =>
   expect(missing).toEqual([])
 })
 
-test('the overrides of an app, and whether it founds organizations, are set when it is created and later', async () => {
+test('app create and app update set the overrides of an app and whether it founds organizations', async () => {
   const { authctl } = await signedIn()
   const shop = parsed(await authctl('app create shop --name Shop --override-role org_member --no-organization-sign-up --json'))
   expect(shop).toMatchObject({ override_role_codes: ['org_member'], organization_sign_up: false })
@@ -37,7 +37,7 @@ test('the overrides of an app, and whether it founds organizations, are set when
   expect(parsed(cleared).override_role_codes).toEqual([])
 })
 
-test('whether an app lets people in who are signed in elsewhere, and for how long, is set when it is created and later', async () => {
+test('app create and app update set single sign-on, the maximum age of a sign-in and the days of trust', async () => {
   const { authctl } = await signedIn()
   const app = parsed(
     await authctl('app create vault --name Vault --no-single-sign-on --max-sign-in-age 3600 --trust-days 7 --json'),
@@ -47,7 +47,7 @@ test('whether an app lets people in who are signed in elsewhere, and for how lon
   expect(parsed(changed)).toMatchObject({ single_sign_on: true, max_sign_in_age_seconds: 600, trust_device_days: 0 })
 })
 
-test('an app is given client secrets, at most two, and becomes confidential; one that is revoked is gone', async () => {
+test('an app has at most two client secrets, can become confidential, and loses a revoked secret', async () => {
   const { authctl } = await signedIn()
   await authctl('app create charts --name Charts --client public')
   expect((await authctl('app client-secret list charts -o table')).stderr).toBe('no client secrets\n')
@@ -70,7 +70,7 @@ test('an app is given client secrets, at most two, and becomes confidential; one
   expect(await authctl('app update authctl --client confidential')).toMatchObject({ exit: 5 })
 })
 
-test('the keys of ID tokens are listed and rotated, and a compromised set is replaced', async () => {
+test('signing-key lists and rotates the keys of ID tokens, and replaces a compromised set', async () => {
   const { authctl } = await signedIn()
   const keys = async () => parsed(await authctl('signing-key list --json')) as { kid: string; stage: string }[]
   const first = await keys()
@@ -89,7 +89,7 @@ test('the keys of ID tokens are listed and rotated, and a compromised set is rep
   expect((await authctl('signing-key list -o table')).stdout).toMatch(/^KID +STAGE/)
 })
 
-test('whose sign-in must have shown a second factor, and from when on, is set when it is created and later', async () => {
+test('app create and app update set whose sign-in needs a second factor, and from when', async () => {
   const { authctl } = await signedIn()
   const flags = '--require-two-factor admins --require-two-factor-from 2027-01-31'
   const app = parsed(await authctl(`app create safe --name Safe ${flags} --json`))
@@ -112,20 +112,20 @@ test('whose sign-in must have shown a second factor, and from when on, is set wh
   })
 })
 
-test('a person signs in with a code that they type in a browser elsewhere', async () => {
+test('app create and app update set --device-grant, and login --device refuses --password-stdin', async () => {
   const { authctl } = await signedIn()
   await authctl('app create tv --name TV --device-grant --auto-grant')
   expect(parsed(await authctl('app update tv --no-device-grant --json')).device_grant).toBe(false)
   expect(await authctl('login --device --password-stdin')).toMatchObject({ exit: 2 })
 })
 
-test('role create --assignable-by lets org_admins give the role', async () => {
+test('role create --assignable-by sets who may give the role', async () => {
   const { authctl } = await signedIn()
   const role = parsed(await authctl('role create billing --name B --scope org --assignable-by org_admin --json'))
   expect(role).toMatchObject({ code: 'billing', assignable_by: 'org_admin' })
 })
 
-test('user update --last-name changes the last name alone', async () => {
+test('user update --last-name changes only the last name', async () => {
   const here = await signedIn()
   await add(here, 'lou@example.com')
   await here.authctl('user update lou@example.com --first-name Lou')
@@ -133,7 +133,7 @@ test('user update --last-name changes the last name alone', async () => {
   expect(user).toMatchObject({ first_name: 'Lou', last_name: 'Reed' })
 })
 
-test('user update --locale changes the language alone, and can be undone', async () => {
+test('user update --locale changes only the language, and audit show undoes it', async () => {
   const here = await signedIn()
   await add(here, 'eva@example.com')
   await here.authctl('user update eva@example.com --first-name Eva --locale de')
@@ -146,7 +146,7 @@ test('user update --locale changes the language alone, and can be undone', async
   expect((await here.authctl('user update eva@example.com --locale german')).exit).toBe(6)
 })
 
-test('user offboard --keep-service-accounts leaves the accounts that the person made', async () => {
+test('user offboard --keep-service-accounts keeps the service accounts that the person created', async () => {
   const boss = await signedIn()
   const person = await signedIn()
   await add(boss, 'max@example.com')
@@ -162,7 +162,7 @@ test('user offboard --keep-service-accounts leaves the accounts that the person 
   expect(await names()).not.toContain('theirs')
 })
 
-test('a provider is made shut, opened, and deleted with its links', async () => {
+test('sso-provider creates a disabled provider, enables it, and deletes it with its links', async () => {
   const { authctl } = await signedIn()
   const input = 'a secret of both\n'
   const create =
@@ -174,7 +174,7 @@ test('a provider is made shut, opened, and deleted with its links', async () => 
   expect((await authctl('sso-provider delete corp --force --confirm corp')).exit).toBe(0)
 })
 
-test('audit tail --actor asks for the events of that actor alone', async () => {
+test('audit tail --actor asks only for the events of that actor', async () => {
   const { url, requests } = await standIn(({ path }, response) => {
     const items = path.includes('/users') ? [{ id: '01997c2f-0000-7000-8000-000000000001', email: 'a@example.com' }] : []
     reply(response, 200, { items, next_cursor: null })
@@ -188,7 +188,7 @@ test('audit tail --actor asks for the events of that actor alone', async () => {
   expect((await tail.ended()).exit).toBe(130)
 })
 
-test('secret rotate --watch waits without a terminal too', async () => {
+test('secret rotate --watch also waits without a terminal', async () => {
   let looks = 0
   const { url } = await standIn((_, response) => {
     looks += 1

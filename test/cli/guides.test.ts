@@ -168,7 +168,7 @@ const elsewhere: Record<string, string> = {
   'start/quickstarts.md': 'packaging/quickstarts',
 }
 
-test('every page with commands is run here, or names what runs it', () => {
+test('every page with commands runs here or names the test that runs it', () => {
   const left = globSync('*/*.md', { cwd: docs }).filter((page) => {
     const runs =
       !/^(runbooks|reference\/authctl)\//.test(page) &&
@@ -180,7 +180,7 @@ test('every page with commands is run here, or names what runs it', () => {
     expect(readFileSync(join(docs, `../test/${file}.test.ts`), 'utf8')).toContain(page.split('/')[1])
 })
 
-test.each(Object.entries(guides))('every block of %s runs as it stands, or says why not', async (page, prepare) => {
+test.each(Object.entries(guides))('every block of %s runs as printed, or says why not', async (page, prepare) => {
   const place = await buildPlace()
   await prepare(place)
   const given: Given = {}
@@ -207,7 +207,7 @@ function shapeOf(example: Json): Json {
   return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, shapeOf(value)]))
 }
 
-test('users who move with a bcrypt hash sign in with their old password, and other hashes are refused', async () => {
+test('a user imported with a bcrypt hash signs in with the old password, and other hashes are refused', async () => {
   const { here, url } = await buildPlace()
   await guides['start/migrating.md']!({ here, url, settings: {} })
   await here.authctl('app create shop --name Shop')
@@ -230,7 +230,7 @@ test('users who move with a bcrypt hash sign in with their old password, and oth
 const hasTools = ['bash', 'openssl', 'curl', 'od'].every((tool) => spawnSync(tool, ['--version']).status !== null)
 
 test.skipIf(!hasTools)(
-  'the script of guard-a-backend/revocation.md, with openssl alone, gets the revocations of an app',
+  'the script of guard-a-backend/revocation.md gets the revocations of an app with openssl alone',
   async () => {
     const secret = 'a secret of this test, "quoted" and longer than 32 bytes'
     const { here, url } = await buildPlace({ JWT_ACCESS_SECRET: secret })

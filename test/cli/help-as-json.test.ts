@@ -11,7 +11,7 @@ describe('help as JSON', () => {
   }
   const below = (help: HelpAsJson): HelpAsJson[] => [help, ...help.commands.flatMap(below)]
 
-  test('has every command with its options, in the documented shape', async () => {
+  test('help as JSON has every command with its options, in the documented shape', async () => {
     const help = await helpOf('--help --json')
     const found = new Map(below(help).map((each) => [each.path, each]))
     for (const { path, options, summary } of commands) {
@@ -24,7 +24,7 @@ describe('help as JSON', () => {
     expect(found.get('app delete')!.confirmation).toBe('name')
   })
 
-  test('every flag in it is in the help of the command', async () => {
+  test('every flag in help as JSON is in the help text of its command', async () => {
     const { authctl } = machine()
     for (const { path, options } of below(await helpOf('--help --json')).filter(({ commands }) => commands.length === 0)) {
       const { stdout } = await authctl(`${path} --help`)
@@ -34,7 +34,7 @@ describe('help as JSON', () => {
   })
 
   test.each(['app --help --json', 'app create -h -o json', 'help --json user session list', '--json help app'])(
-    'of a part: authctl %s',
+    'help as JSON works for a part: authctl %s',
     async (words) => {
       const path = words
         .replace(/ ?(--json|-o json|--help|-h|help) ?/g, ' ')
@@ -44,7 +44,7 @@ describe('help as JSON', () => {
     },
   )
 
-  test('of the options for every command, and a failure for an unknown command', async () => {
+  test('help as JSON lists the common options, and fails for an unknown command', async () => {
     const { authctlProcess } = machine()
     expect(parsed(await authctlProcess('help options --json'))).toEqual((await helpOf('--help --json')).options)
     const unknown = await authctlProcess('frob --help --json')

@@ -42,7 +42,7 @@ test.each<[string, waits: (terminal: Terminal, service: StandIn) => Promise<unkn
   ['login --email ada@example.com --password-stdin', typed('secret')],
   ['user import -f users.ndjson', asked('/import')],
   ['pool move --to staff --from-file users.txt --yes', asked('/admin/users')],
-])('%s', async (command, waits) => {
+])('Ctrl-C ends "authctl %s" at once with exit 130', async (command, waits) => {
   const service = await slowService()
   const here: Machine = machine()
   writeFileSync(join(here.folder, 'users.ndjson'), '{"email":"a@example.com"}\n')
@@ -56,7 +56,7 @@ test.each<[string, waits: (terminal: Terminal, service: StandIn) => Promise<unkn
   expect(clock()).toBeLessThan(longestMs)
 })
 
-test('a question whose input ends, as by Ctrl-D, is declined', async () => {
+test('a question whose input ends, as with Ctrl-D, counts as declined', async () => {
   const service = await slowService()
   const terminal = machine().terminal('app deactivate shop', { env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: service.url } })
   await terminal.shows('(yes/no)')

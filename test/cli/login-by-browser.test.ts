@@ -77,7 +77,7 @@ async function begin(flags = '', service = startService()): Promise<Waiting> {
 const exchangesOf = ({ requests }: StandIn) =>
   requests.filter(({ path }) => path === '/oauth/token').map(({ body }) => JSON.parse(body))
 
-test('it opens the page and prints its address, and the answer signs in and tells the person so', async () => {
+test('login opens and prints the address, signs in with the answer, and says so in the browser', async () => {
   const { here, service, login, asked, answer } = await begin('--email ada@example.com')
   expect(asked).toEqual({
     client_id: 'authctl',
@@ -114,7 +114,7 @@ test('it opens the page and prints its address, and the answer signs in and tell
   for (const secret of ['access-1', 'refresh-1', 'c-1', code_verifier]) expect(screen).not.toContain(secret)
 })
 
-test('other requests to its port change nothing, and a browser that asks twice gets the same page', async () => {
+test('the port of login ignores other requests, and a repeated answer gets the same page', async () => {
   let release = () => {}
   const held = standIn(({ path }, response) => {
     if (path === metadataPath) reply(response, 200, metadata)
@@ -153,7 +153,7 @@ test.each([
   [{ code: 'c-1', iss: 'https://evil.example' }, 'issuer_mismatch', 'not from the service'],
   [{ iss: issuer }, 'invalid_answer', 'has no code'],
 ] as [Record<string, string>, string, string][])(
-  'the answer %j ends it with exit 4, and nothing is exchanged',
+  'the answer %j ends login with exit 4, and nothing is exchanged',
   async (query, code, words) => {
     const { here, service, login, answer } = await begin('--json')
     const { text } = await answer(query)
@@ -168,7 +168,7 @@ test.each([
   },
 )
 
-test('a code that the service refuses ends it with exit 4 and the way back in', async () => {
+test('a code that the service refuses ends login with exit 4 and the command to sign in', async () => {
   const body = { error: 'invalid_grant', error_description: 'The code has expired', code: 'invalid_grant', request_id: 'r-1' }
   const { login, answer } = await begin('', startService({ status: 400, body }))
   expect((await answer({ code: 'c-1' })).text).toContain('The code has expired')
@@ -178,7 +178,7 @@ test('a code that the service refuses ends it with exit 4 and the way back in', 
 })
 
 test.each(['', '--email bob@example.com'])(
-  'an account that the person did not name (%j) is kept only if they agree: other users of the machine may answer too',
+  'an account that was not named (%j) is kept only after a yes, as another user may have answered',
   async (flags) => {
     const refusing = await begin(flags)
     const { text } = await refusing.answer({ code: 'c-1' })
@@ -199,7 +199,7 @@ test.each(['', '--email bob@example.com'])(
   },
 )
 
-test('Ctrl-C ends it at once, and its port is closed', async () => {
+test('Ctrl-C ends login at once and closes its port', async () => {
   const { login, asked } = await begin()
   const clock = startPatientClock()
   login.type('\u0003')
@@ -208,7 +208,7 @@ test('Ctrl-C ends it at once, and its port is closed', async () => {
   await expect(fetch(asked.redirect_uri!)).rejects.toThrow()
 })
 
-test('a connection that a browser keeps open does not keep authctl', async () => {
+test('a connection that a browser keeps open does not keep login running', async () => {
   const { login, asked, answer } = await begin('--email ada@example.com')
   const { port } = new URL(asked.redirect_uri!)
   const idle = connect(Number(port), '127.0.0.1').on('error', () => {})
@@ -220,7 +220,7 @@ test('a connection that a browser keeps open does not keep authctl', async () =>
 })
 
 test.each(['exit 3', 'missing'])(
-  'where no browser opens (%s) it says so, and goes on with one that the person opens',
+  'login without a browser (%s) says so, and continues with one that the person opens',
   async (kind) => {
     const here = machine()
     const { url } = await startService()
@@ -239,7 +239,7 @@ test.each([
   ['--no-browser', {}],
   ['over SSH', { SSH_CONNECTION: '10.0.0.1 50000 10.0.0.2 22' }],
   ['without a display', { DISPLAY: '' }],
-])('%s the password is asked for here', async (kind, env) => {
+])('login asks for the password on the terminal: %s', async (kind, env) => {
   const here = machine()
   const { url, requests } = await startService()
   const flags = kind.startsWith('--') ? kind : ''
@@ -260,7 +260,7 @@ test.each([
     'a page of another kind',
     (response: Parameters<typeof reply>[0]) => reply(response, 200, { issuer, authorization_endpoint: 'file:///' }),
   ],
-])('%s has no sign-in page, so the password is asked for here', async (_, answer) => {
+])('login asks for the password on the terminal if the sign-in page is missing: %s', async (_, answer) => {
   const here = machine()
   const { url } = await standIn(({ path }, response) => (path === metadataPath ? answer(response) : reply(response, 200, tokens)))
   const login = here.terminal(`login --base-url ${url} --email ada@example.com`, { env: withBrowser(here) })
@@ -271,7 +271,7 @@ test.each([
   expect(existsSync(join(here.folder, 'opened'))).toBe(false)
 })
 
-test('a service that is away is exit 7, before anything opens', async () => {
+test('login exits with 7 before it opens a page if the service does not answer', async () => {
   const here = machine()
   const { screen, exit } = await here.terminal('login --base-url http://127.0.0.1:9', { env: withBrowser(here) }).ended()
   expect(exit).toBe(7)
@@ -279,7 +279,7 @@ test('a service that is away is exit 7, before anything opens', async () => {
   expect(existsSync(join(here.folder, 'opened'))).toBe(false)
 })
 
-test('--dry-run and a login without a terminal open no browser', async () => {
+test('login opens no browser with --dry-run or without a terminal', async () => {
   const here = machine()
   const { url } = await startService()
   const env = withBrowser(here)

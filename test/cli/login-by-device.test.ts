@@ -17,7 +17,7 @@ async function withSecondFactor(): Promise<string> {
   return secret
 }
 
-test('an admin types the code elsewhere, shows both factors and allows it; the command line goes on', async () => {
+test('an admin allows login --device in a browser elsewhere with both factors, and authctl is signed in', async () => {
   const here = machine()
   const login = here.terminal(`login --device --base-url ${service.url} --email ${admin.email}`, { columns: 200 })
   await login.shows('open this page in a browser: http://localhost:4999/device')
@@ -37,7 +37,7 @@ test('an admin types the code elsewhere, shows both factors and allows it; the c
   expect(parsed(await here.authctl('whoami --json'))).toMatchObject({ email: admin.email, system_admin: true })
 })
 
-test('Ctrl-C ends the waiting', async () => {
+test('Ctrl-C ends login --device while it waits', async () => {
   const login = machine().terminal(`login --device --base-url ${service.url}`, { columns: 200 })
   await login.shows('type this code there: ')
   login.type('\u0003')

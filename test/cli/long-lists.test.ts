@@ -56,7 +56,7 @@ async function serviceWithList(
   }
 }
 
-test('42,000 users on a terminal: the first rows are shown before the last page is asked for, and no line is wider than the terminal', async () => {
+test('42,000 users appear on a terminal page by page, and no line is wider than the terminal', async () => {
   let release = () => {}
   const { env, pagesAsked } = await serviceWithList(user, {
     hold: (page, send) => {
@@ -80,7 +80,7 @@ test('42,000 users on a terminal: the first rows are shown before the last page 
   expect(lines[0]).toMatch(/^USER .* CREATED AT$/)
 }, 90_000)
 
-test.each(['user find', 'audit list'])('%s on a terminal stops after a screenful, and says how to see more', async (command) => {
+test.each(['user find', 'audit list'])('%s on a terminal stops after a screenful and says how to see more', async (command) => {
   const { env, pagesAsked } = await serviceWithList((index) => ({ ...user(index), event: 'x', at: 'now', actor: {} }))
   const here = machine()
   const short = await here.terminal(command, { env }).ended()
@@ -99,7 +99,7 @@ test.each(['user find', 'audit list'])('%s on a terminal stops after a screenful
   expect((await here.authctl(`${command} -o table --limit 300`, { env })).stdout.trimEnd().split('\n')).toHaveLength(301)
 })
 
-test('Ctrl-C while a later page is awaited: what has come is shown, exit 130', async () => {
+test('Ctrl-C shows the rows so far and exits with 130 while a list waits for a page', async () => {
   const { env, pagesAsked } = await serviceWithList(user, { hold: (page, send) => page < 3 && send() })
   for (const command of ['user find --all', 'user find -o json', 'user find -o ndjson', 'user find -o csv', 'user find -o id']) {
     const before = pagesAsked()
@@ -111,7 +111,7 @@ test('Ctrl-C while a later page is awaited: what has come is shown, exit 130', a
   }
 })
 
-test('Ctrl-C in the midst of rows that never end: exit 130', async () => {
+test('Ctrl-C exits with 130 in the middle of an endless list', async () => {
   const { env } = await serviceWithList(user, { rows: Number.MAX_SAFE_INTEGER })
   const list = machine().terminal('user find --all', { env })
   await list.shows('user-0@example.com')
@@ -119,7 +119,7 @@ test('Ctrl-C in the midst of rows that never end: exit 130', async () => {
   expect((await list.ended()).exit).toBe(130)
 })
 
-test('Ctrl-C while the session is renewed by a service that hangs: exit 130', async () => {
+test('Ctrl-C exits with 130 while a service that hangs renews the session', async () => {
   const { url, requests } = await standIn(({ path }, response) => {
     const tokens = { access_token: 'a', expires_in: 900, refresh_token: 'r', refresh_expires_in: 9000 }
     if (path.endsWith('/login')) reply(response, 200, { ...tokens, user: { id: 'u', email: 'ada@example.com' } })
@@ -136,7 +136,7 @@ test('Ctrl-C while the session is renewed by a service that hangs: exit 130', as
   expect(clock()).toBeLessThan(2_500)
 })
 
-test('JSON is one document, the same as of the whole list at once, and begins before the list ends', async () => {
+test('a list as JSON is one document and begins before the list ends', async () => {
   let release = () => {}
   const { env, pagesAsked } = await serviceWithList(user, {
     rows: 1_001,
@@ -166,7 +166,7 @@ test('JSON is one document, the same as of the whole list at once, and begins be
   )
 })
 
-test('a list that fails half-way is exit 7, and its JSON is not closed as if it were whole', async () => {
+test('a list that fails half-way exits with 7, and its JSON stays unclosed', async () => {
   const { url } = await standIn(({ path }, response) =>
     path.includes('cursor') ? response.destroy() : reply(response, 200, { items: [user(0)], next_cursor: 'next' }),
   )
@@ -178,7 +178,7 @@ test('a list that fails half-way is exit 7, and its JSON is not closed as if it 
 })
 
 test.each(['table', 'wide', 'csv', 'id', 'json', 'ndjson'])(
-  'a list as %s is written with less memory than it takes',
+  'a list as %s is printed with less memory than its size',
   async (format) => {
     const count = 10_000
     const { env } = await serviceWithList((index) => ({ ...user(index), filler: `${index}`.padEnd(4_000, '.') }), { rows: count })
@@ -191,7 +191,7 @@ test.each(['table', 'wide', 'csv', 'id', 'json', 'ndjson'])(
   90_000,
 )
 
-test.each(['table', 'json', 'ndjson'])('a reader that stops early ends a list as %s quietly', async (format) => {
+test.each(['table', 'json', 'ndjson'])('a list as %s ends quietly if its reader stops early', async (format) => {
   const { env } = await serviceWithList(user, { rows: Number.MAX_SAFE_INTEGER })
   const here = machine()
   const child = spawn(process.execPath, [cliProgram, 'user', 'find', '-o', format], {
@@ -209,7 +209,7 @@ test.each(['table', 'json', 'ndjson'])('a reader that stops early ends a list as
   expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
 })
 
-test('a table into a pipe is cut nowhere', async () => {
+test('a table in a pipe is not truncated', async () => {
   const name = 'n'.repeat(500)
   const { env } = await serviceWithList((index) => ({ ...user(index), first_name: index === 300 ? name : 'Ada' }), { rows: 400 })
   const { stdout } = await machine().authctl('user find -o table', { env })
@@ -217,7 +217,7 @@ test('a table into a pipe is cut nowhere', async () => {
   expect(stdout).not.toContain('…')
 })
 
-test('a list that is put together from the grants of many apps is one table', async () => {
+test('the grants of many apps are printed as one table', async () => {
   const apps = ['a', 'second', 'an-app-with-a-long-code']
   const { url } = await standIn(({ path }, response) => {
     const app = /apps\/([^/]+)\/users/.exec(path)?.[1]

@@ -9,7 +9,7 @@ import { addUser, admin, errorOf, gatehouseFixture, machine, nobody, parsed, rep
 const mailbox = await startMailbox({}, onFileEnd)
 const { service, signedInOnce: signedIn } = gatehouseFixture({ SMTP_URL: mailbox.url })
 
-test('mail preview shows a mail as text and writes its HTML part; mail test sends one', async () => {
+test('mail preview prints a mail and writes its HTML part, and mail test sends one', async () => {
   const here = await signedIn()
   const { authctl, folder } = here
   await authctl('app create shop --name Shop --support-email help@shop.example.com')
@@ -32,7 +32,7 @@ test('mail preview shows a mail as text and writes its HTML part; mail test send
   expect(errorOf(await authctl('mail test --to nobody --app shop --json')).message).toContain('e-mail address')
 })
 
-test('where is her mail: mail list, audit list and audit show say it, and mail resend sends one that was given up', async () => {
+test('mail list, audit list and audit show explain a missing mail, and mail resend sends it again', async () => {
   const here = await signedIn()
   const { authctl } = here
   await authctl('app create post --name Post')

@@ -10,7 +10,7 @@ import { errorOf, machine, parsed, reply, standIn } from './sandbox.ts'
 const noApps = { items: [], next_cursor: null }
 const at = (url: string) => ({ AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url })
 
-test('over TLS it takes a certificate that NODE_EXTRA_CA_CERTS vouches for, and no other', async () => {
+test('authctl refuses a self-signed certificate unless NODE_EXTRA_CA_CERTS contains it', async () => {
   const server = createServer(selfSigned, (_, response) => reply(response, 200, noApps)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   onTestFinished(() => void server.close())
@@ -27,7 +27,7 @@ test('over TLS it takes a certificate that NODE_EXTRA_CA_CERTS vouches for, and 
   expect({ ...taken, stderr: '' }).toEqual({ stdout: '[]\n', stderr: '', exit: 0 })
 })
 
-test('with NODE_USE_ENV_PROXY=1 it goes through the proxy of HTTP_PROXY, unless NO_PROXY has the host', async () => {
+test('NODE_USE_ENV_PROXY=1 sends requests through HTTP_PROXY, unless NO_PROXY has the host', async () => {
   const service = await standIn((_, response) => reply(response, 200, noApps))
   const proxy = await standIn((_, response) => reply(response, 200, noApps))
   const here = machine()
@@ -39,7 +39,7 @@ test('with NODE_USE_ENV_PROXY=1 it goes through the proxy of HTTP_PROXY, unless 
   expect({ service: service.requests.length, proxy: proxy.requests.length }).toEqual({ service: 1, proxy: 1 })
 })
 
-test('an answer that breaks off is exit 7, and one that stops is waited for as long as --timeout says', async () => {
+test('an answer that breaks off exits with 7, and one that stalls is awaited until --timeout', async () => {
   const { url } = await standIn(({ path }, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"items": [')
     if (path.includes('/apps')) response.socket?.resetAndDestroy()
@@ -53,7 +53,7 @@ test('an answer that breaks off is exit 7, and one that stops is waited for as l
   expect(errorOf(stopped)).toMatchObject({ code: 'timeout' })
 })
 
-test('letters that arrive in two pieces are put together', async () => {
+test('a character that arrives in two pieces is put together', async () => {
   const app = { id: 'a', code: 'shop', name: 'Käsladen 漢字' }
   const { url } = await standIn(async (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

@@ -41,7 +41,7 @@ async function person(email: string) {
 const authctl: Machine['authctl'] = async (...words) => (await signedInOnce()).authctl(...words)
 
 describe('user', () => {
-  test('show tells lock, second factor, identities and sessions', async () => {
+  test('user show prints the lock, the second factor, identities and sessions', async () => {
     const { user } = await person('seen@example.com')
     await login('seen@example.com')
     for (const _ of [1, 2]) await login('seen@example.com', 'wrong')
@@ -60,7 +60,7 @@ describe('user', () => {
     expect(stdout).toMatch(/\n\nSESSION +METHOD +IP .*\npeople +password +127\.0\.0\.1/)
   })
 
-  test('update changes what is named; nothing named is exit 2', async () => {
+  test('user update changes the named fields, and exits with 2 if none is named', async () => {
     await person('old@example.com')
     const updated = parsed(await authctl('user update old@example.com --email new@example.com --first-name Nina --json'))
     expect(updated).toMatchObject({ email: 'new@example.com', email_verified: false, first_name: 'Nina', outcome: 'updated' })
@@ -72,7 +72,7 @@ describe('user', () => {
     expect((await authctl(`user update ${nobody} --first-name X`)).exit).toBe(3)
   })
 
-  test('reset-two-factor needs --yes, and then the password alone opens', async () => {
+  test('user reset-two-factor needs --yes, and then the password alone signs in', async () => {
     const { access_token } = await person('phone@example.com')
     const { body: setUp } = await call('POST', '/auth/2fa/setup', {}, access_token)
     await call('POST', '/auth/2fa/activate', { code: totpAt(setUp.secret, Date.now()) }, access_token)
@@ -85,7 +85,7 @@ describe('user', () => {
     expect(parsed(await authctl('user reset-two-factor phone@example.com --yes --json')).outcome).toBe('unchanged')
   })
 
-  test('session list and end; the other session goes on', async () => {
+  test('user session end ends one session of user session list, and the other continues', async () => {
     const first = await person('two@example.com')
     const second = (await login('two@example.com')).body
     const [newest, oldest] = parsed(await authctl('user session list two@example.com --json'))
@@ -101,7 +101,7 @@ describe('user', () => {
     expect((await authctl(`user session list ${nobody}`)).exit).toBe(3)
   })
 
-  test('identity list and unlink', async () => {
+  test('user identity list says that there are none, and user identity unlink needs --yes', async () => {
     await person('linked@example.com')
     expect((await authctl('user identity list linked@example.com -o table')).stderr).toBe('no identities\n')
     expect((await authctl('user identity unlink linked@example.com --identity google')).exit).toBe(2)
@@ -111,7 +111,7 @@ describe('user', () => {
 })
 
 describe('user offboard', () => {
-  test('closes the accounts of an e-mail in all pools, says what it did, and is safe to repeat', async () => {
+  test('user offboard closes the accounts of an address in all pools, reports it, and can be repeated', async () => {
     const { access_token } = await person('leaver@example.com')
     const admins = await signedInOnce()
     await addUser(admins, { email: 'leaver@example.com', password, namespace: 'staff' })
@@ -138,7 +138,7 @@ describe('user offboard', () => {
     expect((await authctl('user offboard no@example.com --confirm no@example.com')).exit).toBe(3)
   })
 
-  test('--from-file closes each person of a file, tells the lines that failed, and asks for their number', async () => {
+  test('user offboard --from-file reports each line of the file and needs their number as confirmation', async () => {
     const { access_token } = await person('one@leavers.example')
     const admins = await signedInOnce()
     await addUser(admins, { email: 'one@leavers.example', password, namespace: 'staff' })
@@ -172,7 +172,7 @@ describe('user offboard', () => {
     expect(event.audit_reason).toBe('the office closes')
   })
 
-  test('of the last admin is exit 5', async () => {
+  test('user offboard of the last admin exits with 5', async () => {
     expect((await authctl(`user offboard ${admin.email} --confirm ${admin.email}`)).exit).toBe(5)
   })
 })
@@ -180,7 +180,7 @@ describe('user offboard', () => {
 describe('token trace', () => {
   const trace = (token: string, flags = '--json') => authctl(`token trace - ${flags}`, { input: `${token}\n` })
 
-  test('says whose a token is and prints the command that ends it', async () => {
+  test('token trace names the user of a token and prints the command that ends it', async () => {
     const { user, access_token, refresh_token } = await person('leak@example.com')
     for (const token of [access_token, refresh_token]) {
       const traced = await trace(token, '--debug')
@@ -198,7 +198,7 @@ describe('token trace', () => {
     expect([await me(access_token), parsed(await trace(refresh_token)).state]).toEqual([401, 'ended'])
   })
 
-  test('of a service account it ends by the printed command too', async () => {
+  test('token trace of a service account token prints a command that ends it', async () => {
     const { token } = parsed(await authctl('service-account create leaky --service notes --json'))
     const { remedies, service_account } = parsed(await trace(token))
     expect([service_account.name, remedies.length]).toEqual(['leaky', 2])
@@ -206,7 +206,7 @@ describe('token trace', () => {
     expect((await trace(token)).exit).toBe(3)
   })
 
-  test('a forged one says that the secret has leaked', async () => {
+  test('token trace of a forged token says that the secret has leaked', async () => {
     const { access_token } = await person('forged@example.com')
     const [header, payload] = access_token.split('.')
     const claims = { ...JSON.parse(Buffer.from(payload!, 'base64url').toString()), sid: nobody }
@@ -216,7 +216,7 @@ describe('token trace', () => {
     expect(forged.stdout).toContain('The signing secret has leaked')
   })
 
-  test('reports several at once, each by its number, and how to end those that live', async () => {
+  test('token trace reports several tokens by number, and how to end those that are live', async () => {
     const { access_token, refresh_token } = await person('leaks@example.com')
     const { token } = parsed(await authctl('service-account create leaking --service notes --json'))
     const input = `${access_token}\n\n${refresh_token}\r\n${token}\ngrt_of-nobody\n`
@@ -243,7 +243,7 @@ describe('token trace', () => {
     expect((await authctl('token inspect -', { input })).exit).toBe(2)
   })
 
-  test('is never taken on the command line, and is a question with --dry-run too', async () => {
+  test('token trace takes no token on the command line, and --dry-run still asks the service', async () => {
     const refused = await authctl('token trace grt_of-somebody')
     expect(refused.exit).toBe(2)
     expect(refused.stderr).not.toContain('of-somebody')
@@ -254,7 +254,7 @@ describe('token trace', () => {
 })
 
 describe('lockout', () => {
-  test('list and clear, one lock and all', async () => {
+  test('lockout list shows locks, and lockout clear removes one or all', async () => {
     await person('locked@example.com')
     for (const email of ['locked@example.com', 'stranger@example.com']) for (const _ of [1, 2]) await login(email, 'wrong')
     expect((await login('locked@example.com')).status).toBe(423)
@@ -274,7 +274,7 @@ describe('lockout', () => {
   })
 })
 
-test('webhook redeliver sends all that failed again', async () => {
+test('webhook redeliver --failed sends all failed deliveries again', async () => {
   let isDown = true
   const receiver = await startReceiver((response) => void response.writeHead(isDown ? 410 : 204).end(), onFileEnd)
   await authctl('app create hooked --name H')
@@ -297,7 +297,7 @@ test('webhook redeliver sends all that failed again', async () => {
 })
 
 describe('audit', () => {
-  test('list filters by actor and by the end of the time', async () => {
+  test('audit list filters by actor and by --until', async () => {
     await authctl('app create acted --name A')
     const events = parsed(await authctl(`audit list --actor ${admin.email} --app acted --json`))
     expect(events.map(({ event }: { event: string }) => event)).toEqual(['app.created'])
@@ -306,7 +306,7 @@ describe('audit', () => {
     expect((await authctl('audit list --actor nobody@example.com')).exit).toBe(3)
   })
 
-  test('show names who and whom, and prints what takes the change back', async () => {
+  test('audit show names the actor and prints the command that undoes the change', async () => {
     await person('grantee@example.com')
     await authctl('app create shown --name S')
     const made = {
@@ -341,7 +341,7 @@ describe('audit', () => {
     expect((await authctl('audit show ../users')).exit).toBe(6)
   })
 
-  test('show prints what gives an app its settings, a role its permissions and a grant its end back', async () => {
+  test('the command of audit show restores the settings of an app, the permissions of a role and a grant', async () => {
     await person('undone@example.com')
     const read = async (command: string) => parsed(await authctl(`${command} --json`))
     await authctl('app create settled --name Settled --redirect https://a.example/*')
@@ -378,7 +378,7 @@ describe('audit', () => {
     }
   })
 
-  test('undo never gives access back for longer than it was given', async () => {
+  test('the undo of a grant never gives access for longer than before', async () => {
     await person('limited@example.com')
     await authctl('app create limited --name Limited')
     const read = async (command: string) => parsed(await authctl(`${command} --json`))
@@ -405,7 +405,7 @@ describe('audit', () => {
     expect((await shown('grant.created')).undo).toMatch(/^authctl grant revoke /)
   })
 
-  test('show prints no command after a later change of the same thing, and names that change', async () => {
+  test('audit show names a later change of the same thing instead of a command', async () => {
     await addUser(await signedInOnce(), { email: 'changed@example.com', password })
     const run = async (command: string, input?: string) => {
       const { exit, stderr } = await authctl(split(command), input === undefined ? {} : { input })
@@ -476,7 +476,7 @@ describe('audit', () => {
     }
   })
 
-  test('show still prints the command after a change of something else', async () => {
+  test('audit show still prints the command after a change of something else', async () => {
     await addUser(await signedInOnce(), { email: 'separate@example.com', password })
     const newest = async (event: string) => parsed(await authctl(`audit list --event ${event} --limit 1 --json`))[0].id
     const undo = async (id: string) => parsed(await authctl(`audit show ${id} --json`)).undo
@@ -509,7 +509,7 @@ describe('audit', () => {
     expect(parsed(await authctl(`audit show ${id} --json`)).undo_refused).toContain('user.deleted at ')
   })
 
-  test('who tells who gave a role, and how to take it away', async () => {
+  test('audit who shows who gave a role and the command that takes it away', async () => {
     const { id } = await addUser(await signedInOnce(), { email: 'promoted@example.com', password })
     await authctl('user role promoted@example.com --role super_admin --reason "on call"')
     const who = parsed(await authctl('audit who promoted@example.com super_admin --json'))
@@ -532,7 +532,7 @@ describe('audit', () => {
   })
 })
 
-test('org update and delete, and invitations are taken back', async () => {
+test('org update and org delete work, and org invitation revoke takes an invitation back', async () => {
   await authctl('org create renamed --name R')
   expect(parsed(await authctl('org update renamed --name Renamed --slug fresh --json'))).toMatchObject({
     slug: 'fresh',

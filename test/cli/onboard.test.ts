@@ -22,7 +22,7 @@ import { admin, errorOf, gatehouseFixture, nobody, parsed } from './sandbox.ts'
 
 const { service, signedInOnce: signedIn } = gatehouseFixture()
 
-test('on a terminal it asks for all, does it, and shows the commands that would have done the same', async () => {
+test('app onboard on a terminal asks for everything, does it, and shows the equivalent commands', async () => {
   const { terminal, authctl, folder } = await signedIn()
   const wizard = terminal('app onboard')
   for (const [question, answer] of [
@@ -73,7 +73,7 @@ test('on a terminal it asks for all, does it, and shows the commands that would 
   })
 })
 
-test('what the service refuses is asked for again; the other answers are kept, and nothing is written before it accepts all', async () => {
+test('app onboard repeats a refused question, and writes nothing before every answer is accepted', async () => {
   const { terminal, authctl, folder } = await signedIn()
   const wizard = terminal('app onboard --email-domain corp_test')
   const answer = async (question: string, typed: string) => {
@@ -122,7 +122,7 @@ test('what the service refuses is asked for again; the other answers are kept, a
   expect(parsed(await authctl('app show taken --json')).name).toBe('Theirs')
 })
 
-test('what is answered with none is left out, and what is given is not asked for', async () => {
+test('app onboard skips a step that is answered none, and does not ask for given options', async () => {
   const { terminal, authctl, folder } = await signedIn()
   const wizard = terminal(
     ['app', 'onboard', 'bare', '--name', 'Bare', '--no-auto-grant', '--user', '', '--permission-file', ''].concat(
@@ -146,7 +146,7 @@ test('what is answered with none is left out, and what is given is not asked for
   expect(existsSync(join(folder, '.env'))).toBe(false)
 })
 
-test('without a terminal it names all that is missing, exit 2, and does nothing', async () => {
+test('app onboard without a terminal exits with 2, names everything that is missing, and does nothing', async () => {
   const { authctl, terminal } = await signedIn()
   const without = await authctl('app onboard --json')
   expect(without.exit).toBe(2)
@@ -156,7 +156,7 @@ test('without a terminal it names all that is missing, exit 2, and does nothing'
   expect((await authctl('app show nameless')).exit).toBe(3)
 })
 
-test('without a terminal it runs from flags alone; --dry-run does nothing', async () => {
+test('app onboard without a terminal runs from flags, and --dry-run changes nothing', async () => {
   const { authctl, folder } = await signedIn()
   const command = [
     'app',
@@ -200,7 +200,7 @@ test('without a terminal it runs from flags alone; --dry-run does nothing', asyn
   })
 })
 
-test('an app that is there is exit 5; --if-exists skip, or a yes, goes on with it as it is', async () => {
+test('app onboard exits with 5 for an existing app, and continues with --if-exists skip', async () => {
   const { authctl, terminal } = await signedIn()
   await authctl('app create there --name There')
   const taken = await authctl('app onboard there --name Else --json')
@@ -215,7 +215,7 @@ test('an app that is there is exit 5; --if-exists skip, or a yes, goes on with i
   expect((await declined.ended()).exit).toBe(9)
 })
 
-test('of the settings that are there, those with another value are replaced after a yes or with --yes, and all other lines stay', async () => {
+test('app onboard replaces settings only with --yes or a yes, and keeps all other lines', async () => {
   const { authctl, terminal, folder } = await signedIn()
   const env = join(folder, '.env')
   const before = '# mine\nMINE=1\nSERVICE_APP_CODE=other\nSERVICE_COOKIE_SECRET="a # b"'
@@ -249,7 +249,7 @@ test('of the settings that are there, those with another value are replaced afte
   ])
 })
 
-test('a user who is not there stops it before anything is asked or done; what fails later says what was done', async () => {
+test('app onboard with an unknown user stops before it asks, and a later failure reports what was done', async () => {
   const { authctl, terminal } = await signedIn()
   const wizard = terminal('app onboard --user nobody@example.com')
   const { screen, exit: early } = await wizard.ended()
@@ -266,7 +266,7 @@ test('a user who is not there stops it before anything is asked or done; what fa
   expect((await authctl('app onboard late --if-exists skip --dotenv .env')).exit).toBe(0)
 })
 
-test('the commands name the service, where it is not that of the context', async () => {
+test('the commands that app onboard prints name the context if it is not the current one', async () => {
   const { authctl, readContexts } = await signedIn()
   const token = readContexts().contexts.default!.tokens!.access_token as string
   await authctl('context set elsewhere --base-url http://127.0.0.1:9')
@@ -279,7 +279,7 @@ test('the commands name the service, where it is not that of the context', async
   expect(commands).toEqual(['authctl app create addressed --name A --context default'])
 })
 
-test.skipIf(isFastLane)('the snippet for each framework compiles, strictly, against the SDK', () => {
+test.skipIf(isFastLane)('the snippet for each framework compiles in strict mode against the SDK', () => {
   const folder = fileURLToPath(new URL('../../packages/sdk/src/', import.meta.url))
   const sources = new Map(
     frameworks.map((framework) => [join(folder, `snippet-${framework}.ts`), snippetFor(framework).join('\n')]),
@@ -309,7 +309,7 @@ test.skipIf(isFastLane)('the snippet for each framework compiles, strictly, agai
   expect(told).toEqual([])
 })
 
-test('with e-mail domains and auto-grant it suggests to ask for verified addresses', async () => {
+test('app onboard with e-mail domains and auto-grant suggests verified addresses', async () => {
   const { authctl, terminal } = await signedIn()
   const flagged = await authctl('app onboard corp --name Corp --auto-grant --email-domain corp.test --json')
   expect(flagged.stderr).toContain('--require-verified-email lets in only users')
@@ -336,7 +336,7 @@ async function besideService(secret = ACCESS_SECRET) {
   return { ...machine, environment }
 }
 
-test('--dev takes four lines of work: an app, the settings with the real secret, a service account, and a token that the SDK accepts', async () => {
+test('app onboard --dev creates an app, its settings, a service account and a token that the SDK accepts', async () => {
   const { authctl, environment, folder } = await besideService()
   const done = await authctl('app onboard quick --dev --json')
   expect(done).toMatchObject({ exit: 0 })
@@ -391,7 +391,7 @@ test('--dev takes four lines of work: an app, the settings with the real secret,
   expect(login.status).toBe(200)
 })
 
-test('--dev again changes nothing and gives another token; a second app shares the user; on a terminal it asks nothing', async () => {
+test('app onboard --dev changes nothing the second time, shares its user with a second app, and asks nothing', async () => {
   const { authctl, terminal, environment, folder } = await besideService()
   await authctl('app onboard twice --dev')
   const first = environment()
@@ -411,7 +411,7 @@ test('--dev again changes nothing and gives another token; a second app shares t
   expect(parsed(await authctl('grant list --user dev@example.com --json')).length).toBeGreaterThanOrEqual(2)
 })
 
-test('--dev again keeps the lines of others in the file, without a question, and says where the settings are that another file holds', async () => {
+test('app onboard --dev keeps other lines of the file, and exits with 5 if another file has the settings', async () => {
   const { authctl, folder } = await besideService()
   await authctl('app onboard lines --dev')
   const env = join(folder, '.env')
@@ -438,7 +438,7 @@ test('--dev again keeps the lines of others in the file, without a question, and
   })
 })
 
-test('--dev refuses a service elsewhere, a secret that is not there and one of another service, before anything is done', async () => {
+test('app onboard --dev refuses a remote service and a missing or wrong secret before it does anything', async () => {
   const { authctl, folder } = await besideService('the secret of some other service, which is long enough')
   const mismatched = await authctl('app onboard never --dev --json')
   expect(mismatched.exit).toBe(6)
@@ -460,7 +460,7 @@ test('--dev refuses a service elsewhere, a secret that is not there and one of a
   expect(existsSync(join(folder, '.env'))).toBe(false)
 })
 
-test('--dev leaves an account alone that it did not make, and says how to go on; --dry-run does nothing', async () => {
+test('app onboard --dev leaves a foreign account alone and says what to do, and --dry-run changes nothing', async () => {
   const { authctl } = await besideService()
   const dry = await authctl('app onboard planned --dev --dry-run --json')
   expect(dry.exit).toBe(0)

@@ -68,7 +68,7 @@ test('app show --as prints a configuration for each product, and says which were
   expect(await here.authctl('app show nowhere --as generic')).toMatchObject({ exit: 6 })
 })
 
-describe('from app show --as generic', () => {
+describe('clients with the output of app show --as generic', () => {
   test('openid-client signs in, checks the ID token, asks userinfo, refreshes and revokes', async () => {
     const { here } = await standardApp('panva', 'https://panva.example.com/callback')
     const shown = parsed(await here.authctl('app show panva --as generic --new-secret --json'))
@@ -143,8 +143,8 @@ test('Authlib (Python) signs in, checks signature, nonce and at_hash, asks useri
   })
 })
 
-describe('Apache', () => {
-  test('protects a folder with nothing but what app show --as apache printed; who is signed in elsewhere types nothing', async () => {
+describe('a web server', () => {
+  test('Apache protects a folder with the output of app show --as apache, and uses an existing sign-in', async () => {
     const apachePort = await freePort()
     const site = `http://localhost:${apachePort}`
     const { here } = await standardApp('intranet', `${site}/private/callback`)

@@ -76,7 +76,7 @@ async function startNodeRed(at: number, shown: Record<string, string>): Promise<
   }
 }
 
-test('Node-RED with passport-openidconnect: a person opens the editor with the account of this service, and nobody else does', async () => {
+test('Node-RED with passport-openidconnect admits a user of this service and nobody else to its editor', async () => {
   const here = await signedInOnce()
   const at = await freePort()
   const callback = `http://localhost:${at}/auth/strategy/callback`

@@ -9,7 +9,7 @@ async function person({ authctl }: Machine, email: string): Promise<string> {
   return (await register(service.url, { email, password: 'a fine password', app_code: 'people' })).user.id
 }
 
-test('create, list and show; by slug and by id', async () => {
+test('org create, list and show work by slug and by id', async () => {
   const { authctl } = await signedIn()
   const acme = parsed(await authctl('org create acme --name "Acme Ltd" --json'))
   expect(acme).toMatchObject({ slug: 'acme', name: 'Acme Ltd', outcome: 'created' })
@@ -31,7 +31,7 @@ test('create, list and show; by slug and by id', async () => {
   for (const named of ['nowhere', 'acm', nobody]) expect((await authctl(`org show ${named}`)).exit).toBe(3)
 })
 
-test('member adds, sets roles and removes; repeating is unchanged', async () => {
+test('org member adds, sets roles and removes, and a repeat is unchanged', async () => {
   const here = await signedIn()
   const { authctl } = here
   const id = await person(here, 'bob@example.com')
@@ -68,7 +68,7 @@ test('member adds, sets roles and removes; repeating is unchanged', async () => 
   expect((await authctl('org member --org nowhere --user bob@example.com --role org_member')).exit).toBe(3)
 })
 
-test('the command that explain names makes the member', async () => {
+test('the command that grant explain prints makes the user a member', async () => {
   const here = await signedIn()
   const { authctl } = here
   await person(here, 'dora@example.com')
@@ -79,7 +79,7 @@ test('the command that explain names makes the member', async () => {
   expect(parsed(await authctl(explain)).outcome).toBe('granted')
 })
 
-test('invite prints the token once; show lists who is invited', async () => {
+test('org invite prints the token once, and org show lists the invitation', async () => {
   const here = await signedIn()
   const { authctl } = here
   await person(here, 'carl@example.com')

@@ -9,7 +9,7 @@ const { service } = gatehouseFixture()
 
 const token = { AUTHCTL_TOKEN: 'a-token' }
 
-test('--dry-run asks the service, and prints what would be sent', async () => {
+test('--dry-run asks the service and prints the request', async () => {
   const { url, requests } = await standIn((_, response) => reply(response, 200, {}))
   const { authctl } = machine()
   const env = { ...token, AUTHCTL_BASE_URL: url }
@@ -35,14 +35,14 @@ test('--dry-run asks the service, and prints what would be sent', async () => {
   ])
 })
 
-test('--dry-run fails as the command would', async () => {
+test('--dry-run fails like the command itself', async () => {
   const { url } = await standIn((_, response) => reply(response, 409, apiError(409, 'app_code_taken')))
   const env = { ...token, AUTHCTL_BASE_URL: url }
   const { stdout, exit } = await machine().authctl('app create shop --name Shop --dry-run --json', { env })
   expect({ stdout, exit }).toEqual({ stdout: '', exit: 5 })
 })
 
-test('--reason goes with every write of the admin API, and with no other request', async () => {
+test('--reason is sent with each write of the admin API and with no other request', async () => {
   const { url, requests } = await standIn((_, response) => reply(response, 200, {}))
   const { authctl } = machine()
   const env = { ...token, AUTHCTL_BASE_URL: url }
@@ -77,14 +77,14 @@ test.each([
   ['frob --help', "unknown command 'frob'"],
   ['app frob --help', "unknown command 'frob'"],
   ['app list --context ../x', 'is not a valid context name'],
-])('%s is exit 2 with nothing on stdout', async (command, message) => {
+])('"authctl %s" exits with 2 and prints nothing on stdout', async (command, message) => {
   const { authctl } = machine()
   const plain = await authctl(command)
   expect(plain).toMatchObject({ stdout: '', exit: 2 })
   expect(plain.stderr).toContain(message)
 })
 
-test('wrong usage with --json is one object on stderr', async () => {
+test('a usage error with --json is one object on stderr', async () => {
   const { authctl } = machine()
   const { stdout, stderr, exit } = await authctl('app list --json --nope')
   expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 })
@@ -99,7 +99,7 @@ test('wrong usage with --json is one object on stderr', async () => {
   })
 })
 
-test('flags for every command stand before or after it', async () => {
+test('common flags may stand before or after the command', async () => {
   const here = machine()
   await here.login(service.url)
   for (const command of [
@@ -114,7 +114,7 @@ test('flags for every command stand before or after it', async () => {
   }
 })
 
-test('into a pipe the result is JSON, whatever the command, unless -o says otherwise', async () => {
+test('the result in a pipe is JSON for each command, unless -o says otherwise', async () => {
   const here = machine()
   await here.login(service.url)
   await here.authctl('app create piped --name Piped')
@@ -143,7 +143,7 @@ test('into a pipe the result is JSON, whatever the command, unless -o says other
   expect({ stdout, stderr }).toEqual({ stdout: '[]\n', stderr: '' })
 })
 
-test('a failure into a pipe is told in words: its reader looks at stderr', async () => {
+test('a failure with output in a pipe is printed as text on stderr', async () => {
   const here = machine()
   await here.login(service.url)
   const { stdout, stderr, exit } = await here.authctl('app show nowhere')
@@ -151,7 +151,7 @@ test('a failure into a pipe is told in words: its reader looks at stderr', async
   expect(stderr).toMatch(/^authctl: /)
 })
 
-test('a table into a pipe has no colours; an empty list has nothing on stdout', async () => {
+test('a table in a pipe has no colours, and an empty list prints nothing on stdout', async () => {
   const here = machine()
   await here.login(service.url)
   const { stdout } = await here.authctl('app list -o table --q authctl')
@@ -166,7 +166,7 @@ test('a table into a pipe has no colours; an empty list has nothing on stdout', 
   expect(await here.authctl('app list --q nothing-like-this --json')).toMatchObject({ stdout: '[]\n', exit: 0 })
 })
 
-test('a list as ids names its rows to other commands, and as CSV has every column', async () => {
+test('a list with -o id prints ids for other commands, and with -o csv every column', async () => {
   const here = machine()
   await here.login(service.url)
   await here.authctl(['app', 'create', 'spreadsheet', '--name', '=1+1, "quoted"'])
@@ -186,7 +186,7 @@ test('a list as ids names its rows to other commands, and as CSV has every colum
   expect((await here.authctl('app list --q nothing-like-this -o csv')).stdout).toBe(`${head}\r\n`)
 })
 
-test('--columns chooses among all columns; another one is exit 2, before the service is asked', async () => {
+test('--columns accepts each column, and exits with 2 for another before it asks the service', async () => {
   const { url, requests } = await standIn((_, response) => reply(response, 200, { items: [], next_cursor: null }))
   const { authctl } = machine()
   const env = { ...token, AUTHCTL_BASE_URL: url }
@@ -200,7 +200,7 @@ test('--columns chooses among all columns; another one is exit 2, before the ser
   expect((await authctl('app list -o csv --columns ID,code', { env })).stdout).toBe('id,code\r\n')
 })
 
-test('control characters in what users typed are shown, not sent', async () => {
+test('control characters in the name of a user are escaped', async () => {
   const here = machine()
   await here.login(service.url)
   await here.authctl('app create names --name N --auto-grant')
@@ -214,7 +214,7 @@ test('control characters in what users typed are shown, not sent', async () => {
   expect(JSON.parse((await here.authctl('user find eve --json')).stdout)[0].first_name).toBe(first_name)
 })
 
-test('control characters from the service do not reach the terminal in an error either', async () => {
+test('control characters in an error of the service are escaped', async () => {
   const { url } = await standIn((_, response) =>
     reply(response, 404, { ...apiError(404, 'not_found'), detail: 'no \u001b[31mapp' }),
   )
@@ -223,7 +223,7 @@ test('control characters from the service do not reach the terminal in an error 
   expect(stderr).toContain('no \\u001b[31mapp')
 })
 
-test('version says the version, and --version too', async () => {
+test('version and --version print the version', async () => {
   const { authctl } = machine()
   const { version } = JSON.parse((await authctl('version --json')).stdout)
   expect(version).toMatch(/^\d+\.\d+\.\d+/)
@@ -279,7 +279,7 @@ test('every example that creates an app names its redirect URLs, which productio
   }
 })
 
-test('help names the commands before the options, and help of a command is its page', async () => {
+test('help lists commands before options, and help of a command prints its page', async () => {
   const { authctl } = machine()
   for (const page of ['', 'app']) {
     const { stdout } = await authctl(`${page} --help`)
@@ -291,7 +291,7 @@ test('help names the commands before the options, and help of a command is its p
   expect(await authctl('help')).toEqual(await authctl('--help'))
 })
 
-test('the options for every command fill one line of the help of each, and stand in help options', async () => {
+test('each help page mentions the common options in one line, and help options lists them', async () => {
   const { authctl } = machine()
   for (const page of ['app', 'app show', 'user session list', 'completion']) {
     const { stdout } = await authctl(`${page} --help`)
@@ -308,7 +308,7 @@ test('the options for every command fill one line of the help of each, and stand
   expect((await authctl('help options more')).exit).toBe(2)
 })
 
-test('a text that api prints keeps its lines on a terminal, and nothing in it moves the cursor', async () => {
+test('api prints text with its lines on a terminal, and nothing in it moves the cursor', async () => {
   const { url } = await standIn((_, response) => {
     response.writeHead(200, { 'content-type': 'text/plain' }).end('one\u001b[2J\ntwo\u009b\u202e\n')
   })
@@ -320,7 +320,7 @@ test('a text that api prints keeps its lines on a terminal, and nothing in it mo
   expect((await here.authctl('api GET /text', { env })).stdout).toBe('one\u001b[2J\ntwo\u009b\u202e\n')
 })
 
-test('what the service says of its parameters is said in flags', async () => {
+test('an error of the service names flags instead of query parameters', async () => {
   const detail = 'Revoke its grants first, or delete with ?force=true'
   const { url } = await standIn((_, response) => reply(response, 409, { ...apiError(409, 'app_in_use'), detail }))
   const { stderr, exit } = await machine().authctl('app delete shop --confirm shop', { env: { ...token, AUTHCTL_BASE_URL: url } })
@@ -330,7 +330,7 @@ test('what the service says of its parameters is said in flags', async () => {
   })
 })
 
-test.skipIf(!existsSync('/dev/full'))('a full disk is one line and exit 6', async () => {
+test.skipIf(!existsSync('/dev/full'))('a full disk prints one line and exits with 6', async () => {
   const here = machine()
   for (const command of ['version', '--version', 'completion bash', '--help']) {
     const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" ${command} > /dev/full; echo "exit $?" >&2`], {
@@ -346,7 +346,7 @@ test.skipIf(!existsSync('/dev/full'))('a full disk is one line and exit 6', asyn
   }
 })
 
-test('a reader that stops early is no failure', async () => {
+test('a reader that stops early causes no failure', async () => {
   const here = machine()
   await here.login(service.url)
   const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" app list -o ndjson; echo "exit $?" >&2`], {

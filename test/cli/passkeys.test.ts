@@ -8,7 +8,7 @@ const origin = 'https://login.example.com'
 const { service, signedInOnce } = gatehouseFixture({ PUBLIC_URL: origin })
 const password = 'a fine password'
 
-test('an admin lists the passkeys of a user, and removes that of a lost device by its name', async () => {
+test('an admin lists the passkeys of a user and removes the one of a lost device by name', async () => {
   const { authctl } = await signedInOnce()
   await authctl('app create people --name People --auto-grant')
   await register(service.url, { email: 'keys@example.com', password, app_code: 'people' })

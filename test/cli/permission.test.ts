@@ -25,7 +25,7 @@ const codesOf = async ({ authctl }: Machine, of: string): Promise<string[]> =>
     .sort()
 
 describe('permission register', () => {
-  test('takes YAML and JSON, from a file and standard input; repeating is unchanged', async () => {
+  test('permission register takes YAML or JSON from a file or standard input, and a repeat is unchanged', async () => {
     const here = await signedIn()
     const { authctl, folder } = here
     writeFileSync(join(folder, 'p.yaml'), 'service: orders\npermissions:\n  - code: orders:read\n    name: Read orders\n')
@@ -52,7 +52,7 @@ describe('permission register', () => {
     )
   })
 
-  test('pruning needs --confirm with the service, or --max-prune; --dry-run says who would lose what', async () => {
+  test('a prune needs --confirm or --max-prune, and --dry-run says who would lose what', async () => {
     const here = await signedIn()
     const { authctl } = here
     const register = 'permission register --service stock -f'
@@ -87,7 +87,7 @@ describe('permission register', () => {
     expect(await codesOf(here, 'stock')).toEqual([])
   })
 
-  test('an older --revision prunes nothing', async () => {
+  test('permission register with an older --revision prunes nothing', async () => {
     const here = await signedIn()
     const { authctl } = here
     const register = 'permission register --service deploys -f'
@@ -97,7 +97,7 @@ describe('permission register', () => {
     expect(await codesOf(here, 'deploys')).toEqual(['deploys:run', 'deploys:stop'])
   })
 
-  test('works with the token of a service account, for its own service alone', async () => {
+  test('permission register accepts a service account for its own service alone', async () => {
     const here = await signedIn()
     const { token } = parsed(await here.authctl('service-account create mail --service mail --json'))
     const env = { AUTHCTL_TOKEN: token, AUTHCTL_BASE_URL: service.url }
@@ -108,7 +108,7 @@ describe('permission register', () => {
     expect({ exit: other.exit, code: errorOf(other).code }).toEqual({ exit: 4, code: 'service_mismatch' })
   })
 
-  test('permit and forbid say what the machine tokens of a service account may do, at an app that takes them', async () => {
+  test('service-account permit and forbid decide what the machine tokens of an account may do', async () => {
     const here = await signedIn()
     const { authctl } = here
     const file = fileOf(here, { 'tills:open': 'Open', 'tills:count': 'Count' })
@@ -140,7 +140,7 @@ describe('permission register', () => {
     expect(parsed(await authctl('app update till --machine-tokens --json')).machine_tokens).toBe(true)
   })
 
-  test('what cannot be read or does not fit is exit 6, what is missing exit 2, what is of another service exit 5', async () => {
+  test('permission register exits with 6 for a wrong file, 2 for a missing option and 5 for a taken code', async () => {
     const here = await signedIn()
     const { authctl, folder } = here
     const file = fileOf(here, { 'taken:read': 'R' })
@@ -165,7 +165,7 @@ describe('permission register', () => {
 })
 
 describe('permission diff', () => {
-  test('shows what registering would change, and exits 10 when asked to', async () => {
+  test('permission diff shows the changes, and exits with 10 if --exit-code is given', async () => {
     const here = await signedIn()
     const { authctl } = here
     const diff = 'permission diff --service books -f'
@@ -210,7 +210,7 @@ describe('permission codegen', () => {
     return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
   }
 
-  test.skipIf(isFastLane)('writes a module that compiles, in which a misspelt permission does not', async () => {
+  test.skipIf(isFastLane)('permission codegen writes a module with which a misspelt permission does not compile', async () => {
     const here = await signedIn()
     const { authctl, folder } = here
     const file = fileOf(here, { 'quotes:read': 'Read "quotes"', 'quotes:end': '*/ `x` \u202e \\' })
@@ -248,7 +248,7 @@ describe('permission codegen', () => {
     expect(faultsOf(use)).toEqual([expect.stringContaining('"quotes:raed"')])
   })
 
-  test('a service without permissions is exit 3, a file that cannot be is exit 6', async () => {
+  test('permission codegen exits with 3 without permissions, and with 6 if it cannot write the file', async () => {
     const here = await signedIn()
     const { authctl } = here
     expect((await authctl('permission codegen --service nothing --out p.ts')).exit).toBe(3)
@@ -260,7 +260,7 @@ describe('permission codegen', () => {
 })
 
 describe('role', () => {
-  test('create, list, show, delete', async () => {
+  test('role create, list, show and delete work, and delete needs --confirm', async () => {
     const { authctl } = await signedIn()
     const made = parsed(await authctl('role create support --name Support --description "Answers mails" --json'))
     expect(made).toMatchObject({ code: 'support', name: 'Support', scope: 'global', built_in: false, outcome: 'created' })
@@ -287,7 +287,7 @@ describe('role', () => {
     expect((await authctl('role show ..')).exit).toBe(6)
   })
 
-  test('permit and forbid; repeating either is unchanged', async () => {
+  test('role permit and forbid change permissions, and repeating either is unchanged', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl(`permission register --service desk -f ${fileOf(here, { 'desk:a': 'A', 'desk:b': 'B', 'desk:c': 'C' })}`)

@@ -9,7 +9,7 @@ const create = async (here: Machine, email: string, namespace: string): Promise<
   (await addUser(here, { email, password: 'a fine password', namespace })).id
 
 describe('pool', () => {
-  test('list and show tell how many users and which apps there are', async () => {
+  test('pool list and show count users and name the apps', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create lister --name L --pool red --read-pool blue')
@@ -32,7 +32,7 @@ describe('pool', () => {
     expect((await authctl('pool show')).exit).toBe(2)
   })
 
-  test('collisions lists who would meet', async () => {
+  test('pool collisions lists the users who share an e-mail address', async () => {
     const here = await signedIn()
     const { authctl } = here
     await create(here, 'twin@example.com', 'left')
@@ -52,7 +52,7 @@ describe('pool', () => {
     expect((await authctl('pool collisions left')).exit).toBe(2)
   })
 
-  test('tag and untag; repeating either is unchanged', async () => {
+  test('pool tag and untag change the pools of a user, and repeating either is unchanged', async () => {
     const here = await signedIn()
     const { authctl } = here
     const id = await create(here, 'tess@example.com', 'home')
@@ -74,7 +74,7 @@ describe('pool', () => {
     expect((await authctl('pool tag --pool visited')).exit).toBe(2)
   })
 
-  test('move needs --yes; repeating it is unchanged, a taken e-mail exit 5', async () => {
+  test('pool move needs --yes, a repeat is unchanged, and a taken e-mail address exits with 5', async () => {
     const here = await signedIn()
     const { authctl } = here
     await create(here, 'mo@example.com', 'before')
@@ -98,7 +98,7 @@ describe('--from-file', () => {
     return '--from-file users.txt'
   }
 
-  test('does what it can, tells the rest, and the counts add up', async () => {
+  test('--from-file handles each line, reports failures, and its counts add up', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create many --name Many')
@@ -138,7 +138,7 @@ describe('--from-file', () => {
     expect(parsed(await authctl('grant list --app many --json'))).toHaveLength(3)
   })
 
-  test('revokes, moves, tags and untags, from standard input too; what needs --yes is asked for all at once', async () => {
+  test('--from-file revokes, moves, tags and untags from standard input, and --yes covers all users', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create crowd --name Crowd')
@@ -160,7 +160,7 @@ describe('--from-file', () => {
     expect(await all('pool move --to moved --yes')).toEqual({ unchanged: 3 })
   })
 
-  test('what is wrong for everybody is one failure', async () => {
+  test('--from-file reports a fault that concerns all lines once', async () => {
     const here = await signedIn()
     const { authctl } = here
     const file = listOf(here, ['ada@example.com', 'bob@example.com'])
@@ -171,7 +171,7 @@ describe('--from-file', () => {
     expect((await authctl(`grant add --app authctl ${file} --user ada@example.com`)).exit).toBe(2)
   })
 
-  test('a session that ends midway ends it all: what was not tried is told, and the exit is 4', async () => {
+  test('--from-file exits with 4 if the session ends midway, and counts the lines not tried', async () => {
     const { url } = await standIn(({ method, path }, response) => {
       const id = /users\/([0-9a-f-]{36})/.exec(path)?.[1]
       if (id === undefined) return reply(response, 200, { items: [{ namespace: 'b' }], next_cursor: null })

@@ -45,7 +45,7 @@ test.each([
   ...(hasPython ? [{ name: 'python-api', words: () => ['python3', 'server.py'] }] : []),
   ...(isFastLane ? [] : [{ name: 'nest-api', build: true, words: () => [node, 'dist/server.js'] }]),
   ...(isFastLane ? [] : [{ name: 'worker', build: true, words: serveWorker }]),
-])('$name accepts nothing that it has to refuse', async ({ name, words, build = false }: Example) => {
+])('the example $name refuses every attack of dev probe', async ({ name, words, build = false }: Example) => {
   const here = await signedIn()
   if (build) execFileSync(node, ['build.js'], { cwd: folderOf(name) })
   const app = parsed(await here.authctl(`app create ${name} --name Example --json`))

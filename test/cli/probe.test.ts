@@ -8,7 +8,7 @@ import { errorOf, gatehouseFixture, parsed } from './sandbox.ts'
 
 const secret = randomBytes(32).toString('base64url')
 
-describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
+describe.each(['sqlite', 'postgres'] as const)('dev probe on %s', (kind) => {
   const { service, signedInOnce } = gatehouseFixture({ JWT_ACCESS_SECRET: secret }, kind)
 
   /** Creates an app and a backend for it, on a machine where its admin is signed in. */
@@ -25,7 +25,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     return { here, backend, app, words, probe, leftUsers }
   }
 
-  test('a backend that the SDK guards is clean, and nobody is left behind', async () => {
+  test('dev probe finds no hole in a backend that the SDK guards, and leaves no user behind', async () => {
     const { probe, leftUsers } = await begin()
     const ended = await probe()
     expect([ended.exit, ended.stderr]).toEqual([0, ''])
@@ -38,7 +38,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(await leftUsers()).toEqual([])
   })
 
-  test('a token that is revoked and goes on is named', async () => {
+  test('dev probe reports a backend that accepts a revoked token', async () => {
     const { probe } = await begin('follows no revocations')
     const ended = await probe('--secret-file secret --revoked-within 300ms')
     expect(ended.exit).toBe(8)
@@ -82,7 +82,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     ['takes machine tokens', 'a machine token'],
   ]
 
-  test.each(known)('a backend that %s is told so, and of nothing else', async (weakness, ...holes) => {
+  test.each(known)('dev probe reports a backend that %s, and no other hole', async (weakness, ...holes) => {
     const { probe } = await begin(weakness)
     const ended = await probe()
     expect(ended.exit).toBe(8)
@@ -90,7 +90,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(holesOf(ended)).toEqual(holes)
   })
 
-  test('all of that at once is named hole by hole, with what somebody could do', async () => {
+  test('dev probe names all holes at once, each with what an attacker could do', async () => {
     const { here, words } = await begin(...known.map(([weakness]) => weakness))
     const { stdout, exit } = await here.authctl(`${words} --secret-file secret -o table`)
     expect(exit).toBe(8)
@@ -101,7 +101,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
       }
   })
 
-  test('without the secret, what needs it counts as not tested', async () => {
+  test('dev probe without the secret counts the attacks that need it as not tested', async () => {
     const { probe } = await begin('does not compare the signature', 'does not look at exp')
     const ended = await probe('')
     expect(ended.exit).toBe(8)
@@ -115,7 +115,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(attacks).toContainEqual(expect.objectContaining({ attack: 'a token that expired an hour ago', verdict: 'untested' }))
   })
 
-  test('a secret that signs nothing of the app is told, and an app with a key of its own is probed with that', async () => {
+  test('dev probe refuses a secret that does not sign for the app, such as the shared one beside an own key', async () => {
     const { here, app, probe, leftUsers } = await begin()
     writeFileSync(join(here.folder, 'other'), randomBytes(32).toString('base64url'))
     const ended = await probe('--secret-file other')
@@ -133,7 +133,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     [404, 6, 'good_token_refused'],
     [302, 6, 'good_token_refused'],
     [500, 6, 'good_token_refused'],
-  ])('a backend that answers all with %i is not judged', async (status, exit, code) => {
+  ])('dev probe does not judge a backend that answers every request with %i', async (status, exit, code) => {
     const { backend, probe, leftUsers } = await begin()
     backend.answerWith(() => status)
     const ended = await probe()
@@ -142,7 +142,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(await leftUsers()).toEqual([])
   })
 
-  test('one that limits the rate, or fails, is neither clean nor a hole', async () => {
+  test('dev probe counts a rate limit or a failure as unanswered, not as refused or accepted', async () => {
     const { backend, probe } = await begin()
     let count = 0
     backend.answerWith(() => {
@@ -154,7 +154,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(parsed(ended).counts).toMatchObject({ unanswered: 2, accepted: 0 })
   })
 
-  test('one that begins to refuse everybody is not called clean', async () => {
+  test('dev probe does not call a backend clean that begins to refuse everybody', async () => {
     const { backend, probe } = await begin()
     let count = 0
     backend.answerWith(() => {
@@ -164,7 +164,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(errorOf(await probe()).code).toBe('good_token_refused')
   })
 
-  test('one that is away is exit 7, and nobody is left behind', async () => {
+  test('dev probe exits with 7 if the backend is away, and leaves no user behind', async () => {
     const { backend, probe, leftUsers } = await begin()
     await backend.close()
     const ended = await probe()
@@ -172,7 +172,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(await leftUsers()).toEqual([])
   })
 
-  test('what cannot be probed is refused before a user is made', async () => {
+  test('dev probe refuses wrong options before it creates a user', async () => {
     const { here, app, words, probe } = await begin()
     const users = async () => parsed(await here.authctl('user find --json')).length
     const before = await users()
@@ -188,7 +188,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (kind) => {
     expect(await users()).toBe(before)
   })
 
-  test('Ctrl-C names the user who is left, and how to delete them', async () => {
+  test('Ctrl-C during dev probe prints the command that deletes its user', async () => {
     const { here, backend, words } = await begin()
     const asked = new Promise<void>((resolve) =>
       backend.answerWith(() => {

@@ -25,11 +25,11 @@ const named = [...source.matchAll(/\bcommand\('([a-z -]+)'((?:[^()]|\([^()]*\))*
   }
 })
 
-test('the service names commands', () => {
+test('the advice of the service contains commands of authctl', () => {
   expect(named.map(({ path }) => path)).toEqual(expect.arrayContaining(['grant add', 'user unlock', 'pool tag']))
 })
 
-test.each(named)('authctl $path is there, with the flags and words that the service gives it', ({ path, flags, positionals }) => {
+test.each(named)('authctl $path exists with the flags and words that the service advises', ({ path, flags, positionals }) => {
   const spec = commands.find((each) => each.path === path)
   expect(spec).toBeDefined()
   const options = Object.entries(spec!.options)
@@ -46,7 +46,7 @@ test.each(named)('authctl $path is there, with the flags and words that the serv
 
 const advice = Object.entries(errorAdvice)
 
-test.each(advice)('the page about errors says the cause and the cure of %s in a sentence each', (_, { cause, cure }) => {
+test.each(advice)('the page about errors gives the cause and the cure of %s in one sentence each', (_, { cause, cure }) => {
   for (const text of [cause, cure]) {
     expect(text).toMatch(/^[A-Z`].*[^.]\.$/)
     expect(text.length).toBeLessThan(150)
@@ -55,7 +55,7 @@ test.each(advice)('the page about errors says the cause and the cure of %s in a 
 
 const advised = advice.flatMap(([, { cure }]) => [...cure.matchAll(/`authctl ([^`]+)`/g)].map(([, line = '']) => line))
 
-test.each(advised)('authctl %s, from the page about errors, is there with its flags and words', (line) => {
+test.each(advised)('authctl %s, from the page about errors, exists with its flags and words', (line) => {
   const spec = commands.filter(({ path }) => `${line} `.startsWith(`${path} `)).sort((a, b) => b.path.length - a.path.length)[0]
   expect(spec).toBeDefined()
   const rest = line.slice(spec!.path.length)

@@ -35,7 +35,7 @@ function commandsIn(page: string, title: (typeof titles)[number]): string[] {
   )
 }
 
-test('a page has at most two commands that find out and one that puts right, and the list names every page', () => {
+test('a runbook has few commands that find the cause and put it right, and the list names every page', () => {
   const list = readFileSync(join(folder, 'README.md'), 'utf8')
   for (const page of pages) {
     const [answers, cures] = titles.map((title) => commandsIn(page, title).length)
@@ -49,7 +49,7 @@ test('a page has at most two commands that find out and one that puts right, and
 /** The first command that an answer prints: `  authctl user unlock …`. */
 const printedIn = ({ stdout }: Ended) => /^ {2}authctl (.*)$/m.exec(stdout)![1]!
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('the runbooks on %s', (kind) => {
   const service = fixture(() =>
     startGatehouse({ JWT_ACCESS_SECRET: secret, AUTH_LOCKOUT_THRESHOLD: '2', AUTH_TRUST_PROXY: '1' }, kind),
   )
@@ -109,7 +109,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     }
   }
 
-  test('cannot-log-in', async () => {
+  test('the runbook cannot-log-in finds a lockout and removes it', async () => {
     const here = await onCall()
     await bobAtShop(here)
     for (const _ of [1, 2]) await login('bob@example.com', 'wrong')
@@ -123,7 +123,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await login('bob@example.com')).status).toBe(200)
   })
 
-  test('lost-phone', async () => {
+  test('the runbook lost-phone resets the second factor', async () => {
     const here = await onCall()
     const { access_token: token } = await bobAtShop(here)
     const { body: setUp } = await call('POST', '/auth/2fa/setup', { token })
@@ -134,7 +134,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await login('bob@example.com')).status).toBe(200)
   })
 
-  test('token-leaked', async () => {
+  test('the runbook token-leaked finds the owner of a token and ends it', async () => {
     const here = await onCall()
     const [session, account] = commandsIn('token-leaked.md', 'Put it right')
     for (const kindOf of ['access_token', 'refresh_token'] as const) {
@@ -155,7 +155,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await call('GET', '/admin/service-accounts', { token })).body.code).toBe('token_invalid')
   })
 
-  test('receiver-down', async () => {
+  test('the runbook receiver-down lists the failed deliveries and sends them again', async () => {
     const here = await onCall()
     let isDown = true
     const receiver = await startReceiver((response) => void response.writeHead(isDown ? 410 : 204).end(), onFileEnd)
@@ -177,7 +177,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     await here.authctl('api PATCH /admin/apps/shop -f -', { input: '{"webhooks": []}' })
   })
 
-  test('brute-force', async () => {
+  test('the runbook brute-force finds the guesses, and the user can sign in again', async () => {
     const here = await onCall()
     await bobAtShop(here)
     const ip = '203.0.113.7'
@@ -191,7 +191,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await login('bob@example.com')).status).toBe(200)
   })
 
-  test('offboard-now', async () => {
+  test('the runbook offboard-now closes all accounts of a person', async () => {
     const here = await onCall()
     const { access_token: token } = await bobAtShop(here)
     await addUser(here, { email: 'bob@example.com', password, namespace: 'staff' })
@@ -205,7 +205,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     for (const pool of ['staff', 'default']) await here.authctl(`user delete bob@example.com@@${pool} --confirm bob@example.com`)
   })
 
-  test('who-gave-admin', async () => {
+  test('the runbook who-gave-admin finds who gave the role and takes it away', async () => {
     const here = await onCall()
     await here.authctl('user create --email mallory@example.com --verified')
     await here.authctl('user role mallory@example.com --role system_admin --reason "just for today"')
@@ -219,7 +219,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect(parsed(await here.authctl('user find --role system_admin --json'))).toHaveLength(1)
   })
 
-  test('secret-leaked', async () => {
+  test('the runbook secret-leaked recognizes a forged token and replaces the secret', async () => {
     const database = await createDatabase(kind)
     onTestFinished(() => database.drop())
     const port = String(await freePort())
@@ -260,7 +260,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   })
 })
 
-test.each<DatabaseKind>(['sqlite', 'postgres'])('encryption-key-leaked, on %s', async (kind) => {
+test.each<DatabaseKind>(['sqlite', 'postgres'])('the runbook encryption-key-leaked replaces the key on %s', async (kind) => {
   const database = await createDatabase(kind)
   onTestFinished(() => database.drop())
   const [port, old, fresh] = [String(await freePort()), ...[1, 2].map(() => randomBytes(32).toString('base64'))]

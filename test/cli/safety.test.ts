@@ -16,7 +16,7 @@ async function inProduction(): Promise<Machine> {
 }
 
 describe('a protected context', () => {
-  test('is set, shown, kept over a login, and opened again', async () => {
+  test('a protected context is set, shown, kept over a login, and made unprotected again', async () => {
     const here = await inProduction()
     expect(parsed(await here.authctl('context show prod --json'))).toMatchObject({ protected: true, signed_in: true })
     expect(parsed(await here.authctl('context set prod --no-protected --json'))).toMatchObject({
@@ -28,7 +28,7 @@ describe('a protected context', () => {
     expect((await here.authctl('app create open --name O')).exit).toBe(0)
   })
 
-  test('lets a script write only where the command names the context and says --yes', async () => {
+  test('a protected context lets a script write only if the command names the context and has --yes', async () => {
     const here = await inProduction()
     const env = { AUTHCTL_CONTEXT: 'prod' }
     for (const flags of ['', '--yes', '--context prod', '--confirm prod']) {
@@ -46,7 +46,7 @@ describe('a protected context', () => {
       expect([read, (await here.authctl(read, { input: 'grt_x' })).exit]).toEqual([read, read.startsWith('token') ? 3 : 0])
   })
 
-  test('asks on a terminal for its name, once for a command, under a banner', async () => {
+  test('a protected context asks on a terminal for its name, once for each command, under a banner', async () => {
     const here = await inProduction()
     const declined = here.terminal('app create asked --name A')
     await declined.shows(`*** PROTECTED: this writes in prod (${service.url}) ***`)
@@ -66,7 +66,7 @@ describe('a protected context', () => {
   })
 })
 
-test('every question names where it acts', async () => {
+test('every question names the context and the service', async () => {
   const here = await signedIn()
   for (const [command, question] of [
     ['app deactivate authctl', `Really deactivate the app authctl in default (${service.url})?`],
@@ -80,18 +80,21 @@ test('every question names where it acts', async () => {
   }
 })
 
-test.runIf(process.platform !== 'win32')('a contexts file that others can read is refused, with what mends it', async () => {
-  const here = await signedIn()
-  expect(statSync(here.contextsPath).mode & 0o777).toBe(0o600)
-  chmodSync(here.contextsPath, 0o644)
-  const refused = await here.authctl('app list --json')
-  expect([refused.exit, errorOf(refused).code]).toEqual([6, 'contexts_not_private'])
-  expect(errorOf(refused).hint).toContain(`chmod 600 ${here.contextsPath}`)
-  chmodSync(here.contextsPath, 0o600)
-  expect((await here.authctl('app list --json')).exit).toBe(0)
-})
+test.runIf(process.platform !== 'win32')(
+  'a contexts file that others can read is refused, with the command that fixes it',
+  async () => {
+    const here = await signedIn()
+    expect(statSync(here.contextsPath).mode & 0o777).toBe(0o600)
+    chmodSync(here.contextsPath, 0o644)
+    const refused = await here.authctl('app list --json')
+    expect([refused.exit, errorOf(refused).code]).toEqual([6, 'contexts_not_private'])
+    expect(errorOf(refused).hint).toContain(`chmod 600 ${here.contextsPath}`)
+    chmodSync(here.contextsPath, 0o600)
+    expect((await here.authctl('app list --json')).exit).toBe(0)
+  },
+)
 
-test('a login warns before the password is sent: of plain http to another machine, and of an address that nobody chose', async () => {
+test('login warns of plain http to another machine, but not of an address on this machine', async () => {
   const here = machine()
   const input = admin.password
   const login = 'login --email ada@example.com --password-stdin --timeout 2'
@@ -104,7 +107,7 @@ test('a login warns before the password is sent: of plain http to another machin
   expect(errorOf(json).code).toBe('unreachable')
 })
 
-test('--reason is kept of every kind of write', async () => {
+test('--reason is recorded for every kind of write', async () => {
   const { authctl } = await signedIn()
   const said = '--reason "ticket 42"'
   await authctl(`app create reasoned --name R ${said}`)
@@ -122,7 +125,7 @@ test('--reason is kept of every kind of write', async () => {
     expect([kind, reasons(kind)]).toEqual([kind, 'ticket 42'])
 })
 
-test('many grants travel together; each line is told in its place, and what fails stops no other', async () => {
+test('many grants are sent together, each line is reported in order, and a failure stops no other', async () => {
   const here = await signedIn()
   await here.authctl('app create bulk --name B')
   const emails = Array.from({ length: 230 }, (_, index) => `bulk${index}@example.com`)
@@ -156,7 +159,7 @@ test('500 grants take six requests', async () => {
   expect([done.exit, parsed(done).counts, requests.length]).toEqual([0, { granted: 500 }, 6])
 })
 
-test('on a terminal many grants ask once about all accounts that nobody has proven', async () => {
+test('many grants on a terminal ask once about all unproven accounts', async () => {
   const here = await signedIn()
   await here.authctl('app create asking --name A --auto-grant')
   const { base_url } = here.readContexts().contexts.default!
@@ -183,7 +186,7 @@ test('on a terminal many grants ask once about all accounts that nobody has prov
   expect(parsed(await here.authctl('grant list --app asked --json'))).toHaveLength(3)
 })
 
-test('a question shows what strangers chose without obeying it', async () => {
+test('a question escapes what strangers chose', async () => {
   const user = { id: crypto.randomUUID(), email: 'eve\u001b[2J\u202e@example.com', made_by: 'self', email_verified: false }
   const { url } = await standIn(({ path }, response) => {
     reply(response, 200, path.includes('/users?') ? { items: [user], next_cursor: null } : user)
@@ -196,7 +199,7 @@ test('a question shows what strangers chose without obeying it', async () => {
   expect(await asking.sent()).not.toContain('\u202e')
 })
 
-test('Ctrl-C in the middle of many tells what is done and what was under way', async () => {
+test('Ctrl-C during many changes reports how many are done and which lines were in progress', async () => {
   let moved = 0
   const { url } = await standIn(({ method, path }, response) => {
     if (method === 'GET' && path.includes('/users?'))
@@ -220,7 +223,7 @@ test('Ctrl-C in the middle of many tells what is done and what was under way', a
   expect(screen).toContain('run the same command again')
 })
 
-test('Ctrl-C among users who are sent together names the lines that were under way', async () => {
+test('Ctrl-C during grants that are sent together names the lines in progress', async () => {
   let sent = 0
   const { url } = await standIn(({ method, body }, response) => {
     if (method === 'GET') return reply(response, 200, {})

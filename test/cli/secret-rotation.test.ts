@@ -11,8 +11,8 @@ import { admin, errorOf, gatehouseFixture, machine, parsed } from './sandbox.ts'
 
 const [old, next] = [randomBytes(36).toString('base64'), randomBytes(36).toString('base64')]
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
-  test('says at each step whom to restart with what, and when to go on', async () => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('secret rotate on %s', (kind) => {
+  test('secret rotate names at each step what to restart with which secrets, and when to continue', async () => {
     const database = await createDatabase(kind)
     onTestFinished(() => database.drop())
     const port = String(await freePort())
@@ -98,7 +98,7 @@ async function ageLedger(databaseUrl: string): Promise<void> {
 
 const { signedInOnce } = gatehouseFixture({ JWT_ACCESS_SECRET: old })
 
-test('what names no secret is refused, and without a terminal it looks once', async () => {
+test('secret rotate refuses an invalid key id or file, and looks once without a terminal', async () => {
   const { authctl } = await signedInOnce()
   expect((await authctl('secret rotate --next nonsense')).exit).toBe(6)
   expect((await authctl('secret rotate --secret-file nowhere.txt')).exit).toBe(6)

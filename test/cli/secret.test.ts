@@ -10,7 +10,7 @@ const previous = 'the secret before that one, at least 32 characters long'
 const { service, signedIn } = gatehouseFixture({ JWT_ACCESS_SECRET: current, JWT_ACCESS_SECRET_PREVIOUS: previous })
 
 describe('secret new', () => {
-  test('prints 48 fresh bytes bare, the order of a rotation beside it, and needs no service', async () => {
+  test('secret new prints 48 random bytes on stdout and the steps of a rotation on stderr, without a service', async () => {
     const { authctl } = machine()
     const env = { AUTHCTL_BASE_URL: 'http://127.0.0.1:9' }
     const first = await authctl('secret new', { env })
@@ -34,7 +34,7 @@ describe('secret new', () => {
   })
 })
 
-test('secret new --webhook prints 32 fresh bytes in the form of Standard Webhooks, and no rotation', async () => {
+test('secret new --webhook prints 32 random bytes in the form of Standard Webhooks, without the steps', async () => {
   const { authctl, folder } = machine()
   const made = await authctl('secret new --webhook')
   expect(made).toMatchObject({ exit: 0, stderr: '' })
@@ -46,7 +46,7 @@ test('secret new --webhook prints 32 fresh bytes in the form of Standard Webhook
   expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32)
 })
 
-test('secret new --out writes a file that only its owner can read, and replaces none', async () => {
+test('secret new --out writes a file that only its owner can read, and overwrites no file', async () => {
   const { authctl, folder } = machine()
   const { stdout, stderr, exit } = await authctl('secret new --out secret.txt')
   expect(exit).toBe(0)
@@ -69,7 +69,7 @@ describe('secret status', () => {
     expect(status).toBe(200)
   }
 
-  test('says of each app which secrets its consumers accept, and whether all accept the current', async () => {
+  test('secret status shows which secrets the consumers of an app accept, and whether all accept the current', async () => {
     const { authctl } = await signedIn()
     const empty = await authctl('secret status -o table')
     expect(empty.exit).toBe(0)
@@ -110,7 +110,7 @@ describe('secret status', () => {
     )
   })
 
-  test('needs a sign-in', async () => {
+  test('secret status needs a sign-in', async () => {
     expect((await machine().authctl(`secret status --base-url ${service.url}`)).exit).toBe(4)
   })
 })
@@ -124,7 +124,7 @@ describe('service-account', () => {
     return status === 403
   }
 
-  test('create prints the token once, on stdout; list never does', async () => {
+  test('service-account create prints the token once, and list never does', async () => {
     const { authctl } = await signedIn()
     await authctl('app create shop --name Shop')
     const created = await authctl(
@@ -161,7 +161,7 @@ describe('service-account', () => {
     expect((await authctl('service-account list --service nowhere -o table')).stderr).toBe('no service accounts\n')
   })
 
-  test('--dry-run creates nothing; what the service refuses is exit 6, what is missing exit 2', async () => {
+  test('service-account create --dry-run creates nothing, a refusal exits with 6, a missing option with 2', async () => {
     const { authctl } = await signedIn()
     expect(parsed(await authctl('service-account create planned --service planned --dry-run --json')).request).toMatchObject({
       method: 'POST',
@@ -176,7 +176,7 @@ describe('service-account', () => {
     expect((await authctl('service-account create --service x')).exit).toBe(2)
   })
 
-  test('rotate needs --yes, and the old token is dead', async () => {
+  test('service-account rotate needs --yes, and the old token stops working', async () => {
     const { authctl } = await signedIn()
     const { id, token } = parsed(await authctl('service-account create rotating --service rotating --json'))
     const refused = await authctl('service-account rotate rotating')
@@ -190,7 +190,7 @@ describe('service-account', () => {
     expect((await authctl('service-account rotate nobody --yes')).exit).toBe(3)
   })
 
-  test('update changes what is given, keeps the token, and says when it changed nothing', async () => {
+  test('service-account update changes the given fields, keeps the token, and reports if nothing changed', async () => {
     const { authctl } = await signedIn()
     const { id, token } = parsed(await authctl('service-account create nightly --service nightly --json'))
     const change = 'service-account update nightly --scope permissions:register limits:exempt --app shop --expires 90d'
@@ -208,7 +208,7 @@ describe('service-account', () => {
     expect((await authctl('service-account update nightly --name x')).exit).toBe(3)
   })
 
-  test('a name that another one has is exit 5, and delete needs the name', async () => {
+  test('service-account create exits with 5 for a taken name, and delete needs the name', async () => {
     const { authctl } = await signedIn()
     const create = 'service-account create double --service double --json'
     const first = parsed(await authctl(create))

@@ -7,8 +7,8 @@ import { admin, apiError, gatehouseFixture, machine, reply, standIn, startGateho
 
 const { service } = gatehouseFixture()
 
-describe('signing in', () => {
-  test('keeps the session in the context "default", readable by its owner alone', async () => {
+describe('login and logout', () => {
+  test('login keeps the session in the context "default", readable by its owner alone', async () => {
     const { authctl, contextsPath, readContexts } = machine()
     const { stdout, exit } = await authctl(
       `login --email ${admin.email} --password-stdin --base-url ${service.url}/api/v1/ --json`,
@@ -31,7 +31,7 @@ describe('signing in', () => {
     expect(statSync(dirname(contextsPath)).mode & 0o777).toBe(0o700)
   })
 
-  test('prints no password and no token, also with --debug', async () => {
+  test('login prints no password and no token, even with --debug', async () => {
     const { authctl, readContexts } = machine()
     const { stdout, stderr } = await authctl(`login --email ${admin.email} --password-stdin --base-url ${service.url} --debug`, {
       input: admin.password,
@@ -47,7 +47,7 @@ describe('signing in', () => {
     expect(later.stderr).not.toContain(access_token)
   })
 
-  test('a machine that has signed in before is not locked out by strangers, also after a logout', async () => {
+  test('a lockout by strangers does not stop a machine that has signed in before, even after a logout', async () => {
     const { login, authctl, readContexts } = machine()
     await login(service.url)
     const { device_token } = readContexts().contexts.default!
@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect(JSON.parse(stdout)).toBeTruthy()
   })
 
-  test('a wrong password is exit 4 and keeps nothing', async () => {
+  test('login with a wrong password exits with 4 and stores nothing', async () => {
     const { authctl } = machine()
     const { stdout, stderr, exit } = await authctl(
       `login --email ${admin.email} --password-stdin --base-url ${service.url} --json`,
@@ -85,7 +85,7 @@ describe('signing in', () => {
     ['login --password-stdin', '--email is required'],
     ['login --email a@example.com', '--password-stdin is required'],
     ['login --email a@example.com --password hunter2', 'unknown option'],
-  ])('%s without a terminal is exit 2', async (command, message) => {
+  ])('"authctl %s" without a terminal exits with 2', async (command, message) => {
     const { stdout, stderr, exit } = await machine().authctl(command, { env: { AUTHCTL_BASE_URL: service.url } })
     expect({ stdout, exit }).toEqual({ stdout: '', exit: 2 })
     expect(stderr).toContain(message)
@@ -105,7 +105,7 @@ describe('signing in', () => {
     })
   })
 
-  test('logout ends the session at the service too; twice is unchanged', async () => {
+  test('logout ends the session at the service too, and a repeat is unchanged', async () => {
     const { login, authctl, readContexts } = machine()
     await login(service.url)
     const { access_token } = readContexts().contexts.default!.tokens!
@@ -117,7 +117,7 @@ describe('signing in', () => {
     expect((await authctl('app list')).exit).toBe(4)
   })
 
-  test('logout --all ends the sessions of every machine, once it could be told', async () => {
+  test('logout --all ends the sessions of every machine, and exits with 7 if the service does not do it', async () => {
     const [here, elsewhere] = [machine(), machine()]
     for (const { login } of [here, elsewhere]) await login(service.url)
     const planned = await here.authctl('logout --all --dry-run --json')
@@ -140,7 +140,7 @@ describe('signing in', () => {
     expect((await elsewhere.authctl('whoami')).exit).toBe(0)
   })
 
-  test('--dry-run of logout leaves the session alone', async () => {
+  test('logout --dry-run leaves the session alone', async () => {
     const { login, authctl } = machine()
     await login(service.url)
     const { stdout, exit } = await authctl('logout --dry-run --json')
@@ -153,8 +153,8 @@ describe('signing in', () => {
   })
 })
 
-describe('the session renews itself', () => {
-  test('before the access token expires, for six processes at once, without burning it', async () => {
+describe('the renewal of the session', () => {
+  test('six processes at once renew the session before the access token expires, and all succeed', async () => {
     const { login, authctlProcess, readContexts, changeTokens } = machine()
     await login(service.url)
     for (let round = 0; round < 3; round += 1) {
@@ -166,7 +166,7 @@ describe('the session renews itself', () => {
     }
   })
 
-  test('when the service calls the access token expired', async () => {
+  test('authctl renews the session when the service says that the access token has expired', async () => {
     // Long enough for the new token to be still valid when a busy machine gets to use it.
     const brief = await startGatehouse({ JWT_ACCESS_TTL_SECONDS: '4' })
     try {
@@ -183,7 +183,7 @@ describe('the session renews itself', () => {
   })
 
   test.each(['sqlite', 'postgres'] as const)(
-    'after an emergency change of the secret, for six processes at once, on %s',
+    'six processes at once renew the session after an emergency change of the secret, on %s',
     async (kind) => {
       const database = await createDatabase(kind)
       const settings = { DATABASE_URL: database.url, AUTH_REFRESH_LEEWAY_SECONDS: '0' }
@@ -220,7 +220,7 @@ describe('the session renews itself', () => {
     },
   )
 
-  describe('once for a request', () => {
+  describe('a renewal for one request', () => {
     const tokens = (name: string) => ({
       token_type: 'Bearer',
       access_token: name,
@@ -245,7 +245,7 @@ describe('the session renews itself', () => {
     // Behind a load balancer, another server may have issued it. Eight tries are enough to meet that one.
     const refusedAnew = Array.from({ length: 8 }, () => ['me', 'new'])
 
-    test('which is then sent again, also to other servers, and refused for good: exit 4 with what may be wrong', async () => {
+    test('a request is sent again after a renewal, also to other servers, and then exits with 4 and a hint', async () => {
       const { here, sent } = await signedIn(({ path }, response) =>
         path.endsWith('/refresh')
           ? reply(response, 200, tokens('new'))
@@ -258,7 +258,7 @@ describe('the session renews itself', () => {
       expect(sent()).toEqual([['me', 'first'], ['refresh', undefined], ...refusedAnew])
     })
 
-    test('also when the token was renewed before it was sent', async () => {
+    test('a request whose token was renewed before it is also tried at other servers', async () => {
       const { here, sent } = await signedIn(({ path }, response) =>
         path.endsWith('/refresh') ? reply(response, 200, tokens('new')) : reply(response, 401, apiError(401, 'token_invalid')),
       )
@@ -267,7 +267,7 @@ describe('the session renews itself', () => {
       expect(sent()).toEqual([['refresh', undefined], ...refusedAnew])
     })
 
-    test('and never when the refresh is refused: exit 4 with the way back in', async () => {
+    test('a refused renewal exits with 4 and the command to sign in', async () => {
       const { here, sent } = await signedIn(({ path }, response) =>
         reply(response, 401, apiError(401, path.endsWith('/refresh') ? 'invalid_refresh_token' : 'token_revoked')),
       )
@@ -280,7 +280,7 @@ describe('the session renews itself', () => {
       ])
     })
 
-    test('also when another process has left a token that is as old', async () => {
+    test('a request tries the token of another process before it renews the session', async () => {
       let leave = () => {}
       const { here, sent } = await signedIn(({ path }, response) => {
         if (path.endsWith('/refresh')) return reply(response, 200, tokens('new'))
@@ -299,7 +299,7 @@ describe('the session renews itself', () => {
       ])
     })
 
-    test('but not where a password in the request is wrong: it is tried once', async () => {
+    test('a wrong password in a request causes no renewal and no second try', async () => {
       const { here, sent } = await signedIn((_, response) => reply(response, 401, apiError(401, 'invalid_credentials')))
       const { exit } = await here.authctl('two-factor disable --password-stdin', { input: 'wrong\n123456\n' })
       expect(exit).toBe(6)
@@ -307,7 +307,7 @@ describe('the session renews itself', () => {
     })
   })
 
-  test('a lock that a killed process left behind delays nobody', async () => {
+  test('a lock that a killed process left behind does not block a command', async () => {
     const { login, authctl, changeTokens, contextsPath } = machine()
     await login(service.url)
     changeTokens('default', { renew_at: 0 })
@@ -317,7 +317,7 @@ describe('the session renews itself', () => {
     expect(clock()).toBeLessThan(20_000)
   })
 
-  test('a session that has ended is exit 4 with the way back in', async () => {
+  test('an ended session exits with 4 and the command to sign in', async () => {
     const first = machine()
     const second = machine()
     await first.login(service.url)
@@ -331,7 +331,7 @@ describe('the session renews itself', () => {
 })
 
 describe('contexts', () => {
-  test('are made, listed, chosen, shown and deleted', async () => {
+  test('context set, list, use, show and delete work', async () => {
     const { authctl } = machine()
     const json = async (command: string) => JSON.parse((await authctl(`${command} --json`)).stdout)
     expect(await json('context set one --base-url http://one.example/api/v1')).toMatchObject({
@@ -362,7 +362,7 @@ describe('contexts', () => {
     expect((await authctl('context set three')).exit).toBe(2)
   })
 
-  test('flag before environment before context', async () => {
+  test('a flag wins over the environment, and the environment over the current context', async () => {
     const { login, authctl } = machine()
     await login(service.url)
     await authctl('context set elsewhere --base-url http://127.0.0.1:9')
@@ -381,7 +381,7 @@ describe('contexts', () => {
     ).toBe(7)
   })
 
-  test('a token given from outside is used, and the file before the environment', async () => {
+  test('a token from a file wins over the environment, and either works without a context', async () => {
     const { login, authctl, readContexts, folder } = machine()
     await login(service.url)
     const token = String(readContexts().contexts.default!.tokens!.access_token)
@@ -408,7 +408,7 @@ describe('contexts', () => {
     expect(requests).toEqual([])
   })
 
-  test('a broken file is exit 6 and stays as it is', async () => {
+  test('a broken contexts file exits with 6 and stays unchanged', async () => {
     const { authctl, contextsPath } = machine()
     mkdirSync(dirname(contextsPath), { recursive: true })
     writeFileSync(contextsPath, '{"contexts": ')

@@ -3,7 +3,7 @@ import { gatehouseFixture, parsed } from './sandbox.ts'
 
 const { signedIn } = gatehouseFixture()
 
-test('create, show, list, update and delete; the secret comes by standard input and is never shown', async () => {
+test('sso-provider create, show, list, update and delete work, and the secret is never shown', async () => {
   const { authctl } = await signedIn()
   const input = 'only the two know it\n'
   const words = 'sso-provider create acme --issuer https://id.example.com --client-id gatehouse'
@@ -52,7 +52,7 @@ test('create, show, list, update and delete; the secret comes by standard input 
   expect((await authctl('sso-provider show acme')).exit).toBe(3)
 })
 
-test('without a secret, a setting or a name it says what is missing', async () => {
+test('sso-provider exits with 2 for a missing secret, setting or name', async () => {
   const { authctl } = await signedIn()
   const create = 'sso-provider create acme --issuer https://id.example.com --client-id gatehouse'
   for (const words of [create, 'sso-provider update acme', 'sso-provider show']) expect((await authctl(words)).exit).toBe(2)

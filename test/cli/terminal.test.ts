@@ -6,7 +6,7 @@ import { admin, gatehouseFixture, machine, standIn } from './sandbox.ts'
 
 const { service } = gatehouseFixture()
 
-test('login asks for e-mail and password; the password is not shown', async () => {
+test('login asks for e-mail and password, and does not show the password', async () => {
   const { terminal, authctl } = machine()
   const login = terminal(`login --base-url ${service.url}`)
   await login.shows('E-mail:')
@@ -20,7 +20,7 @@ test('login asks for e-mail and password; the password is not shown', async () =
   expect((await authctl('whoami')).exit).toBe(0)
 })
 
-test('a missing value is asked for, and an empty answer is none', async () => {
+test('a missing value is asked for, and again after an empty answer', async () => {
   const here = machine()
   await here.login(service.url)
   const create = here.terminal('app create')
@@ -34,7 +34,7 @@ test('a missing value is asked for, and an empty answer is none', async () => {
   expect(JSON.parse((await here.authctl('app show asked --json')).stdout).name).toBe('Asked for')
 })
 
-test('--no-input never asks', async () => {
+test('--no-input exits with 2 instead of asking', async () => {
   const here = machine()
   await here.login(service.url)
   for (const command of ['app create', 'app deactivate authctl', 'app delete authctl', 'login']) {
@@ -42,7 +42,7 @@ test('--no-input never asks', async () => {
   }
 })
 
-test('deactivate is asked for without a default; no is exit 9, yes does it', async () => {
+test('app deactivate asks without a default, and no exits with 9', async () => {
   const here = machine()
   await here.login(service.url)
   await here.authctl('app create asked-twice --name A')
@@ -61,7 +61,7 @@ test('deactivate is asked for without a default; no is exit 9, yes does it', asy
 })
 
 test.each(['grant add --app open', 'user role --role support', 'org member --org acme --role org_member'])(
-  '%s asks first when nobody has verified the address of an account that was registered',
+  '"%s" asks first if the address of a registered account is unverified',
   async (command) => {
     const here = machine()
     await here.login(service.url)
@@ -88,7 +88,7 @@ test.each(['grant add --app open', 'user role --role support', 'org member --org
   },
 )
 
-test('delete asks for the name; another one is exit 9', async () => {
+test('app delete asks for the code, and another answer exits with 9', async () => {
   const here = machine()
   await here.login(service.url)
   await here.authctl('app create named --name N')
@@ -103,7 +103,7 @@ test('delete asks for the name; another one is exit 9', async () => {
   expect((await here.authctl('app show named')).exit).toBe(3)
 })
 
-test('who is to be moved is asked for, and whether; no is exit 9', async () => {
+test('pool move asks for the user and for a yes, and no exits with 9', async () => {
   const here = machine()
   await here.login(service.url)
   const move = here.terminal('pool move --to elsewhere')
@@ -115,7 +115,7 @@ test('who is to be moved is asked for, and whether; no is exit 9', async () => {
   expect(JSON.parse((await here.authctl(`user show ${admin.email} --json`)).stdout).namespace).toBe('default')
 })
 
-test('pruning asks for the name of the service', async () => {
+test('permission register asks for the name of the service before it prunes', async () => {
   const here = machine()
   await here.login(service.url)
   const register = 'permission register --service pruned -f'
@@ -133,14 +133,14 @@ test('pruning asks for the name of the service', async () => {
   expect((await here.authctl('permission list --service pruned --json')).stdout).toBe('[]\n')
 })
 
-test('a new secret on a terminal is the secret alone, and the hints beside it', async () => {
+test('secret new on a terminal prints the secret on a line of its own beside the hints', async () => {
   const { screen, exit } = await machine().terminal('secret new').ended()
   expect(exit).toBe(0)
   expect(screen).toMatch(/(^|\n)[A-Za-z0-9+/]{64}\n/)
   expect(screen).toContain('5. servers')
 })
 
-test('Ctrl-C at a prompt is exit 130, and nothing is done', async () => {
+test('Ctrl-C at a prompt exits with 130', async () => {
   const here = machine()
   await here.login(service.url)
   for (const [command, question] of [
@@ -156,7 +156,7 @@ test('Ctrl-C at a prompt is exit 130, and nothing is done', async () => {
   }
 })
 
-test('Ctrl-C while waiting for the service is exit 130', async () => {
+test('Ctrl-C exits with 130 while authctl waits for the service', async () => {
   let arrived = () => {}
   const waiting = new Promise<void>((resolve) => {
     arrived = resolve
@@ -168,7 +168,7 @@ test('Ctrl-C while waiting for the service is exit 130', async () => {
   expect((await list.ended()).exit).toBe(130)
 })
 
-test('a table has bold titles on a terminal, unless NO_COLOR or --no-color', async () => {
+test('a table on a terminal has bold titles, unless NO_COLOR or --no-color is set', async () => {
   const here = machine()
   await here.login(service.url)
   const { screen, exit } = await here.terminal('app list').ended()
@@ -179,7 +179,7 @@ test('a table has bold titles on a terminal, unless NO_COLOR or --no-color', asy
   expect(await here.terminal('app list', { env: { NO_COLOR: '1' } }).colours()).toBe(false)
 })
 
-test('--json on a terminal is JSON', async () => {
+test('--json on a terminal prints JSON', async () => {
   const here = machine()
   await here.login(service.url)
   expect(JSON.parse((await here.terminal('app list --json').ended()).screen)).toMatchObject([

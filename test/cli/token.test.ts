@@ -24,7 +24,7 @@ function withClaims(token: string, changes: Record<string, unknown>): string {
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
-test('a token is decoded without the secret, verified with it, and never shown', async () => {
+test('token inspect decodes a token without the secret, verifies it with one, and never shows it', async () => {
   const { here, token } = await withToken()
   const decoded = await here.authctl('token inspect -', { input: `${token}\n` })
   expect(decoded.exit).toBe(0)
@@ -42,7 +42,7 @@ test('a token is decoded without the secret, verified with it, and never shown',
   }
 })
 
-test('the first check that fails is named, with exit 6', async () => {
+test('token inspect names the first check that fails and exits with 6', async () => {
   const { here, token } = await withToken()
   const now = Math.floor(Date.now() / 1000)
   for (const [input, flags, code] of [
@@ -64,7 +64,7 @@ test('the first check that fails is named, with exit 6', async () => {
   }
 })
 
-test('a token on the command line is refused and not repeated; without one it is exit 2', async () => {
+test('token inspect refuses a token on the command line without repeating it, and exits with 2 without one', async () => {
   const { here, token } = await withToken()
   const typed = await here.authctl(['token', 'inspect', token])
   expect(typed.exit).toBe(2)
@@ -74,7 +74,7 @@ test('a token on the command line is refused and not repeated; without one it is
   expect((await here.terminal('token inspect --no-input').ended()).exit).toBe(2)
 })
 
-test('on a terminal it is asked for, hidden', async () => {
+test('token inspect on a terminal asks for the token and hides it', async () => {
   const { here, token } = await withToken()
   const inspect = here.terminal('token inspect --secret-file secret')
   await inspect.shows('Token:')

@@ -98,7 +98,7 @@ function watch({ url }: StandIn, columns: number, env = {}): Watched {
 /** The screen without the address of the service, which changes each time. */
 const shown = ({ lines }: Screen) => `\n${lines.join('\n').replace(/127\.0\.0\.1:\d+/, 'service')}\n`
 
-test('at 40 columns', async () => {
+test('authctl top fits into 40 columns', async () => {
   const { showing } = watch(await service(), 40)
   expect(shown(await showing('q quits'))).toMatchInlineSnapshot(`
     "
@@ -122,7 +122,7 @@ test('at 40 columns', async () => {
   `)
 })
 
-test('at 80 columns', async () => {
+test('authctl top fits into 80 columns', async () => {
   const { showing } = watch(await service(), 80)
   expect(shown(await showing('q quits'))).toMatchInlineSnapshot(`
     "
@@ -146,7 +146,7 @@ test('at 80 columns', async () => {
   `)
 })
 
-test('at 140 columns', async () => {
+test('authctl top fits into 140 columns', async () => {
   const { showing } = watch(await service(), 140)
   expect(shown(await showing('q quits'))).toMatchInlineSnapshot(`
     "
@@ -170,7 +170,7 @@ test('at 140 columns', async () => {
   `)
 })
 
-test('Enter opens a list and from there the events behind a row, and Escape leads back', async () => {
+test('Enter opens a list and the events behind a row, and Escape goes back', async () => {
   const there = await service()
   const { terminal, showing } = watch(there, 80)
   await showing('q quits')
@@ -214,7 +214,7 @@ test('Enter opens a list and from there the events behind a row, and Escape lead
   await showing('> Addresses')
 })
 
-test('an outcome leads to the refusals with this reason alone', async () => {
+test('an outcome opens the refusals with this reason alone', async () => {
   const { terminal, showing } = watch(await service(), 80)
   await showing('q quits')
   terminal.type(keys.enter)
@@ -228,7 +228,7 @@ test('an outcome leads to the refusals with this reason alone', async () => {
   expect(lines.join('\n')).not.toContain('wrong_password')
 })
 
-test('every figure has its list', async () => {
+test('every figure opens its list', async () => {
   const { terminal, showing } = watch(await service(), 80)
   await showing('q quits')
   for (const [name, text] of [
@@ -248,7 +248,7 @@ test('every figure has its list', async () => {
   }
 })
 
-test('what strangers typed is shown escaped, and no token at all', async () => {
+test('authctl top escapes what strangers typed, and shows no token', async () => {
   const { terminal, showing } = watch(await service(), 140)
   const { lines } = await showing('\\u001b[2J\\u001b]0;pwned\\u0007\\u202e')
   expect(lines[0]).toContain('authctl top')
@@ -265,7 +265,7 @@ test('what strangers typed is shown escaped, and no token at all', async () => {
 test.each([
   ['q', 'q', 0],
   ['Ctrl-C', keys.interrupt, 130],
-])('%s leaves at once, also while the service does not answer, and gives the terminal back', async (_, key, exit) => {
+])('%s ends authctl top at once and restores the terminal, even if the service does not answer', async (_, key, exit) => {
   const there = await standIn(({ turn }, response) => {
     if (turn === 1) reply(response, 200, stats())
   })
@@ -283,7 +283,7 @@ test.each([
   expect((await drawScreen(sent, 80)).lines).toEqual([])
 })
 
-test('while the service is away it says so, keeps the figures, and goes on by itself', async () => {
+test('authctl top reports an outage, keeps its figures, and continues afterwards', async () => {
   let isAway = false
   const there = await standIn((_, response) => {
     if (isAway) reply(response, 503, apiError(503, 'unavailable'), { 'retry-after': '15' })
@@ -297,7 +297,7 @@ test('while the service is away it says so, keeps the figures, and goes on by it
   await showing('every 2 s')
 })
 
-test('when the session has ended it leaves and says what to do', async () => {
+test('authctl top exits with 4 and the reason when the session has ended', async () => {
   let hasEnded = false
   const there = await standIn((_, response) => {
     if (hasEnded) reply(response, 401, apiError(401, 'token_revoked'))
@@ -311,7 +311,7 @@ test('when the session has ended it leaves and says what to do', async () => {
   expect((await drawScreen(await terminal.sent(), 80)).lines.join(' ')).toContain('authctl: it is token_revoked')
 })
 
-test('without colours nothing has one', async () => {
+test('authctl top shows no colours if NO_COLOR is set', async () => {
   const { showing } = watch(await service(), 80, { NO_COLOR: '1' })
   expect(new Set((await showing('q quits')).coloursOf('Locked'))).toEqual(new Set(['-']))
   const coloured = watch(await service(), 80)
@@ -320,7 +320,7 @@ test('without colours nothing has one', async () => {
 
 const { signedInOnce } = gatehouseFixture()
 
-test('without a terminal it says what to use instead; with --json it prints the figures once', async () => {
+test('authctl top without a terminal exits with 2, and with --json it prints the figures once', async () => {
   const here = await signedInOnce()
   const { exit, stdout, stderr } = await here.authctl('top')
   expect([exit, stdout]).toEqual([2, ''])

@@ -8,7 +8,7 @@ import { gatehouseFixture, parsed, register } from './sandbox.ts'
 const { service, signedInOnce } = gatehouseFixture()
 const password = 'a fine password'
 
-test('an admin lists the trusted browsers of a user, and ends the trust of a lost one', async () => {
+test('an admin lists the trusted browsers of a user and ends the trust of a lost one', async () => {
   const { authctl } = await signedInOnce()
   const app = parsed(
     await authctl('app create people --name People --auto-grant --redirect https://people.example/cb --trust-days 7 --json'),

@@ -4,7 +4,7 @@ import { addUser, admin, gatehouseFixture, parsed } from './sandbox.ts'
 
 const { signedIn } = gatehouseFixture({ AUTH_ADMIN_APP_CODES: 'authctl' })
 
-test('two-factor report lists those without one, and the doctor warns of an admin app that asks for none', async () => {
+test('two-factor report lists users without a second factor, and doctor warns of an admin app without it', async () => {
   const here = await signedIn()
   const { authctl } = here
   await authctl('app create shop --name Shop --auto-grant')

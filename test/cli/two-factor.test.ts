@@ -39,7 +39,7 @@ async function setUp(here: Machine, flags = ''): Promise<{ screen: string; secre
 const recoveryCodesIn = (screen: string) => [...screen.matchAll(/^[0-9a-z]+(?:-[0-9a-z]+)+$/gim)].map(([code]) => code)
 const twoFactor = async (here: Machine) => JSON.parse((await here.authctl('whoami')).stdout).two_factor
 
-test('setup shows the QR code and the secret, takes another try, and prints ten recovery codes', async () => {
+test('two-factor setup shows QR code and secret, allows another try, and prints ten recovery codes', async () => {
   const here = await person('one@example.com')
   const setup = here.terminal('two-factor setup')
   await setup.shows('scan this')
@@ -63,7 +63,7 @@ test('setup shows the QR code and the secret, takes another try, and prints ten 
   expect((await again.ended()).exit).toBe(5)
 })
 
-test('a login then asks for the code on a terminal, or takes it from the second line', async () => {
+test('login asks for the second factor on a terminal, or takes it from the second line of input', async () => {
   const email = 'two@example.com'
   const here = await person(email)
   const { secret } = await setUp(here)
@@ -83,7 +83,7 @@ test('a login then asks for the code on a terminal, or takes it from the second 
   expect((await here.authctl(command, { input: `${password}\n${totpAt(secret, Date.now() + step)}\n` })).exit).toBe(0)
 })
 
-test('--svg writes a new file that only its owner reads, --json gives the codes alone', async () => {
+test('two-factor setup --svg writes a new private file, and --json prints the codes alone', async () => {
   const here = await person('three@example.com')
   writeFileSync(join(here.folder, 'there.svg'), 'mine')
   const refused = here.terminal('two-factor setup --svg there.svg')
@@ -97,7 +97,7 @@ test('--svg writes a new file that only its owner reads, --json gives the codes 
   expect(json).toEqual({ recovery_codes: Array(10).fill(expect.any(String)) })
 })
 
-test('disable takes password and code, from prompts or standard input', async () => {
+test('two-factor disable takes password and code from prompts or standard input', async () => {
   const here = await person('four@example.com')
   const codes = recoveryCodesIn((await setUp(here)).screen)
   const disable = (input: string) => here.authctl('two-factor disable --password-stdin --json', { input })
@@ -125,7 +125,7 @@ test('disable takes password and code, from prompts or standard input', async ()
   expect(await twoFactor(here)).toBe(false)
 })
 
-test('without a terminal setup is exit 2 and changes nothing; Ctrl-C at the code leaves it off', async () => {
+test('two-factor setup exits with 2 without a terminal, and Ctrl-C at the code leaves it off', async () => {
   const here = await person('five@example.com')
   const refused = await here.authctl('two-factor setup --svg qr.svg')
   expect({ stdout: refused.stdout, exit: refused.exit }).toEqual({ stdout: '', exit: 2 })

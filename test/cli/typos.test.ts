@@ -17,7 +17,7 @@ describe('an unknown name in a filter', () => {
     ['webhook deliveries --app shpo', 'No app has the code or id shpo; the nearest is shop'],
     ['org show acne', 'no organization has the slug acne; the nearest is acme'],
     ['user find --app zzzzzzzz', 'No app has the code or id zzzzzzzz'],
-  ])('%s is exit 3', async (command, message) => {
+  ])('"authctl %s" exits with 3 and names what does not exist', async (command, message) => {
     const { authctl } = await signedIn()
     await authctl('app create shop --name Shop --if-exists skip')
     await authctl('org create acme --name Acme')
@@ -26,7 +26,7 @@ describe('an unknown name in a filter', () => {
     expect(errorOf(refused).message).toBe(message)
   })
 
-  test('a pool that nobody uses is warned of, one that is empty is not', async () => {
+  test('a command warns of a pool that nobody uses, but not of an empty one', async () => {
     const { authctl } = await signedIn()
     await authctl('app create staffed --name Staffed --pool staff')
     for (const command of ['user find --pool staf --json', 'user list --pool staf -o table', 'user export --pool staf']) {
@@ -39,7 +39,7 @@ describe('an unknown name in a filter', () => {
   })
 })
 
-test('a command that makes a pool says so, once, and one that does not is silent', async () => {
+test('a command that creates a pool says so, and other commands do not', async () => {
   const { authctl } = await signedIn()
   const says = async (command: string) => (await authctl(`${command} --json`)).stderr
   const told = (pool: string) => expect.stringContaining(`${pool} is a new pool: no user and no app uses it yet`)
@@ -61,7 +61,7 @@ test('a command that makes a pool says so, once, and one that does not is silent
     expect(await says(known)).not.toContain('is a new pool')
 })
 
-test('app create says what its tokens carry, unless that was chosen, and names the flag that a refusal is about', async () => {
+test('app create says what its tokens carry unless that was chosen, and a refusal names the flag', async () => {
   const { authctl } = await signedIn()
   const note = /^its tokens carry every permission of its services; --permission-scope roles limits them/m
   expect((await authctl('app create open --name Open --json')).stderr).toMatch(note)
@@ -73,7 +73,7 @@ test('app create says what its tokens carry, unless that was chosen, and names t
   expect(errorOf(await authctl('app update open --pool A! --json')).message).toMatch(/^--pool: /)
 })
 
-test('what production refuses of an app is said in the flag', async () => {
+test('a refusal that only production makes names the flag', async () => {
   const { url } = await standIn((_, response) =>
     reply(response, 400, {
       ...{ status: 400, code: 'validation_failed', title: 'Invalid', request_id: 'r' },
@@ -85,7 +85,7 @@ test('what production refuses of an app is said in the flag', async () => {
   expect(errorOf(refused).message).toBe('--redirect: must not be empty in production')
 })
 
-test('user list is user find by its other name', async () => {
+test('user list prints the same as user find', async () => {
   const { authctl } = await signedIn()
   expect(parsed(await authctl('user list --json'))).toEqual(parsed(await authctl('user find --json')))
   expect(parsed(await authctl('user list --status suspended --json'))).toEqual([])

@@ -11,20 +11,20 @@ const profile = {
 }
 const at = (url: string) => ({ env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url } })
 
-test('nobody listens: exit 7 with a hint', async () => {
+test('authctl exits with 7 and a hint if nobody listens', async () => {
   const refused = await machine().authctl('whoami --json', at('http://127.0.0.1:9'))
   expect({ stdout: refused.stdout, exit: refused.exit }).toEqual({ stdout: '', exit: 7 })
   expect(errorOf(refused)).toMatchObject({ code: 'unreachable', hint: expect.stringContaining('--base-url'), exit: 7 })
 })
 
-test('no answer within --timeout: exit 7', async () => {
+test('authctl exits with 7 if no answer arrives within --timeout', async () => {
   const { url } = await standIn(() => {})
   const late = await machine().authctl('whoami --json --timeout 200ms', at(url))
   expect(late.exit).toBe(7)
   expect(errorOf(late)).toMatchObject({ code: 'timeout', hint: expect.stringContaining('--timeout') })
 })
 
-test.each([429, 500, 502, 503, 504])('%i is tried again after Retry-After, and the answer then counts', async (status) => {
+test.each([429, 500, 502, 503, 504])('authctl tries again after %i and Retry-After, and then uses the answer', async (status) => {
   const { url, requests } = await standIn(({ turn }, response) =>
     turn < 3 ? reply(response, status, apiError(status, 'busy'), { 'retry-after': '0' }) : reply(response, 200, profile),
   )
@@ -36,7 +36,7 @@ test.each([429, 500, 502, 503, 504])('%i is tried again after Retry-After, and t
   })
 })
 
-test.each([429, 503])('%i for good is exit 7, of a write too', async (status) => {
+test.each([429, 503])('authctl exits with 7 after repeated %i, also for a write', async (status) => {
   const { url, requests } = await standIn((_, response) =>
     reply(response, status, apiError(status, 'busy'), { 'retry-after': '0' }),
   )
@@ -48,13 +48,13 @@ test.each([429, 503])('%i for good is exit 7, of a write too', async (status) =>
   }
 })
 
-test('a POST that may have been done is not sent twice', async () => {
+test('authctl does not repeat a POST that may have been executed', async () => {
   const { url, requests } = await standIn((_, response) => reply(response, 502, apiError(502, 'bad_gateway')))
   expect((await machine().authctl('app create shop --name Shop', at(url))).exit).toBe(7)
   expect(requests).toHaveLength(1)
 })
 
-test('a long Retry-After is told, not waited out', async () => {
+test('authctl reports a long Retry-After instead of waiting', async () => {
   const { url, requests } = await standIn((_, response) =>
     reply(response, 429, apiError(429, 'rate_limited'), { 'retry-after': '300' }),
   )
@@ -63,7 +63,7 @@ test('a long Retry-After is told, not waited out', async () => {
   expect(errorOf(limited).hint).toBe('try again in 300 s')
 })
 
-test('something else at the address: exit 7', async () => {
+test('authctl exits with 7 if something else answers at the address', async () => {
   const { url } = await standIn(({ path }, response) => {
     if (path.includes('shop')) response.writeHead(302, { location: 'https://elsewhere.example/' }).end()
     else response.writeHead(path.includes('me') ? 200 : 404, { 'content-type': 'text/html' }).end('<h1>hello</h1>')
@@ -76,7 +76,7 @@ test('something else at the address: exit 7', async () => {
   expect(redirected.stderr).toContain('https://elsewhere.example/')
 })
 
-test('signing in while the service fails keeps the old session', async () => {
+test('a sign-in that fails at the service keeps the old session', async () => {
   const { url } = await standIn(({ path, turn }, response) => {
     const tokens = {
       token_type: 'Bearer',
@@ -100,7 +100,7 @@ test('signing in while the service fails keeps the old session', async () => {
   expect(here.readContexts().contexts.default!.tokens).toBe(null)
 })
 
-test('an answer that makes no sense is a bug of ours: exit 1, and --debug tells where', async () => {
+test('an answer of the wrong shape is reported as a bug with exit 1, and --debug shows where', async () => {
   const { url } = await standIn((_, response) => reply(response, 200, {}))
   const { authctl } = machine()
   const bug = await authctl('whoami --json', at(url))

@@ -33,7 +33,7 @@ async function serviceOf(
   }
 }
 
-test('a service that is newer than this program is mentioned once a day, and asked without a token', async () => {
+test('a newer service is mentioned once a day, and its version is read without a token', async () => {
   const { env, looks, requests } = await serviceOf('99.1.0')
   const here = machine()
   expect((await here.terminal('app list', { env }).ended()).screen).toContain(notice)
@@ -44,19 +44,19 @@ test('a service that is newer than this program is mentioned once a day, and ask
   expect(Object.values(JSON.parse(readFileSync(file, 'utf8')))).toEqual([expect.any(Number)])
 })
 
-test.each(['0.0.1', 'no version', '99.1.0\u001b[31m', 7])('nothing is said of version %j', async (version) => {
+test.each(['0.0.1', 'no version', '99.1.0\u001b[31m', 7])('the version %j is not mentioned', async (version) => {
   const { env, looks } = await serviceOf(version)
   const { screen, exit } = await machine().terminal('app list', { env }).ended()
   expect({ screen, exit, looks: looks() }).toEqual({ screen: 'no apps\n', exit: 0, looks: 1 })
 })
 
-test('no command waits for it', async () => {
+test('no command waits for the version of the service', async () => {
   const { env, looks } = await serviceOf('99.1.0', { tells: false })
   const { screen, exit } = await machine().terminal('app list', { env }).ended()
   expect({ screen, exit, looks: looks() }).toEqual({ screen: 'no apps\n', exit: 0, looks: 1 })
 })
 
-test('it is never looked for in CI, on pipes, beside JSON, with --quiet, or when it is turned off', async () => {
+test('the version is not read in CI, in pipes, with --json or --quiet, or if the notice is turned off', async () => {
   const { env, looks } = await serviceOf('99.1.0')
   const here = machine()
   await here.terminal('app list', { env: { ...env, CI: 'true' } }).ended()

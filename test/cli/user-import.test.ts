@@ -37,7 +37,7 @@ const none = { imported: 0, updated: 0, unchanged: 0, failed: 0 }
 const withToken = (url: string) => ({ env: { AUTHCTL_TOKEN: 'a-token', AUTHCTL_BASE_URL: url } })
 
 describe('user import', () => {
-  test('takes over users in portions, with passwords, tags, apps and roles; a repeat is unchanged, an addition updated', async () => {
+  test('user import sends users in portions with all their fields, and a repeat is unchanged', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create imported --name I')
@@ -77,7 +77,7 @@ describe('user import', () => {
     expect(again.stdout).toBe('LINES      4501\nIMPORTED   0\nUPDATED    0\nUNCHANGED  4501\nFAILED     0\n')
   })
 
-  test('a line for an account that nobody has proven fails, and the end names --claim-unverified, which imports it', async () => {
+  test('user import refuses an unproven account unless --claim-unverified is given', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create squatted --name S --auto-grant')
@@ -97,7 +97,7 @@ describe('user import', () => {
     })
   })
 
-  test('--dry-run lets the service judge, writes nothing, and counts the same', async () => {
+  test('user import --dry-run is checked by the service, writes nothing, and counts the same', async () => {
     const here = await signedIn()
     write(here, 'users.ndjson', ndjson({ email: 'dry@dry.example' }, { email: 'nobody' }))
     const dry = await here.authctl('user import -f users.ndjson --dry-run --json')
@@ -108,7 +108,7 @@ describe('user import', () => {
     expect((await here.authctl('user import -f good.ndjson --dry-run')).exit).toBe(0)
   })
 
-  test('failed rows are kept as they were, for their owner alone, and can be mended and imported', async () => {
+  test('user import keeps failed rows in a private file that can be corrected and imported', async () => {
     const here = await signedIn()
     const { authctl } = here
     const bad = [
@@ -147,7 +147,7 @@ describe('user import', () => {
     expect(read(here, 'left.ndjson')).toBe('')
   })
 
-  test('standard input, CRLF, blank lines, a last line without its end, and nothing at all', async () => {
+  test('user import accepts standard input, CRLF, blank lines, an unfinished last line and empty input', async () => {
     const { authctl } = await signedIn()
     const input = `\r\n${JSON.stringify({ email: 'a@ends.example' })}\r\n\u00a0\r\n${JSON.stringify({ email: 'b@ends.example' })}`
     expect(parsed(await authctl('user import -f -', { input }))).toMatchObject({ lines: 2, imported: 2 })
@@ -156,7 +156,7 @@ describe('user import', () => {
     expect(empty.stderr).toBe('standard input contains no lines\n')
   })
 
-  test('a line that is too long, and one of broken UTF-8, fail alone', async () => {
+  test('a line that is too long or not UTF-8 fails alone', async () => {
     const here = await signedIn()
     const long = JSON.stringify({ email: 'long@wide.example', first_name: 'x'.repeat(70_000) })
     const broken = Buffer.concat([
@@ -184,7 +184,7 @@ describe('user import', () => {
   test.each([
     ['a JSON array', '[{"email":"a@b.example"}]', /JSON array.*\n.*jq/],
     ['UTF-16', Buffer.from('\ufeff{"email":"a@b.example"}', 'utf16le'), /UTF-16.*\n.*iconv/],
-  ])('%s is refused at once: exit 6', async (_, content, message) => {
+  ])('user import refuses %s at once with exit 6', async (_, content, message) => {
     const here = await signedIn()
     write(here, 'users', content)
     const refused = await here.authctl('user import -f users')
@@ -192,7 +192,7 @@ describe('user import', () => {
     expect(refused.stderr).toMatch(message)
   })
 
-  test('a file that cannot be read is exit 6; what must not be overwritten is exit 2, and left alone', async () => {
+  test('user import exits with 6 for an unreadable file, and with 2 if --failures must not be overwritten', async () => {
     const here = await signedIn()
     const { authctl } = here
     write(here, 'users.ndjson', ndjson({ email: 'kept@b.example' }))
@@ -210,7 +210,7 @@ describe('user import', () => {
     expect((await authctl('user show kept@b.example')).exit).toBe(3)
   })
 
-  test('a terminal shows progress on stderr, and the counts; a pipe and --quiet show none', async () => {
+  test('user import shows progress on a terminal, and not in a pipe or with --quiet', async () => {
     const here = await signedIn()
     write(here, 'users.ndjson', ndjson(...many('bar.example', 2_500)))
     const shown = here.terminal('user import -f users.ndjson')
@@ -246,8 +246,8 @@ async function deafUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-describe('on the way', () => {
-  test('a portion whose answer was lost is sent again, and that is told', async () => {
+describe('failures during an import', () => {
+  test('a portion whose answer was lost is sent again and reported', async () => {
     const here = machine()
     write(here, 'users.ndjson', ndjson(...many('lost.example', 2_010)))
     const sent: number[] = []
@@ -264,7 +264,7 @@ describe('on the way', () => {
     expect(stderr).toContain('lines 1 to 2000 are sent again')
   })
 
-  test('429 and 503 are waited out; for good, it stops with exit 7 and says where', async () => {
+  test('user import waits after 429 and 503, and finally exits with 7 and the line where it stopped', async () => {
     const here = machine()
     write(here, 'users.ndjson', ndjson(...many('busy.example', 4_100)))
     const { url, requests } = await standIn(({ body, turn }, response) => {
@@ -277,7 +277,7 @@ describe('on the way', () => {
     expect(errorOf(stopped)).toMatchObject({ code: 'unavailable', exit: 7 })
   })
 
-  test('a session that ends half way is exit 4; an address where nobody listens exit 7 at once', async () => {
+  test('user import exits with 4 if the session ends, and with 7 at once if nobody listens', async () => {
     const here = machine()
     write(here, 'users.ndjson', ndjson(...many('ended.example', 2_001)))
     const { url, requests } = await standIn(({ body, turn }, response) =>
@@ -303,7 +303,7 @@ describe('on the way', () => {
       'a failed line is named that was not sent',
       { ...none, imported: 2, failed: 1, errors: [{ line: 4, code: 'x', message: '' }] },
     ],
-  ])('counts that do not add up are exit 8: %s', async (_, answer) => {
+  ])('user import exits with 8 if the counts do not add up: %s', async (_, answer) => {
     const here = machine()
     write(here, 'users.ndjson', ndjson(...many('odd.example', 3)))
     const { url } = await standIn((_, response) => reply(response, 200, answer))
@@ -312,7 +312,7 @@ describe('on the way', () => {
     expect(errorOf(odd)).toMatchObject({ code: 'counts_differ', message: expect.stringContaining('of the 3 lines 1 to 3') })
   })
 
-  test('--debug shows no hash', async () => {
+  test('--debug shows no password hash', async () => {
     const here = machine()
     write(here, 'users.ndjson', ndjson(...many('debug.example', 2)))
     const { url } = await standIn(({ body }, response) => reply(response, 200, answerTo(body).answer))
@@ -322,7 +322,7 @@ describe('on the way', () => {
     expect(stderr).not.toMatch(/\$2b\$|debug\.example/)
   })
 
-  test('Ctrl-C is exit 130, says how far it came, and leaves the failures until then', async () => {
+  test('Ctrl-C during an import exits with 130, says how far it came, and keeps the failures', async () => {
     const here = machine()
     write(here, 'users.ndjson', ndjson('{', ...many('late.example', 2_500)))
     let isWaiting = () => {}
@@ -347,7 +347,7 @@ describe('on the way', () => {
 })
 
 describe('user export', () => {
-  test('prints what import reads, and importing it changes nothing', async () => {
+  test('user export prints what user import reads, and importing it changes nothing', async () => {
     const { authctl } = await signedIn()
     for (const code of ['one', 'two']) await authctl(`app create ${code} --name N`)
     await authctl('role create helper --name H')
@@ -385,7 +385,7 @@ describe('user export', () => {
     expect(linesOf(await authctl('user export')).at(-1)).toMatchObject({ email: 'ada@example.com', roles: ['system_admin'] })
   })
 
-  test('a reader that has seen enough is no failure; another format, or what is no pool, is refused', async () => {
+  test('user export ends quietly if its reader stops, and refuses another format or an invalid pool', async () => {
     const here = await signedIn()
     const child = spawn('sh', ['-c', `"${process.execPath}" "${cliProgram}" user export; echo "exit $?" >&2`], {
       env: { PATH: process.env.PATH, HOME: here.folder, XDG_CONFIG_HOME: join(here.folder, 'config') },
@@ -397,7 +397,7 @@ describe('user export', () => {
     expect((await here.authctl('user export -o table')).exit).toBe(2)
   })
 
-  test('--user prints everything about one user, as the user can download it', async () => {
+  test('user export --user prints the document that the user can download', async () => {
     const here = await signedIn()
     const { exit, stdout } = await here.authctl('user export --user ada@example.com')
     expect(exit).toBe(0)
@@ -412,7 +412,7 @@ describe('user export', () => {
 describe('a CSV file', () => {
   const csv = (...rows: string[]) => rows.map((row) => `${row}\r\n`).join('')
 
-  test('is read by its header: lists, quotes, a byte order mark, and what it made of the columns', async () => {
+  test('a CSV file is read by its header, with lists, quotes and a byte order mark, and its columns are reported', async () => {
     const here = await signedIn()
     const { authctl } = here
     await authctl('app create listed --name L')
@@ -444,7 +444,7 @@ describe('a CSV file', () => {
     expect(parsed(again)).toMatchObject({ lines: 2, unchanged: 2 })
   })
 
-  test('with a column that no user has, two of one, or no e-mail, is refused before anything is sent', async () => {
+  test('a CSV file with an unknown, repeated or missing column is refused before anything is sent', async () => {
     const here = await signedIn()
     for (const [header, message] of [
       ['email,phone,fax', /unknown columns: "phone", "fax"/],
@@ -467,7 +467,7 @@ describe('a CSV file', () => {
     expect((await here.authctl('user find header.example --json')).stdout.trim()).toBe('[]')
   })
 
-  test('keeps rows that fail as they were, under the header, by their place in the file', async () => {
+  test('rows of a CSV file that fail are kept unchanged under the header, with their line in the file', async () => {
     const here = await signedIn()
     const good = 'email,first_name,email_verified\nok@fail.example,Ok,1\n'
     const bad = ['no-address,"Two\nlines",', 'few@fail.example', 'flag@fail.example,F,perhaps', '"open@fail.example,F,yes']
@@ -485,7 +485,7 @@ describe('a CSV file', () => {
   })
 })
 
-test('gzip is unpacked, of a file and of standard input; one that is cut says so', async () => {
+test('user import unpacks gzip, and refuses a truncated file', async () => {
   const here = await signedIn()
   const rows = ndjson(...many('gzip.example', 2_500))
   write(here, 'users.ndjson.gz', gzipSync(rows))

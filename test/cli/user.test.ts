@@ -17,7 +17,7 @@ const login = async (email: string, typed: string, app = 'authctl') => {
   return status
 }
 
-test('create sends what was given; the password comes from standard input alone', async () => {
+test('user create sends the given fields and reads the password from standard input alone', async () => {
   const { authctl } = await signedIn()
   const full = await authctl(
     'user create --email bob@example.com --pool staff --first-name Bob --last-name Builder --locale pt-br --tag partners guests --verified --password-stdin --json',
@@ -51,7 +51,7 @@ test('create sends what was given; the password comes from standard input alone'
   expect((await authctl(`user create --email x@example.com --password ${password}`)).exit).toBe(2)
 })
 
-test('suspend needs --yes, activate opens again; repeating either is unchanged', async () => {
+test('user suspend needs --yes, user activate undoes it, and repeating either is unchanged', async () => {
   const here = await signedIn()
   const { authctl } = here
   await create(here, 'sue@example.com')
@@ -79,7 +79,7 @@ test('suspend needs --yes, activate opens again; repeating either is unchanged',
   }
 })
 
-test('unlock lifts a lockout', async () => {
+test('user unlock ends a lockout', async () => {
   const here = await signedIn()
   const { authctl } = here
   const id = await create(here, 'lou@example.com')
@@ -92,7 +92,7 @@ test('unlock lifts a lockout', async () => {
   expect(await login('lou@example.com', password)).toBe(200)
 })
 
-test('logout ends the sessions of the user, and no other', async () => {
+test('user logout ends the sessions of the user and no other', async () => {
   const here = await signedIn()
   const { authctl } = here
   const id = await create(here, 'lea@example.com')
@@ -106,7 +106,7 @@ test('logout ends the sessions of the user, and no other', async () => {
   expect((await authctl('whoami')).exit).toBe(0)
 })
 
-test('delete needs the e-mail; --erase blanks it, of a deleted user too', async () => {
+test('user delete needs the e-mail address, and --erase blanks it, also for a deleted user', async () => {
   const here = await signedIn()
   const { authctl } = here
   const id = await create(here, 'del@example.com')
@@ -127,7 +127,7 @@ test('delete needs the e-mail; --erase blanks it, of a deleted user too', async 
   expect((await authctl(`user delete ${admin.email} --confirm ${admin.email}`)).exit).toBe(5)
 })
 
-test('role gives a global role and takes it away; repeating either is unchanged', async () => {
+test('user role gives a global role and removes it, and repeating either is unchanged', async () => {
   const here = await signedIn()
   const { authctl } = here
   const id = await create(here, 'rob@example.com')
@@ -147,7 +147,7 @@ test('role gives a global role and takes it away; repeating either is unchanged'
   expect((await authctl(`user role ${admin.email} --role system_admin --remove --yes`)).exit).toBe(5)
 })
 
-test('role ends with 5 and what to do for an admin role of an account that nobody has proven', async () => {
+test('user role exits with 5 and a hint for an admin role of an unproven account', async () => {
   const here = await signedIn()
   const { authctl } = here
   await authctl('app create squatted --name S')
@@ -162,7 +162,7 @@ test('role ends with 5 and what to do for an admin role of an account that nobod
   expect(parsed(await authctl('user show early@example.com --json')).roles).toEqual(['base_user'])
 })
 
-test('explain names all that refuses, and after its commands the user is let in', async () => {
+test('grant explain names all refusals, and after its commands the user is admitted', async () => {
   const here = await signedIn()
   const { authctl } = here
   await authctl('app create behind --name B --pool behind')
@@ -183,7 +183,7 @@ test('explain names all that refuses, and after its commands the user is let in'
   expect(mended).toMatchObject({ outcome: 'granted', further_refusals: [] })
 })
 
-test('the commands that explain names for a locked, a suspended and an unknown user work', async () => {
+test('the commands that grant explain prints for a locked, suspended or unknown user work', async () => {
   const here = await signedIn()
   const { authctl } = here
   await authctl('app create mended --name M --pool mended')

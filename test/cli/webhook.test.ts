@@ -29,7 +29,7 @@ const isFinished = (count: number) => (items: { status: string }[]) =>
   items.length === count && items.every(({ status }) => status !== 'pending')
 
 describe('webhook list', () => {
-  test('shows the webhooks of one app, or of all', async () => {
+  test('webhook list shows the webhooks of one app or of all', async () => {
     const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
     const { authctl } = await signedIn('listed', [
       { name: 'crm', url: `${receiver.url}/crm`, secret },
@@ -58,7 +58,7 @@ describe('webhook list', () => {
   })
 })
 
-test('webhook test fires a sample, deliveries shows how it went, and redeliver sends it again', async () => {
+test('webhook test sends a sample, deliveries shows its result, and redeliver sends it again', async () => {
   const here = await signedIn('tried', [
     { name: 'crm', url: `${receiver.url}/tried` },
     { name: 'gone', url: `${receiver.url}/gone` },
@@ -102,7 +102,7 @@ test('webhook test fires a sample, deliveries shows how it went, and redeliver s
   await expect.poll(() => told().length, { interval: 20 }).toBe(2)
 })
 
-test('deliveries that were given up are a finding of the doctor until they were sent again; samples are none', async () => {
+test('doctor reports failed deliveries until they are sent again, and ignores samples', async () => {
   let isDown = true
   const moody = await startReceiver((response) => void response.writeHead(isDown ? 410 : 204).end(), onFileEnd)
   const here = await signedIn('given-up', [{ name: 'crm', url: `${moody.url}/crm` }])
@@ -130,7 +130,7 @@ test('deliveries that were given up are a finding of the doctor until they were 
   expect(await findings()).toMatchObject([{ level: 'ok' }])
 })
 
-test('what cannot be is told by the exit code', async () => {
+test('webhook commands exit with a code for each kind of refusal', async () => {
   const { authctl } = await signedIn('refused', [{ name: 'off', url: receiver.url, enabled: false }])
   expect((await authctl('webhook test --app refused')).exit).toBe(5)
   expect((await authctl('webhook test --app refused --webhook nope')).exit).toBe(6)
@@ -144,7 +144,7 @@ test('what cannot be is told by the exit code', async () => {
   expect((await machine().authctl(`webhook list --base-url ${service.url}`)).exit).toBe(4)
 })
 
-test('on a terminal the app is asked for, and the answer is a table', async () => {
+test('webhook test on a terminal asks for the app and prints a table', async () => {
   const { terminal } = await signedIn('asked', [{ name: 'crm', url: `${receiver.url}/asked` }])
   const session = terminal('webhook test')
   await session.shows('Code or id of the app')

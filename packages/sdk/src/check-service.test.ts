@@ -358,7 +358,7 @@ describe('ready', () => {
   })
 })
 
-describe('lazy', () => {
+describe('a lazy auth', () => {
   const variables = ['SERVICE_APP_CODE', 'JWT_ACCESS_SECRET', 'SERVICE_AUTH_URL']
   beforeEach(() => {
     for (const name of variables) vi.stubEnv(name, undefined)

@@ -181,7 +181,7 @@ describe.each(Object.entries(stands))('%s', (_, { serve, knowsNoAnswer }) => {
     ['a revoked token', signToken({ tv: 2 }), 'token_revoked'],
     ['a forged token', signToken({}, {}, PREVIOUS_SECRET), 'token_invalid'],
     ['the token of another app', signToken({ aud: 'shop', app_code: 'shop' }), 'token_invalid'],
-    ['a token that is none', 'x', 'token_invalid'],
+    ['an unreadable token', 'x', 'token_invalid'],
     ['a token that is too long', 'x'.repeat(8193), 'token_invalid'],
     ['two tokens', `${good}, Bearer ${good}`, 'token_invalid'],
   ])('%s is answered 401 even where a token is optional, and the answer shows no settings', async (_, token, code) => {

@@ -62,7 +62,7 @@ const hints: [name: string, token: unknown, code: AuthErrorCode, hint: string, o
     `expected key ${KID} (JWT_ACCESS_SECRET), got no key id`,
   ],
   [
-    'a key id that is none',
+    'an invalid key id',
     signToken({}, { kid: 'CANARY\n' }, OTHER_SECRET),
     'TOKEN_SIGNATURE',
     `expected key ${KID} (JWT_ACCESS_SECRET), got no key id`,

@@ -629,7 +629,7 @@ describe('a service that answers nonsense', () => {
     ['half of it', json('{"items":[')],
     ['null', json('null')],
     ['a list', json('[]')],
-    ['items that are no list', json('{"items":{},"cursor":1}')],
+    ['items that are not a list', json('{"items":{},"cursor":1}')],
     ['no cursor', json('{"items":[]}')],
     [
       'another type of content',

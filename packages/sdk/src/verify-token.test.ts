@@ -109,7 +109,7 @@ const hostile: [name: string, token: unknown, code: AuthErrorCode][] = [
   ['a character that Latin-1 folds onto the right one', `${HEADER}.${foldable(PAYLOAD)}.${SIGNATURE}`, 'TOKEN_MALFORMED'],
   ['such a character in the header', `${foldable(HEADER)}.${PAYLOAD}.${SIGNATURE}`, 'TOKEN_MALFORMED'],
   ['such a character in the signature', `${HEADER}.${PAYLOAD}.${foldable(SIGNATURE)}`, 'TOKEN_MALFORMED'],
-  ['a header that is no JSON', signParts(encode('{"alg":"HS256"'), PAYLOAD), 'TOKEN_MALFORMED'],
+  ['a header that is not JSON', signParts(encode('{"alg":"HS256"'), PAYLOAD), 'TOKEN_MALFORMED'],
   ['a header that is a list', signParts(encode(['HS256']), PAYLOAD), 'TOKEN_MALFORMED'],
   ['a header that is null', signParts(encode(null), PAYLOAD), 'TOKEN_MALFORMED'],
   ['a header with spare bits', signParts(withSpareBits(encode({ alg: 'HS256', a: 12 })), PAYLOAD), 'TOKEN_MALFORMED'],
@@ -158,10 +158,10 @@ const hostile: [name: string, token: unknown, code: AuthErrorCode][] = [
   ['a payload that is a string', signToken('"claims"'), 'TOKEN_MALFORMED'],
   ['a payload that is null', signToken('null'), 'TOKEN_MALFORMED'],
   ['a payload that is a number', signToken('1'), 'TOKEN_MALFORMED'],
-  ['a payload that is no JSON', signToken('{"uid":'), 'TOKEN_MALFORMED'],
+  ['a payload that is not JSON', signToken('{"uid":'), 'TOKEN_MALFORMED'],
   ['a payload with something behind it', signToken(`${JSON.stringify(CLAIMS)}}`), 'TOKEN_MALFORMED'],
   [
-    'a payload that is no JSON before its lists',
+    'a payload that is not JSON before its lists',
     signToken('{"uid":"a",,"roles":["base_user"],"permissions":[]}'),
     'TOKEN_MALFORMED',
   ],
@@ -251,7 +251,7 @@ for (const [way, verify] of Object.entries(ways)) {
     test.each([
       ['without kid', { kid: undefined }],
       ['with an unknown kid', { kid: 'deadbeef' }],
-      ['with a kid that is no string', { kid: 7 }],
+      ['with a kid that is not a string', { kid: 7 }],
       ['without typ', { typ: undefined }],
       ['with members that mean nothing here', { jku: 'https://example.com/keys', jwk: {}, x5c: [] }],
     ])('a header %s is accepted', async (_, header) => {
