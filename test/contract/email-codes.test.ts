@@ -40,7 +40,7 @@ async function mailed(email: string): Promise<{ request_id: string; code: string
   return { request_id, code: codeIn(mail), mail }
 }
 
-test('the answer is that of a login, the session says how it began, and the code works once', async () => {
+test('the answer is that of a login, the session records the code, and the code works once', async () => {
   const { user } = await build()
   const { request_id, code } = await mailed(user.email)
   const { status, body, headers } = await consume({ request_id, code: `${code.slice(0, 3)} ${code.slice(3)}` })
@@ -56,7 +56,7 @@ test('the answer is that of a login, the session says how it began, and the code
   expectError(await consume({ request_id, code }), 'invalid_token')
 })
 
-test('a mail that the mail server takes at the second attempt has the same code, and it works', async () => {
+test('a mail that the mail server accepts at the second attempt has the same code, and the code works', async () => {
   const { user } = await build()
   await allSent(service)
   mailbox.refuse.message = '451 greylisted'
@@ -69,7 +69,7 @@ test('a mail that the mail server takes at the second attempt has the same code,
   expect((await consume({ request_id, code })).status).toBe(200)
 })
 
-test('it lives for ten minutes, and the link beside it for fifteen', async () => {
+test('a code lives for ten minutes, and the link in the same mail for fifteen', async () => {
   const { user } = await build()
   const { request_id, code, mail } = await mailed(user.email)
   service.advance(10 * 60)
@@ -89,7 +89,7 @@ test('the code and the link of one mail sign in once together', async () => {
   expect(uses.filter(({ status }) => status === 200)).toHaveLength(1)
 })
 
-test('it works only with the request it was mailed for: not with that of a stranger who asked, nor with one of our pages', async () => {
+test('a code works only with the request it was mailed for, not with that of a stranger or of the sign-in page', async () => {
   const { user } = await build()
   const strangers = await ask(user.email)
   await mailbox.take(user.email, /^Sign in to/)
@@ -106,7 +106,7 @@ test('it works only with the request it was mailed for: not with that of a stran
   expectError(await consume({ request_id, code }), 'invalid_token')
 })
 
-test('the fourth request in fifteen minutes sends nothing, and answers the request that it names, so that its code stays usable', async () => {
+test('the fourth request in fifteen minutes sends no mail and returns the request it names, whose code stays valid', async () => {
   const { user } = await build()
   await mailed(user.email)
   await mailed(user.email)
@@ -117,7 +117,7 @@ test('the fourth request in fifteen minutes sends nothing, and answers the reque
   expect((await consume({ request_id, code })).status).toBe(200)
 })
 
-test('a second factor is asked for, and a wrong code of it leaves the mail good', async () => {
+test('a code asks for the second factor, and a wrong second factor does not use up the code', async () => {
   const { user, access_token } = await build()
   const authenticator = await enableTwoFactor(service, access_token)
   const { request_id, code } = await mailed(user.email)
@@ -127,15 +127,15 @@ test('a second factor is asked for, and a wrong code of it leaves the mail good'
   expect((await consume({ request_id, code, two_factor_code: authenticator.code() })).status).toBe(200)
 })
 
-describe('an unproven account', () => {
-  test('is claimed by the code, and loses the password of the one who registered it', async () => {
+describe('a code for an unproven account', () => {
+  test('the code takes over the account and removes the password of the stranger who registered it', async () => {
     const { user } = await build({ verified: false })
     const { request_id, code } = await mailed(user.email)
     expect((await consume({ request_id, code })).status).toBe(200)
     expectError(await service.login(user.email, app.code), 'invalid_credentials')
   })
 
-  test('keeps everything if its password comes with the code; a wrong password leaves the mail good', async () => {
+  test('the account keeps everything if its password comes with the code, and a wrong password does not use up the code', async () => {
     const { user } = await build({ verified: false })
     const { request_id, code } = await mailed(user.email)
     expectError(await consume({ request_id, code, password: 'not the password' }), 'invalid_credentials')
@@ -144,7 +144,7 @@ describe('an unproven account', () => {
   })
 })
 
-test('without access, or suspended, it is refused like a login, and unspent', async () => {
+test('a code without access or for a suspended user is refused like a login, and stays valid', async () => {
   const { user } = await build()
   const { request_id, code } = await mailed(user.email)
   const path = `/admin/users/${user.id}`
@@ -158,8 +158,8 @@ test('without access, or suspended, it is refused like a login, and unspent', as
   expectError(await consume({ request_id, code }), 'app_access_denied')
 })
 
-describe('guesses', () => {
-  test('a thousand from a hundred addresses, with twenty more mails, are judged five times, and the owner still gets in', async () => {
+describe('wrong codes', () => {
+  test('of a thousand guesses from a hundred addresses, five are checked, and the owner still signs in', async () => {
     const { user } = await build()
     const known = (await service.login(user.email, app.code)).body.device_token
     const requests = [(await mailed(user.email)).request_id]
@@ -191,7 +191,7 @@ describe('guesses', () => {
     expectError(await service.call('POST', '/auth/magic-link/consume', { body: { token: mail.token } }), 'invalid_token')
   })
 
-  test('on the page and in the API are counted together', async () => {
+  test('wrong codes on the page and in the API are counted together', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const asks = await visitor.send(await visitor.get(askFor(app).path), 'E-mail me a code')
@@ -204,7 +204,7 @@ describe('guesses', () => {
     expect((await visitor.send(page, 'Sign in', { code: ofPage })).html).toContain('locked')
   })
 
-  test('the lock leaves the password, is shown to admins and ends by their unlock; guesses and lock are audited without a user', async () => {
+  test('the lock leaves the password usable, is listed until an admin unlocks it, and is audited without a user', async () => {
     const { user } = await build()
     const { request_id, code } = await mailed(user.email)
     // Refusals from one address share an event.
@@ -227,7 +227,7 @@ describe('guesses', () => {
     expect((await consume({ request_id, code })).status).toBe(200)
   })
 
-  test('a code that was used, replaced or is too old refills no tries', async () => {
+  test('a code that was used, replaced or expired restores no tries', async () => {
     const { user } = await build()
     const used = await mailed(user.email)
     expect((await consume({ request_id: used.request_id, code: used.code })).status).toBe(200)
@@ -244,7 +244,7 @@ describe('guesses', () => {
     expectError(await consume({ request_id, code }), 'account_locked')
   })
 
-  test('each further lock lasts twice as long', async () => {
+  test('each further lock of codes lasts twice as long', async () => {
     const { user } = await build()
     const lock = async () => {
       const request_id = await ask(user.email)
@@ -257,7 +257,7 @@ describe('guesses', () => {
   })
 })
 
-test('known and unknown addresses get equal answers, after equal hashes, whatever is tried', async () => {
+test('known and unknown addresses get equal answers after equal hashes', async () => {
   const hasher = await countBcrypts(service)
   const { user } = await build()
   const tries = async (email: string) => {
@@ -274,7 +274,7 @@ test('known and unknown addresses get equal answers, after equal hashes, whateve
   expect(unknown.hashes).toBe(known.hashes)
 })
 
-test('known and unknown addresses take the same statements in the same order, for the mail and for a wrong code', async () => {
+test('known and unknown addresses cause the same statements in the same order, for the mail and for a wrong code', async () => {
   const own = await buildService({ DB_POOL_MAX: '1' })
   const ownApp = await buildApp(own, { auto_grant_on_signup: true })
   const elsewhere = await buildApp(own, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })
@@ -315,7 +315,7 @@ test('known and unknown addresses take the same statements in the same order, fo
   for (const [who, trace] of Object.entries(others)) expect(trace, who).toEqual(known)
 })
 
-test('what is missing or of the wrong type is named, and an unknown app is refused', async () => {
+test('a missing field or one of the wrong type is named, and an unknown app is refused', async () => {
   const { body } = await consume({ code: 123456 })
   expect(body.errors.map(({ path, code }: Json) => [path, code])).toEqual(
     expect.arrayContaining([
@@ -330,7 +330,7 @@ test('what is missing or of the wrong type is named, and an unknown app is refus
   expectError(await asked({ email: someEmail(), app_code: inactive.code }), 'app_inactive')
 })
 
-test('an app may name `email_code` beside a method that can register, and no provider may have its name', async () => {
+test('an app may list `email_code` beside a method that registers users, and no provider may have that name', async () => {
   const named = await service.admin('PATCH', `/admin/apps/${app.id}`, {
     body: { allowed_auth_methods: ['password', 'email_code'] },
   })
@@ -341,7 +341,7 @@ test('an app may name `email_code` beside a method that can register, and no pro
   expectError(await service.admin('POST', '/admin/sso-providers', { body: provider }), 'validation_failed')
 })
 
-test('a refused code writes nothing but its count and its audit event', async () => {
+test('a refused code writes only its count and its audit event', async () => {
   const { user } = await build()
   const { request_id, code } = await mailed(user.email)
   const before = await countRows(service, 'sessions', { user_id: user.id })

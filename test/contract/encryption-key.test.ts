@@ -17,7 +17,7 @@ async function someDatabase() {
   return { db, url: database.url }
 }
 
-test('serve and the commands that write refuse a key of another database, and name the variable', async () => {
+test('serve and the commands that write refuse the key of another database, and name the variable', async () => {
   const { db, url } = await someDatabase()
   const [old, fresh, other] = [key(), key(), key()]
   const start = (current: string, previous?: string) => {
@@ -57,7 +57,7 @@ test('serve and the commands that write refuse a key of another database, and na
   await (await start(fresh)).stop()
 })
 
-test('the first server that starts on an empty database decides its key, and no other key starts there', async () => {
+test('the first server on an empty database decides its key, and no other key starts there', async () => {
   const { url } = await someDatabase()
   const start = (current = key()) => startInstance({ DATABASE_URL: url, AUTH_ENCRYPTION_KEY: current }, () => undefined)
   // One process runs the servers, and only Postgres lets several of them write at once.

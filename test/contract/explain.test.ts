@@ -28,7 +28,7 @@ function grant(userId: string, appId: string, columns: Record<string, unknown> =
   return service.deps.db('user_apps').insert(row)
 }
 
-describe('what a login would answer', () => {
+describe('explain and the next login', () => {
   const choices = {
     app: ['active', 'active', 'active', 'inactive', 'unknown'],
     pool: ['home', 'home', 'tag', 'outside'],
@@ -161,7 +161,7 @@ describe('what a login would answer', () => {
     return isAdmin ? ['base_user', 'system_admin'] : ['base_user']
   }
 
-  test('is what it then answers, claims and length of the token included, in random situations; and nothing is written', {
+  test('explain answers as the login then does, with claims and token length, in random situations, and writes nothing', {
     timeout: 300_000,
   }, async () => {
     const cases = []
@@ -229,7 +229,7 @@ describe('what a login would answer', () => {
     ])
   })
 
-  test('holds for an address that nobody has, before and after it is locked', async () => {
+  test('explain agrees with the login for an unknown address, before and after it is locked', async () => {
     const service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '2' })
     const app = await buildApp(service)
     const query = { email: 'nobody@example.com', app: app.code }
@@ -257,7 +257,7 @@ describe('what a login would answer', () => {
     ])
   })
 
-  test('holds for an address that was tried too often', async () => {
+  test('explain agrees with the login for an address with too many tries', async () => {
     const service = await buildService({ AUTH_RATE_LIMIT_ACCOUNT: '1/60' })
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
@@ -276,7 +276,7 @@ describe('what a login would answer', () => {
     expect((await service.login(user.email, app.code)).body.code).toBe('rate_limited')
   })
 
-  test('explaining counts as no try, however often', async () => {
+  test('explaining never counts as a try', async () => {
     const service = await buildService({ AUTH_LOCKOUT_THRESHOLD: '2', AUTH_RATE_LIMIT_ACCOUNT: '2/60' })
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -288,7 +288,7 @@ describe('what a login would answer', () => {
     expect((await service.login('nobody@example.com', app.code)).body.code).toBe('invalid_credentials')
   })
 
-  test('without an app it follows the settings', async () => {
+  test('an explanation without an app follows the settings', async () => {
     expect((await explain({ email: 'nobody@example.com' })).outcome).toBe('app_code_required')
     expect((await explain({ email: 'nobody@example.com', app: ' ' })).outcome).toBe('app_code_required')
     const service = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
@@ -300,7 +300,7 @@ describe('what a login would answer', () => {
     expect(steps).toHaveLength(9)
   })
 
-  test('a second factor is taken to be brought, and said to be needed', async () => {
+  test('an explanation assumes that the second factor is shown, and says that it is needed', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     await service.deps.db('second_factors').insert({ user_id: user.id, totp_box: 'sealed', activated_at: 1, created_at: 1 })
@@ -310,13 +310,13 @@ describe('what a login would answer', () => {
   })
 })
 
-describe('each refusal names the command that mends it', () => {
+describe('the command that resolves a refusal', () => {
   /** The step that refuses. */
   async function refusal(query: Record<string, string>): Promise<Json> {
     return (await explain(query)).steps.at(-1)
   }
 
-  test('an app that is unknown or inactive', async () => {
+  test('the command is named for an app that is unknown or inactive', async () => {
     const email = 'nobody@example.com'
     expect(await refusal({ email, app: 'notes' })).toMatchObject({
       step: 2,
@@ -334,7 +334,7 @@ describe('each refusal names the command that mends it', () => {
     expect(await refusal({ email, app: app.id.toUpperCase() })).toMatchObject(mended)
   })
 
-  test('a user who is unknown, outside the pools, shadowed by another, or deleted', async () => {
+  test('the command is named for a user who is unknown, outside the pools, shadowed by another, or deleted', async () => {
     const staff = await buildApp(service, { registration_namespace: 'staff' })
     const guests = await buildApp(service, { registration_namespace: 'guests' })
     const { user } = await buildUser(service, guests)
@@ -363,7 +363,7 @@ describe('each refusal names the command that mends it', () => {
     expect(await refusal({ user_id: twin.id, app: staff.code })).toMatchObject(deleted)
   })
 
-  test('an account that is locked, suspended or without a password', async () => {
+  test('the command is named for an account that is locked, suspended or without a password', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const [locked, coded, suspended, passwordless] = [
       await buildUser(service, app),
@@ -409,7 +409,7 @@ describe('each refusal names the command that mends it', () => {
     })
   })
 
-  test('an organization that the user is no member of, or that is none', async () => {
+  test('the command is named for an organization that is unknown or without the user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const organization = await buildOrganization(service)
@@ -428,7 +428,7 @@ describe('each refusal names the command that mends it', () => {
     })
   })
 
-  test('a grant that is missing, revoked or expired', async () => {
+  test('the command is named for a grant that is missing, revoked or expired', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const query = { email: user.email, app: app.code }
@@ -452,7 +452,7 @@ describe('each refusal names the command that mends it', () => {
     expect(await refusal(query)).toMatchObject(refused('^The grant expired at 1970-01-01T00:00:01.000Z.*'))
   })
 
-  test('a command is safe to paste, whatever address somebody registered with', async () => {
+  test('a command is safe to paste, whatever the address of the user', async () => {
     const app = await buildApp(service)
     const email = "a'$home`id`&b@example.com"
     const { body } = await service.register(email, app.code)
@@ -461,8 +461,8 @@ describe('each refusal names the command that mends it', () => {
   })
 })
 
-describe('what a login would give', () => {
-  test('auto-provisioning is announced with all that it would give, and not done', async () => {
+describe('the result of an explained login', () => {
+  test('auto-provisioning is described with all that it would give, and not done', async () => {
     const organization = await buildOrganization(service, `acme-${randomUUID()}`)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
@@ -489,7 +489,7 @@ describe('what a login would give', () => {
     expect((await explain(query)).steps[7].detail).toMatch(/^Active grant \(auto\) since /)
   })
 
-  test('a system_admin is said to need no grant for authctl alone', async () => {
+  test('a system_admin needs no grant for authctl only', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, 'system_admin')
@@ -498,7 +498,7 @@ describe('what a login would give', () => {
     expect((await explain({ user_id: user.id, app: app.id })).outcome).toBe('app_access_denied')
   })
 
-  test('a token that consumers would refuse for its length is named with what shortens it', async () => {
+  test('a token that is too long for consumers is named together with the setting that shortens it', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const query = { email: user.email, app: app.code }
@@ -516,7 +516,7 @@ describe('what a login would give', () => {
     })
   })
 
-  test('neither a token nor anything to make one of is in the answer', async () => {
+  test('the answer contains no token and nothing to make one from', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const text = JSON.stringify(await explain({ email: user.email, app: app.code }))
@@ -525,7 +525,7 @@ describe('what a login would give', () => {
   })
 })
 
-describe('the question', () => {
+describe('the query of an explanation', () => {
   test.each([
     ['', 'email', 'required'],
     ['app=notes', 'email', 'required'],
@@ -535,7 +535,7 @@ describe('the question', () => {
     ['email=a@example.com&organization_id=17', 'organization_id', 'invalid_value'],
     ['email=a@example.com&app_code=notes', 'app_code', 'unknown_field'],
     ['email=a@example.com&email=b@example.com', 'email', 'invalid_type'],
-  ])('?%s is refused by the field %s', async (query, path, code) => {
+  ])('the query ?%s is refused at the field %s', async (query, path, code) => {
     const reply = await service.admin('GET', `/admin/explain?${query}`)
     expect(reply.body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ path, code }] })
   })
@@ -545,7 +545,7 @@ describe('the question', () => {
     expect(reply.body).toMatchObject({ status: 404, code: 'not_found' })
   })
 
-  test('many explanations at once, more than there are connections, all answer', async () => {
+  test('more explanations at once than there are connections all answer', async () => {
     const service = await buildService({ DB_POOL_MAX: '2' })
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)

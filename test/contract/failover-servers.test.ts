@@ -78,7 +78,7 @@ async function expectBack(server: ServerInstance & { token: string }): Promise<R
 const expectAway = (server: ServerInstance & { token: string }) => expect.poll(async () => (await me(server)).status).toBe(503)
 
 describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL === undefined)('a Postgres with a standby', () => {
-  test('of several hosts the one that takes writes is used, and found again; the feed goes on with a reset', async () => {
+  test('the service uses the host that takes writes, finds it again after a failover, and the feed continues with a reset', async () => {
     const { primary, standby } = await startPair()
     const server = await startShop(urlOf(standby, primary))
     const before = (await register(server)).body
@@ -103,7 +103,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(stream.events.filter(({ event }) => event === 'reset')).toHaveLength(1)
   })
 
-  test('a failover there and back is followed by all connections, and each resets the feed', async () => {
+  test('all connections follow a failover there and back, and each failover resets the feed', async () => {
     const { primary, standby } = await startPair()
     const server = await startShop(urlOf(primary, standby))
     const stream = await openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf(app))
@@ -150,7 +150,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(stream.events.map(({ event }) => event === 'reset').lastIndexOf(true)).toBe(0)
   })
 
-  test('two servers that follow one failover reset the feed once, and each hears the other', async () => {
+  test('two servers that follow one failover reset the feed once, and each gets the events of the other', async () => {
     const { primary, standby } = await startPair()
     const one = await startShop(urlOf(primary, standby))
     const two = await startInstance({ DATABASE_URL: urlOf(primary, standby) })
@@ -173,7 +173,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(startedOverAt).toEqual([[first], [first]])
   })
 
-  test('a primary that comes back on its old timeline is not used, whether or not it is alone', async () => {
+  test('a primary that comes back on its old timeline is not used, alone or with others', async () => {
     const { primary, standby } = await startPair()
     const server = await startShop(urlOf(primary, standby))
     await repeated(primary)
@@ -195,7 +195,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(await ask(primary, `select count(*) from users where id = '${user.id}'`)).toBe('0')
   })
 
-  test('a primary that answers nothing any more is given up for its successor, and not used when it answers again', async () => {
+  test('a primary that stops answering is replaced by its successor, and not used when it answers again', async () => {
     const { primary, standby } = await startPair()
     const proxy = await startPostgresProxy(primary.adminUrl)
     const limits = { DB_ACQUIRE_TIMEOUT_MS: '1800', DB_STATEMENT_TIMEOUT_MS: '1000' }
@@ -210,7 +210,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(await ask(standby, `select count(*) from users where id in (${list})`)).toBe('21')
   })
 
-  test('the same behind one address that leads to another Postgres, as behind HAProxy', async () => {
+  test('behind one address that changes its Postgres, as with HAProxy, a primary on an old timeline is not used', async () => {
     const { primary, standby } = await startPair()
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-address-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -237,7 +237,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     await expectBack(server)
   })
 
-  test('connections to a primary that was replaced and takes no more writes are not kept', async () => {
+  test('connections to a replaced primary that takes no writes are closed', async () => {
     const { primary, standby } = await startPair()
     const server = await startShop(urlOf(primary, standby))
     await repeated(primary)
@@ -277,7 +277,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(await look()).toBe('1')
   })
 
-  test('what only speaks the protocol of Postgres is refused, by check and by each other command', async () => {
+  test('check and every other command refuse a server that only speaks the protocol of Postgres', async () => {
     const database = await createDatabase('postgres')
     onTestFinished(() => database.drop())
     const name = new URL(database.url).pathname.slice(1)
@@ -306,7 +306,7 @@ describe.runIf(testDatabase() === 'postgres' && process.env.TEST_DATABASE_URL ==
     expect(stderr).toContain('the database is YugabyteDB, not PostgreSQL')
   })
 
-  test('a standby alone is no database to start on', async () => {
+  test('the service does not start on a standby alone', async () => {
     const { standby } = await startPair()
     for (const url of [urlOf(standby), urlOf(standby, standby)]) {
       const { code, stderr } = await runGatehouse(['check'], { DATABASE_URL: url })

@@ -55,7 +55,7 @@ async function verify(service: TestService, first?: string): Promise<{ fault: Js
 }
 const formerOf = async (service: TestService) => (await verify(service, 'former.')).former
 
-test('a chain that is whole is compared in portions, goes on after a stop, and is closed by the signed end', async () => {
+test('a complete chain is compared in portions, continues after a stop, and is closed by the signed end', async () => {
   const service = await buildFormer(many)
   const { length } = await chained(service)
   expect(await formerOf(service)).toEqual({ position: length, checked: 0, closed: false, faults: 0, first_fault: null })
@@ -78,7 +78,7 @@ test('a chain that is whole is compared in portions, goes on after a stop, and i
   })
 })
 
-test('a service without such a chain has nothing to compare', async () => {
+test('a service without such a chain compares nothing', async () => {
   const service = await buildService()
   await hasKeyOfAudit(service.deps)
   await addEvents(service, 3)
@@ -86,7 +86,7 @@ test('a service without such a chain has nothing to compare', async () => {
   expect(await verify(service)).toEqual({ fault: null, former: null })
 })
 
-test('damage is counted and named, the service goes on, the log tells it at each start, and nobody can take it back', async () => {
+test('damage is counted, named and logged at each start, the service continues, and nobody can undo the finding', async () => {
   const service = await buildFormer(many)
   const { db, logged } = { db: service.deps.db, logged: [] as Json[] }
   const rows = await chained(service)
@@ -136,7 +136,7 @@ test('damage is counted and named, the service goes on, the log tells it at each
   }
 })
 
-test('a row after the end, a cut tail, a made-up beginning and a chain that is gone are named too', async () => {
+test('a row after the end, a cut tail, a made-up beginning and a missing chain are named too', async () => {
   const cases: [string, (service: TestService, rows: Json[]) => Promise<unknown>, Json][] = [
     [
       'a row after the end',
@@ -178,7 +178,7 @@ test('a row after the end, a cut tail, a made-up beginning and a chain that is g
   }
 })
 
-test('however many rows claim one place, on the border of two portions too, the comparison comes to its end', async () => {
+test('the comparison ends however many rows claim one place, also on the border of two portions', async () => {
   const service = await buildFormer(1_100)
   const [row] = await events(service).where({ seal_position: 999 })
   const copies = Array.from({ length: 1_200 }, () => ({ ...row, id: newId(service.deps.clock()) }))
@@ -195,7 +195,7 @@ test('however many rows claim one place, on the border of two portions too, the 
   expect((await verify(other)).fault).toMatchObject({ kind: 'changed', position: 1_001 })
 })
 
-test('retention deletes nothing of the chain before it was compared, and an erasure meanwhile is no fault', async () => {
+test('retention deletes nothing of the chain before its comparison, and an erasure in the meantime is not a fault', async () => {
   const service = await buildService({ AUTH_AUDIT_RETENTION_DAYS: '10' })
   const { deps } = service
   const { user } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))

@@ -25,8 +25,8 @@ async function buildAged(): Promise<{ user: Json; token: string; refreshToken: s
   return { user, token, refreshToken }
 }
 
-describe('a second factor', () => {
-  test('is set up by a login of the last ten minutes, and by no older one', async () => {
+describe('changes of a second factor', () => {
+  test('a second factor is set up by a login of the last ten minutes, and not by an older one', async () => {
     const { access_token: fresh } = await buildUser(service, app)
     service.advance(aged - 1)
     expect((await setUp(fresh)).status).toBe(200)
@@ -34,13 +34,13 @@ describe('a second factor', () => {
     expectError(await setUp(fresh), 'fresh_login_required')
   })
 
-  test('a refresh is no proof', async () => {
+  test('a refresh does not count as a fresh login', async () => {
     const { refreshToken } = await buildAged()
     const { body } = await service.call('POST', '/auth/refresh', { body: { refresh_token: refreshToken } })
     expectError(await setUp(body.access_token), 'fresh_login_required')
   })
 
-  test('the password stands for a login, in that session alone, for ten minutes more', async () => {
+  test('the password counts as a fresh login for ten minutes, in that session only', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const other = (await service.login(user.email, app.code)).body.access_token
     service.advance(aged)
@@ -52,7 +52,7 @@ describe('a second factor', () => {
     expect((await activate(token, { code: codeOf(body.secret) })).status).toBe(200)
   })
 
-  test('is not activated by an old login either, unless the password comes with the code', async () => {
+  test('an old login does not activate the second factor unless the password comes with the code', async () => {
     const { access_token: token } = await buildUser(service, app)
     const { secret } = (await setUp(token)).body
     service.advance(aged)
@@ -60,7 +60,7 @@ describe('a second factor', () => {
     expect((await activate(token, { code: codeOf(secret), password: PASSWORD })).status).toBe(200)
   })
 
-  test('is not removed by a login from before it: by password and code together, or a login with both', async () => {
+  test('a login from before the second factor does not remove it; password and code, or a login with both, do', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const other = (await service.login(user.email, app.code)).body.access_token
     const phone = await enableTwoFactor(service, token)
@@ -75,12 +75,15 @@ describe('a second factor', () => {
     expect((await disable(complete)).status).toBe(204)
   })
 
-  test.for(['code', 'two_factor_code'])('is removed by the password and a %s, however old the login is', async (name) => {
-    const { access_token: token } = await buildUser(service, app)
-    const phone = await enableTwoFactor(service, token)
-    service.advance(aged)
-    expect((await disable(token, { password: PASSWORD, [name]: phone.code() })).status).toBe(204)
-  })
+  test.for(['code', 'two_factor_code'])(
+    'the password and a %s remove the second factor, however old the login is',
+    async (name) => {
+      const { access_token: token } = await buildUser(service, app)
+      const phone = await enableTwoFactor(service, token)
+      service.advance(aged)
+      expect((await disable(token, { password: PASSWORD, [name]: phone.code() })).status).toBe(204)
+    },
+  )
 
   test('the refusal costs no hash and counts no failure', async () => {
     const { user, token } = await buildAged()
@@ -99,7 +102,7 @@ describe('a second factor', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'reauthentication.failed' })).toEqual([])
   })
 
-  test('a proof of another type is named', async () => {
+  test('a proof of the wrong type is named', async () => {
     const { token } = await buildAged()
     expect(faultsOf(await setUp(token, { password: 12345678 }))).toEqual(['password: invalid_type'])
   })
@@ -142,7 +145,7 @@ const doors: Record<
 }
 
 describe.each(Object.entries(doors))('%s', (_, { prepare, call }) => {
-  test('counts wrong passwords as a login does, and is limited by AUTH_RATE_LIMIT_USER', async () => {
+  test('wrong passwords count as at a login, and the call is limited by AUTH_RATE_LIMIT_USER', async () => {
     const limits = { AUTH_RATE_LIMIT_USER: '8/60', AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '2' }
     const on = freezeClock(await buildService(limits))
     const { access_token: token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
@@ -154,7 +157,7 @@ describe.each(Object.entries(doors))('%s', (_, { prepare, call }) => {
     expect(codes.at(-1)).toBe('rate_limited')
   })
 
-  test('is not barred by strangers who lock the password of the address, and its guesses lock the session that sent them', async () => {
+  test('strangers who lock the password do not block the call, and its guesses lock only the session that sent them', async () => {
     const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_ACCOUNT: '4/300', AUTH_LOCKOUT_THRESHOLD: '2' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     const { user, access_token: guessing } = await buildUser(on, open)
@@ -171,7 +174,7 @@ describe.each(Object.entries(doors))('%s', (_, { prepare, call }) => {
   })
 })
 
-test('unlinking asks for a code too, where a second factor is active', async () => {
+test('unlinking asks for a code too if a second factor is active', async () => {
   const { access_token: token } = await buildUser(service, app)
   const phone = await enableTwoFactor(service, token)
   const unlink = doors['DELETE /auth/identities/{identityId}']!.call
@@ -184,7 +187,7 @@ describe('AUTH_RATE_LIMIT_USER', () => {
   const change = (on: TestService, token: string): Promise<Reply> =>
     on.call('POST', '/auth/password/change', { token, body: { current_password: 'wrong', new_password: 'another password' } })
 
-  test('of calls at once that hash, COUNT pass in SECONDS, over all routes and sessions of a user', async () => {
+  test('AUTH_RATE_LIMIT_USER lets COUNT hashing calls pass in SECONDS, over all routes and sessions of a user', async () => {
     const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_USER: '3/60', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
     const through = await buildApp(on, { auto_grant_on_signup: true })
     const { user, access_token: token } = await buildUser(on, through)

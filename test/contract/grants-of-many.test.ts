@@ -17,7 +17,7 @@ const outcomes = ({ body }: { body: Json }) => body.items.map(({ outcome, code }
 const newUser = async (fields: Json = {}): Promise<Json> =>
   (await service.admin('POST', '/admin/users', { body: { email: someEmail(), ...fields } })).body
 
-test('who is found is granted, by id, e-mail or email@@pool, and who is not does not stop the others', async () => {
+test('users are found by id, e-mail or email@@pool and granted, and an unknown user does not stop the others', async () => {
   const app = await buildApp(service)
   const [byId, byEmail] = [await newUser(), await newUser()]
   const email = someEmail()
@@ -85,7 +85,7 @@ test('each user ends up as after a call for that user alone', async () => {
   }
 })
 
-test('a shortened grant kills the tokens that were given out on it, of each of them', async () => {
+test('shortening the grants of many users revokes the tokens that each of them got before', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const logins = [await buildUser(service, app), await buildUser(service, app)]
   const me = (token: string) => service.call('GET', '/auth/me', { token })
@@ -96,7 +96,7 @@ test('a shortened grant kills the tokens that were given out on it, of each of t
   expect(revocations.map(({ user_id }) => user_id).sort()).toEqual(logins.map(({ user }) => user.id).sort())
 })
 
-test('who gives something to an account that nobody has proven is warned, of that user alone', async () => {
+test('granting to an unproven account gives a warning for that user only', async () => {
   const app = await buildApp(service)
   const [unproven, proven] = [await buildUser(service, app), await buildUser(service, app)]
   await markVerified(service, proven.user.id)
@@ -104,7 +104,7 @@ test('who gives something to an account that nobody has proven is warned, of tha
   expect(body.items.map(({ grant }: Json) => grant.warnings)).toEqual([[{ code: 'account_unverified' }], undefined])
 })
 
-test('an app that is not there is 404, and what no grant can have is 400: nobody is granted', async () => {
+test('an unknown app is 404, an invalid grant is 400, and nobody is granted', async () => {
   const app = await buildApp(service)
   const { id } = await newUser()
   expectError(await give({ code: unique('app') }, { users: [id] }), 'not_found')
@@ -129,7 +129,7 @@ test('a dry run answers the same and writes nothing', async () => {
   expect(outcomes(await give(app, { users }))).toEqual(outcomes(rehearsed))
 })
 
-test('calls at once, for the same users in any order and beside calls for one of them, all end, and each user has one grant', async () => {
+test('calls for the same users at once, in any order and beside calls for one of them, leave one grant for each', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const users = await Promise.all(Array.from({ length: 8 }, async () => (await buildUser(service, app)).user.id))
   const answers = await atOnce(24, (index) => {
@@ -142,7 +142,7 @@ test('calls at once, for the same users in any order and beside calls for one of
   expect(await countRows(service, 'user_apps', { app_id: app.id, status: 'active' })).toBe(8)
 })
 
-test.runIf(testDatabase() === 'postgres')('a call that waits for one user holds nothing of the others', async () => {
+test.runIf(testDatabase() === 'postgres')('a call that waits for one user holds no lock on the others', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const [one, other] = [(await buildUser(service, app)).user.id, (await buildUser(service, app)).user.id]
   // A separate pool, because the service may have only one connection.
@@ -160,7 +160,7 @@ test.runIf(testDatabase() === 'postgres')('a call that waits for one user holds 
   expect(outcomes(await answer)).toEqual(['updated', 'updated'])
 })
 
-test('200 users take as few statements as one does', async () => {
+test('granting to 200 users takes as few statements as granting to one', async () => {
   const app = await buildApp(service)
   const users = await Promise.all(Array.from({ length: 200 }, async () => (await newUser()).email))
   let statements = 0
@@ -180,7 +180,7 @@ test('200 users take as few statements as one does', async () => {
 const revoke = (app: { code: string }, body: Json, query = '') =>
   service.admin('POST', `/admin/apps/${app.code}/grants/revoke${query}`, { body })
 
-test('revoking the access of many ends as a call for each of them alone, and leaves other apps and users as they were', async () => {
+test('revoking for many users acts as a call for each of them, and leaves other apps and users as they were', async () => {
   const cases = async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const logins = [await buildUser(service, app), await buildUser(service, app), await buildUser(service, app)]
@@ -221,7 +221,7 @@ test('revoking the access of many ends as a call for each of them alone, and lea
   expect(await countRows(service, 'user_apps', { app_id: many.app.id, status: 'active' })).toBe(1)
 })
 
-test('the last system admin stays, and then nobody of the list is revoked', async () => {
+test('the last system admin cannot be revoked, and then nobody on the list is revoked', async () => {
   const { user } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   await service.admin('POST', `/admin/users/${user.id}/apps/authctl`, { body: {} })
   const admin = (await service.admin('GET', '/auth/me')).body.user
@@ -230,7 +230,7 @@ test('the last system admin stays, and then nobody of the list is revoked', asyn
   expect(await countRows(service, 'user_apps', { user_id: user.id, status: 'active' })).toBe(2)
 })
 
-test('many are revoked and granted at once, in any order: all calls end, and each grant and its tokens agree', async () => {
+test('many calls that revoke and grant at once, in any order, leave each grant and its tokens consistent', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const users = await Promise.all(Array.from({ length: 8 }, async () => (await buildUser(service, app)).user.id))
   const answers = await atOnce(24, (index) => {

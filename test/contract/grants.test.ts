@@ -30,7 +30,7 @@ async function expectDead(tokens: Json): Promise<void> {
 }
 
 // covers service-access-is-a-grant state-grant-admin state-grant-revoked
-test('a grant opens the app, a revoke closes it and kills its tokens at once', async () => {
+test('a grant opens the app, and a revocation closes it and ends its tokens at once', async () => {
   const app = await buildApp(service)
   const { user, access, access_token } = await buildUser(service, app)
   expect(access).toBe('pending')
@@ -70,7 +70,7 @@ test('a grant opens the app, a revoke closes it and kills its tokens at once', a
 })
 
 // covers state-revoke-version grant-row
-test('a grant made again opens the app for new tokens, while old ones of either kind stay dead', async () => {
+test('a repeated grant opens the app for new tokens, and old access and refresh tokens stay dead', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   const path = grantPath(user, app)
@@ -95,7 +95,7 @@ test('a grant made again opens the app for new tokens, while old ones of either 
 })
 
 // covers state-revoke-others state-revoke-version
-test('a revoke leaves the tokens and sessions of other apps and other users alone', async () => {
+test('a revocation leaves the tokens and sessions of other apps and other users alone', async () => {
   const [app, other] = [
     await buildApp(service, { auto_grant_on_signup: true }),
     await buildApp(service, { auto_grant_on_signup: true }),
@@ -113,7 +113,7 @@ test('a revoke leaves the tokens and sessions of other apps and other users alon
   await expectDead(next)
 })
 
-test('a session that a race left open under the floor of a revoke is dead all the same, also once access is granted again', async () => {
+test('a session left open below the minimum token version of a revocation stays dead, also after a new grant', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const tokens = await buildUser(service, app)
   await service.admin('DELETE', grantPath(tokens.user, app))
@@ -124,7 +124,7 @@ test('a session that a race left open under the floor of a revoke is dead all th
 })
 
 // covers state-revoke-next-request
-test('every token of the app dies, however many sessions and rotations there were', async () => {
+test('a revocation ends every token of the app, however many sessions and rotations there were', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const first = await buildUser(service, app)
   const second = (await service.login(first.user.email, app.code)).body
@@ -134,8 +134,8 @@ test('every token of the app dies, however many sessions and rotations there wer
   expect(await revocationsOf(first.user.id)).toHaveLength(1)
 })
 
-describe('expires_at', () => {
-  test('ends the access, and can be moved and cleared while it lasts', async () => {
+describe('the end of a grant, expires_at', () => {
+  test('the end of a grant ends the access, and can be moved and cleared before that', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const path = grantPath(user, app)
@@ -159,7 +159,7 @@ describe('expires_at', () => {
     }
   })
 
-  test('is five seconds away at least: a token of less would be dead on arrival', async () => {
+  test('the end is at least five seconds away, so that no token is dead on arrival', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const give = (expires_at: string) => service.admin('POST', grantPath(user, app), { body: { expires_at } })
@@ -170,7 +170,7 @@ describe('expires_at', () => {
   })
 
   // covers grant-row
-  test('passed reads `expired` everywhere, while `status` stays what was stored', async () => {
+  test('a grant past its end reads `expired` everywhere, and `status` stays as stored', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await service.admin('POST', grantPath(user, app), { body: { expires_at: inSeconds(60), reason: 'trial' } })
@@ -187,7 +187,7 @@ describe('expires_at', () => {
     expect(await seen()).toMatchObject(Array(3).fill({ status: 'revoked', effective: 'revoked' }))
   })
 
-  test('less than a second away lets nobody in, by login or refresh: no token that is dead on arrival', async () => {
+  test('a grant with less than a second left refuses login and refresh, so that no token is dead on arrival', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await service.admin('POST', grantPath(user, app))
@@ -207,7 +207,7 @@ describe('expires_at', () => {
     expect([status, body.expires_in >= 1]).toEqual([200, true])
   })
 
-  test('takes any offset and is shown in UTC', async () => {
+  test('the end accepts any offset and is shown in UTC', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const body = { expires_at: '2999-01-01T01:00:00.5+01:00' }
@@ -215,7 +215,7 @@ describe('expires_at', () => {
   })
 
   test.for(['2020-01-01T00:00:00Z', 'tomorrow', '2999-01-01', '2999-02-30T00:00:00Z', 4102444800000, true, {}])(
-    'is refused as %j, and nothing is granted',
+    'the end %j is refused, and nothing is granted',
     async (expires_at) => {
       const app = await buildApp(service)
       const { user } = await buildUser(service, app)
@@ -226,7 +226,7 @@ describe('expires_at', () => {
     },
   )
 
-  test('given with a new grant does not come back from the revoked one', async () => {
+  test('the end and the reason of a revoked grant do not return with a new grant', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const path = grantPath(user, app)
@@ -241,7 +241,7 @@ describe('expires_at', () => {
   })
 })
 
-test('a grant says who gave it: an admin, the admin who invited or imported, or nobody where the app lets everybody in', async () => {
+test('a grant shows who gave it: an admin, the admin who invited or imported, or null for an auto-grant', async () => {
   const linked = await buildApp(service)
   const open = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [linked.code] })
   const invited = await buildApp(service)
@@ -266,7 +266,7 @@ test('a grant says who gave it: an admin, the admin who invited or imported, or 
   })
 })
 
-test('an unknown field is named and nothing is granted', async () => {
+test('an unknown field is named, and nothing is granted', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   const { body } = await service.admin('POST', grantPath(user, app), { body: { status: 'active' } })
@@ -274,7 +274,7 @@ test('an unknown field is named and nothing is granted', async () => {
   expect((await service.login(user.email, app.code)).body.code).toBe('app_access_denied')
 })
 
-test('user and app are taken by id, the app by code too; what is unknown, malformed or deleted is 404', async () => {
+test('user and app are named by id, the app also by code, and an unknown, malformed or deleted one is 404', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   expect((await service.admin('POST', grantPath(user, { id: app.code }))).status).toBe(201)
@@ -316,7 +316,7 @@ test('only a system_admin grants and revokes', async () => {
 })
 
 // covers grant-row
-test('grants are listed of the user and of the app, newest first, revoked ones too', async () => {
+test('the grants of a user and of an app are listed newest first, with revoked ones', async () => {
   const apps = [await buildApp(service), await buildApp(service), await buildApp(service)]
   const { user } = await buildUser(service, apps[0])
   for (const app of apps) await service.admin('POST', grantPath(user, app))
@@ -337,7 +337,7 @@ test('grants are listed of the user and of the app, newest first, revoked ones t
   expect(second.next_cursor).toBeNull()
 })
 
-test('lists of grants are narrowed by their state now and by their end, page by page', async () => {
+test('lists of grants are filtered by current state and by end, page by page', async () => {
   const [app, home] = [await buildApp(service), await buildApp(service, { auto_grant_on_signup: true })]
   const users: Json[] = []
   for (const grant of [{}, { expires_at: inSeconds(60) }, { expires_at: inSeconds(3_600) }, {}, {}]) {
@@ -369,7 +369,7 @@ test('lists of grants are narrowed by their state now and by their end, page by 
   expect(faultsOf(wrong)).toEqual(['effective: invalid_value', 'expires_before: invalid_value'])
 })
 
-test('each change is audited once with who did it and what changed; one that changes nothing is not', async () => {
+test('each change is audited once with the actor and the values, and a call that changes nothing is not audited', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   const path = grantPath(user, app)
@@ -389,7 +389,7 @@ test('each change is audited once with who did it and what changed; one that cha
   expect(await auditEvents(service, { event: 'grant.revoked', ...about })).toHaveLength(1)
 })
 
-test('the event of a revoked grant keeps what was taken', async () => {
+test('the event of a revoked grant keeps the former values', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   const path = grantPath(user, app)

@@ -42,7 +42,7 @@ async function floodUntilRefused(login: () => Promise<Reply>): Promise<Promise<R
   return sent
 }
 
-test('a user who changes the password 24 times at once and an address that floods cost 8 others no 503', async () => {
+test('a user who changes the password 24 times at once and a flooding address cause no 503 for 8 other users', async () => {
   const service = await buildService(narrow)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user: flooded, access_token: token } = await buildUser(service, app)
@@ -64,7 +64,7 @@ test('a user who changes the password 24 times at once and an address that flood
   for (const { headers } of refused) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
-test('an address that brings ever more known devices costs 8 others no 503', async () => {
+test('an address that sends ever more known devices causes no 503 for 8 other users', async () => {
   const service = await buildService(narrow)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
@@ -81,7 +81,7 @@ test('an address that brings ever more known devices costs 8 others no 503', asy
   await Promise.all(flood)
 })
 
-test('what is refused for want of room is counted by no limit and no lockout', async () => {
+test('a login refused for lack of capacity counts towards no limit and no lockout', async () => {
   const unlimited = { AUTH_RATE_LIMIT_ACCOUNT: '10000/300', AUTH_LOCKOUT_THRESHOLD: '1000' }
   const service = await buildService({ ...narrow, ...unlimited })
   const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -119,7 +119,7 @@ async function isServedBehind(service: TestService, flood: () => Promise<Reply>,
   return order.indexOf('late') > standing - atOnce
 }
 
-test('a known device waits in a line of its own, behind no flood from its address', async () => {
+test('a known device waits in a line of its own, and not behind a flood from its address', async () => {
   const service = await buildService(narrow)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user, device_token } = await buildUser(service, app)
@@ -130,7 +130,7 @@ test('a known device waits in a line of its own, behind no flood from its addres
 
 test.each([
   ['of one /48 wait in one line', '2001:db8:1:1::1', '2001:db8:1:2::2', true],
-  ['of two wait in two', '2001:db8:1::1', '2001:db8:2::1', false],
+  ['of two /48 wait in two lines', '2001:db8:1::1', '2001:db8:2::1', false],
 ])('IPv6 addresses %s', async (_, one, other, isOneLine) => {
   const service = await buildService(narrow)
   const app = await buildApp(service, { auto_grant_on_signup: true })

@@ -15,7 +15,7 @@ test('/health is 200 with the version while the process serves', async () => {
   expect(reply.body).toEqual({ status: 'ok', version: manifest.version })
 })
 
-test('/ready is 200 with each check', async () => {
+test('/ready is 200 and lists each check', async () => {
   const reply = await service.call('GET', '/ready')
   expect(reply.status).toBe(200)
   const fine = { ok: true, detail: null }
@@ -35,7 +35,7 @@ test('/ready is 503 and names migrations that have not run', async () => {
   })
 })
 
-test('/ready says so, and goes on, once a newer server has migrated the database', async () => {
+test('/ready stays 200 and says so after a newer server has migrated the database', async () => {
   const { deps, call } = await buildService()
   await deps.db('schema_migrations').insert({ name: '9999-from-the-future', checksum: '', applied_at: 0 })
   const reply = await call('GET', '/ready')
@@ -67,7 +67,7 @@ async function refuseWrites(db: Db): Promise<() => Promise<unknown>> {
   return () => db.raw('drop trigger full_disk on servers')
 }
 
-test('/ready and the metrics say while the database refuses writes, and when it takes them again although nobody asks', async () => {
+test('/ready and the metrics show while the database refuses writes, and when it accepts them again without any call', async () => {
   const { deps, call } = await buildService()
   const heartbeat = startHeartbeat(deps, 20)
   try {
@@ -88,11 +88,11 @@ test('/ready and the metrics say while the database refuses writes, and when it 
   }
 })
 
-test('neither takes anything but GET', async () => {
+test('/health and /ready accept only GET', async () => {
   for (const path of ['/health', '/ready']) expectError(await service.call('POST', path, { body: {} }), 'method_not_allowed')
 })
 
-test('/admin/settings tells a system_admin what others may do, and nothing else', async () => {
+test('/admin/settings shows a system_admin what others may do, and nothing else', async () => {
   expectError(await service.call('GET', '/admin/settings'), 'token_missing')
   const reply = await service.admin('GET', '/admin/settings')
   expect(reply.status).toBe(200)

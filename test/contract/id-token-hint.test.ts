@@ -15,7 +15,7 @@ describe('an id_token_hint of an authorization request', () => {
   }
   const errorOf = ({ app }: Arrival) => app?.searchParams.get('error')
 
-  test('lets its user in, also once it is expired, with and without prompt=none', async () => {
+  test('the hint signs its user in, also after it expired, with and without prompt=none', async () => {
     const { visitor, tokens } = await signInAs(service, wiki)
     service.advance(3_600)
     for (const more of [{}, { prompt: 'none' }] as Record<string, string>[]) {
@@ -24,7 +24,7 @@ describe('an id_token_hint of an authorization request', () => {
     }
   })
 
-  test('of another user asks for that user, and the app is told if somebody else has signed in', async () => {
+  test('the hint of another user asks for that user, and the app learns if somebody else has signed in', async () => {
     const [ada, eve] = [await signInAs(service, wiki), await signInAs(service, wiki)]
     service.advance(1)
     expect(errorOf((await askWith(eve.visitor, ada.tokens.id_token, { prompt: 'none' })).arrival)).toBe('login_required')
@@ -36,7 +36,7 @@ describe('an id_token_hint of an authorization request', () => {
     expect((await signIn(ada.user.email)).app?.searchParams.has('code')).toBe(true)
   })
 
-  test('that is forged, of another app, or no ID token asks for a new sign-in, and tells nothing about the user', async () => {
+  test('a hint that is forged, of another app or not an ID token asks for a new sign-in and shows nothing about the user', async () => {
     const other = await buildClient(service)
     const { visitor, user, tokens } = await signInAs(service, wiki)
     const [, claims] = tokens.id_token.split('.')

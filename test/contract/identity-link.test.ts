@@ -72,7 +72,7 @@ async function link(token: string, subject: string, body: Json = {}): Promise<Re
   return finish(await come(token, subject, body), token)
 }
 
-test('who is refused by link_required logs in another way, links, and then comes in by the provider', async () => {
+test('a user refused with link_required signs in another way, links the account, and then signs in with the provider', async () => {
   const { user } = await buildUser(service, app)
   await assignRole(service, user.id, 'system_admin')
   const subject = someone(user.email)
@@ -92,7 +92,7 @@ test('who is refused by link_required logs in another way, links, and then comes
   expect(claimsOf(back.body.access_token).roles).toContain('system_admin')
 })
 
-test('the address at the provider plays no part: it verifies nothing, claims nothing, and may be anybody’s', async () => {
+test('the address at the provider does not matter: it verifies nothing, takes over nothing, and may be anybody’s', async () => {
   const { user, access_token: token } = await buildUser(service, app)
   const { user: other } = await buildUser(service, app)
   expect((await link(token, someone(user.email))).status).toBe(200)
@@ -103,7 +103,7 @@ test('the address at the provider plays no part: it verifies nothing, claims not
   expect((await service.login(other.email, app.code)).status).toBe(200)
 })
 
-test('what is linked already stays one identity, and an unlinked one can be linked again', async () => {
+test('a linked account stays one identity, and an unlinked one can be linked again', async () => {
   const { access_token: token } = await buildUser(service, app)
   const subject = someone()
   const first = await link(token, subject)
@@ -113,7 +113,7 @@ test('what is linked already stays one identity, and an unlinked one can be link
 })
 
 describe('the code of a link', () => {
-  test('is good for the session that began it and for no other bearer', async () => {
+  test('the code works for the session that began the link and for no other bearer', async () => {
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
     const sameUser = (await service.login(user.email, app.code)).body.access_token
     const { access_token: stranger } = await buildUser(service, app)
@@ -145,7 +145,7 @@ describe('the code of a link', () => {
     expect((await finish(arrived, refreshed.access_token)).status).toBe(200)
   })
 
-  test('is worth nothing without the verifier, nor with that of another link', async () => {
+  test('the code works only with the verifier of its own link', async () => {
     const { access_token: token } = await buildUser(service, app)
     const subject = someone()
     const [arrived, other] = [await come(token, subject), await come(token, someone())]
@@ -154,7 +154,7 @@ describe('the code of a link', () => {
     expect(await linksOf(subject)).toBe(0)
   })
 
-  test('twenty times at once links once', async () => {
+  test('twenty uses of one code at once link once', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const subject = someone()
     const arrived = await come(token, subject)
@@ -166,7 +166,7 @@ describe('the code of a link', () => {
     expectError(await finish(arrived, token), 'invalid_sso_code')
   })
 
-  test('gives no tokens, and the code of a login links nobody, with any bearer', async () => {
+  test('the code gives no tokens, and the code of a login links nobody, with any bearer', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const subject = someone()
     const login = await arrive(service, { provider, code: 'acme', app, subject })
@@ -176,7 +176,7 @@ describe('the code of a link', () => {
     expect((await link(token, someone())).body).not.toHaveProperty('access_token')
   })
 
-  test('dies with its session, as by a change of the password elsewhere', async () => {
+  test('the code dies with its session, as by a change of the password elsewhere', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const subject = someone()
     const arrived = await come(token, subject)
@@ -187,7 +187,7 @@ describe('the code of a link', () => {
     expect(await linksOf(subject)).toBe(0)
   })
 
-  test('dies with its user', async () => {
+  test('the code dies with its user', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const arrived = await come(token, someone())
     await closeAccount(service, user.id, 'deleted')
@@ -195,7 +195,7 @@ describe('the code of a link', () => {
   })
 })
 
-test('states are not to be swapped: the answer of one link under the state of another, or of a login, leads nowhere', async () => {
+test('the answer to one link under the state of another link or of a login is refused', async () => {
   const { access_token: victim } = await buildUser(service, app)
   const { access_token: attacker } = await buildUser(service, app)
   const [theirs, own] = [await goThere(victim, someone()), await goThere(attacker, someone())]
@@ -214,7 +214,7 @@ test('states are not to be swapped: the answer of one link under the state of an
 })
 
 describe('an account at the provider that another user is linked with', () => {
-  test('is refused, and the other keeps it', async () => {
+  test('the link is refused, and the other user keeps the account', async () => {
     const subject = someone()
     const holder = (await exchange(service, await arrive(service, { provider, code: 'acme', app, subject }))).body.user
     const { user, access_token: token } = await buildUser(service, app)
@@ -230,7 +230,7 @@ describe('an account at the provider that another user is linked with', () => {
     expect((await finish(arrived, token)).status).toBe(200)
   })
 
-  test('goes to one of two who ask at once', async () => {
+  test('of two users who link the account at once, one gets it', async () => {
     const subject = someone()
     const tokens = [(await buildUser(service, app)).access_token, (await buildUser(service, app)).access_token]
     const arrived = [await come(tokens[0], subject), await come(tokens[1], subject)]
@@ -240,7 +240,7 @@ describe('an account at the provider that another user is linked with', () => {
     expect(await linksOf(subject)).toBe(1)
   })
 
-  test('is one identity when both asks are of one user', async () => {
+  test('two links of one user at once make one identity', async () => {
     const subject = someone()
     const { user, access_token: token } = await buildUser(service, app)
     const other = (await service.login(user.email, app.code)).body.access_token
@@ -250,7 +250,7 @@ describe('an account at the provider that another user is linked with', () => {
     expect(await linksOf(subject)).toBe(1)
   })
 
-  test('may be linked in other pools, as an address may be used there', async () => {
+  test('the account may be linked in other pools, as an address may be used there', async () => {
     const subject = someone()
     await exchange(service, await arrive(service, { provider, code: 'acme', app, subject }))
     const elsewhere = await ssoApp({ registration_namespace: `pool-${randomBytes(4).toString('hex')}` })
@@ -260,10 +260,10 @@ describe('an account at the provider that another user is linked with', () => {
   })
 })
 
-describe('what provider and app do not take is refused', () => {
+describe('a link that the provider or the app does not allow', () => {
   const begin = async (token: string, body: Json = {}) => (await beginLink(token, { provider: 'narrow', ...body })).reply
 
-  test('app_codes without the app: at the start, and at the exchange', async () => {
+  test('a link is refused at the start and at the exchange if app_codes does not list the app', async () => {
     const { access_token: token } = await buildUser(service, app)
     const subject = someone()
     const arrived = await come(token, subject, { provider: 'narrow' })
@@ -278,7 +278,7 @@ describe('what provider and app do not take is refused', () => {
     expect((await finish(arrived, token)).status).toBe(200)
   })
 
-  test('allowed_auth_methods without the provider, and an inactive app: at the start, and at the exchange', async () => {
+  test('a link is refused at the start and at the exchange without the provider in allowed_auth_methods, or if the app is inactive', async () => {
     const own = await ssoApp()
     const { access_token: token } = await buildUser(service, own)
     const arrived = await come(token, someone(), { provider: 'narrow' })
@@ -293,7 +293,7 @@ describe('what provider and app do not take is refused', () => {
     expectError(await finish(arrived, token), 'token_revoked')
   })
 
-  test('a redirect URL that the app does not allow, a provider that there is not, a body that is no link', async () => {
+  test('a forbidden redirect URL, an unknown provider and a malformed body are refused', async () => {
     const { access_token: token } = await buildUser(service, app)
     expect(faultsOf(await begin(token, { redirect_url: 'https://evil.example.com/' }))).toEqual(['redirect_url: invalid_value'])
     expect(faultsOf(await begin(token, { redirect_url: `${REDIRECT_URL}?code=x` }))).toEqual(['redirect_url: invalid_value'])
@@ -305,7 +305,7 @@ describe('what provider and app do not take is refused', () => {
     ])
   })
 
-  test('a session without an app, which has no redirect URLs', async () => {
+  test('a session without an app is refused, since it has no redirect URLs', async () => {
     const open = await buildService({ AUTH_REQUIRE_APP_CODE: 'false' })
     await buildSsoProvider(open, 'acme', { issuer: provider.issuer })
     const { user } = await buildUser(open, await buildApp(open))
@@ -314,7 +314,7 @@ describe('what provider and app do not take is refused', () => {
   })
 })
 
-test('asks for a login of the last ten minutes, or for the password, and for a code where a second factor is active', async () => {
+test('a link asks for a login of the last ten minutes or the password, and for a code if a second factor is active', async () => {
   const { access_token: token } = await buildUser(service, app)
   service.advance(600)
   const begin = async (body: Json = {}) => (await beginLink(token, body)).reply
