@@ -10,7 +10,7 @@ const app = appFixture(service, { allowed_redirect_urls: ['https://shop.example.
 
 const inputs = worstInputs('').map(({ name }, index) => ({ name, index }))
 
-test.each(inputs)('$name', async ({ index }) => {
+test.each(inputs)('the cost grows with the size, not with its square, for $name', async ({ index }) => {
   const { largest, request } = worstInputs(app.code)[index]!
   const port = Number(new URL(service.url).port)
   const quarter: number[] = []

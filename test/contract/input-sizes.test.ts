@@ -27,15 +27,15 @@ function expectFault(reply: Reply, code: string, message: string): void {
     expect(reply.body).toMatchObject({ code: 'validation_failed', errors: [{ path: 'query', code, message }] })
 }
 
-describe('a query', () => {
-  test.each(paths)('%s %s takes at most 100 parameters and 8 KiB', async (method, path) => {
+describe('a query string', () => {
+  test.each(paths)('%s %s accepts at most 100 parameters and 8 KiB', async (method, path) => {
     const many = await rawCall(service.url, method, `${path}?${'a&'.repeat(100)}a`)
     expectFault(many, 'too_long', 'must have at most 100 parameters')
     const long = await rawCall(service.url, method, `${path}?a=${'x'.repeat(8 * 1024 - 1)}`)
     expectFault(long, 'too_long', 'must have at most 8192 bytes')
   })
 
-  test('of exactly 100 parameters or 8 KiB is read', async () => {
+  test('a query of exactly 100 parameters or 8 KiB is read', async () => {
     for (const query of ['a&'.repeat(99), `a=${'x'.repeat(8 * 1024 - 2)}`]) {
       expect((await rawCall(service.url, 'GET', `/api/v1/health?${query}`)).status).toBe(200)
       const { body } = await service.admin('GET', `/admin/apps?${query}`)
@@ -43,7 +43,7 @@ describe('a query', () => {
     }
   })
 
-  test('keeps names that JavaScript gives a meaning, and lists the values of a name that comes twice', async () => {
+  test('a query keeps names such as __proto__, and lists the values of a repeated name', async () => {
     const { body } = await service.admin('GET', '/admin/apps?__proto__=1&constructor=2&limit=1&limit=2')
     expect(body.errors).toEqual([
       { path: 'limit', code: 'invalid_type', message: 'must be a string' },
@@ -53,16 +53,16 @@ describe('a query', () => {
   })
 })
 
-describe('a form', () => {
+describe('a form body', () => {
   const fields = (count: number): string => Array.from({ length: count }, (_, index) => `f${index}=`).join('&')
   const post = (path: string, body: string): Promise<Reply> =>
     rawCall(service.url, 'POST', path, { headers: { 'content-type': formType, 'sec-fetch-site': 'same-origin' }, chunks: [body] })
 
-  test.each(pages)('%s takes at most 50 fields', async (path) => {
+  test.each(pages)('%s accepts at most 50 fields', async (path) => {
     expect((await post(path, `token=x&${fields(50)}`)).body).toContain('This form cannot be read')
   })
 
-  test('/auth/token and /auth/introspect take at most 50 fields', async () => {
+  test('/auth/token and /auth/introspect accept at most 50 fields', async () => {
     const scopes = ['tokens:introspect', 'tokens:issue']
     const account = { name: 'caller', service: 'caller', scopes, app_codes: ['authctl'] }
     const { token } = (await service.admin('POST', '/admin/service-accounts', { body: account })).body
@@ -75,7 +75,7 @@ describe('a form', () => {
   })
 })
 
-test('a call with a client secret counts by address, before its body is read, unless the secret proves right', async () => {
+test('a call with a client secret counts by address before its body is read, unless the secret is right', async () => {
   const limited = await buildService({ AUTH_RATE_LIMIT_IP: '3/60' })
   const admin = await limited.admin('POST', '/admin/service-accounts', {
     body: { name: 'caller', service: 'caller', scopes: ['tokens:introspect'], app_codes: ['authctl'] },
@@ -101,16 +101,16 @@ describe('a list of permissions', () => {
     return service.call('POST', '/admin/permissions/register', { token, body })
   }
 
-  test('is not read from a service account without the scope', async () => {
+  test('the list of a service account without the scope is not read', async () => {
     expectError(await register([], '{'), 'scope_required')
   })
 
-  test('is not judged if its service is not the caller’s', async () => {
+  test('the list for another service than the caller’s is not validated', async () => {
     const permissions = JSON.stringify(Array.from({ length: 6_000 }, () => 'x'))
     expectError(await register(['permissions:register'], `{"service":"other","permissions":${permissions}}`), 'service_mismatch')
   })
 
-  test('of the longest codes and names, escaped, is taken, and a body of more values than it needs is not parsed', async () => {
+  test('a list with the longest escaped codes and names is accepted, and a body with more values is not parsed', async () => {
     const permissions = Array.from({ length: 5_000 }, (_, index) => {
       const [resource, action] = [`r${index}`.padEnd(99, 'a'), 'b'.repeat(100)]
       return `{"code":"${resource}:${action}","name":"${'\\u4e2d'.repeat(200)}","resource":"${resource}","action":"${action}"}`
@@ -125,7 +125,7 @@ describe('a list of permissions', () => {
     }
   })
 
-  test('is counted before its entries are judged', async () => {
+  test('the entries of a list are counted before they are validated', async () => {
     const reply = await register(['permissions:register'], `{"service":"shop","permissions":[${'0,'.repeat(50_000)}0]}`)
     expectError(reply, 'validation_failed')
     expect(reply.body.errors).toEqual([{ path: 'permissions', code: 'too_long', message: 'must have at most 5000 entries' }])

@@ -45,7 +45,7 @@ function expectInactive(reply: Reply, label = ''): void {
 }
 
 describe('a living token', () => {
-  test('is active, with the members of RFC 7662 and all its claims', async () => {
+  test('a living token is active, with the members of RFC 7662 and all its claims', async () => {
     const { access_token, user } = await someTokens()
     const claims = claimsOf(access_token)
     const reply = await introspect(access_token)
@@ -63,7 +63,7 @@ describe('a living token', () => {
     expect(claims.permissions.length).toBeGreaterThan(0)
   })
 
-  test('is told by the database: what the token says of its user, roles, organization and end counts for nothing', async () => {
+  test('the database decides, and the claims about user, roles, organization and end are ignored', async () => {
     const { access_token, user } = await someTokens()
     const claims = claimsOf(access_token)
     const organization = await buildOrganization(service)
@@ -87,7 +87,7 @@ describe('a living token', () => {
     expect((await introspect(access_token)).body).toMatchObject({ first_name: 'Ada', roles: ['base_user', role].sort() })
   })
 
-  test('of a session in an organization tells the membership as it is, and is inactive once it is over', async () => {
+  test('a token with an organization shows the current membership, and is inactive once the membership ends', async () => {
     const { user } = await someTokens()
     const organization = await buildOrganization(service)
     await addMember(service, organization.id, user.id, ['org_member'])
@@ -98,7 +98,7 @@ describe('a living token', () => {
     expectInactive(await introspect(access_token))
   })
 
-  test('ends with its grant, whatever the token says', async () => {
+  test('a token is inactive when its grant ends, whatever its claims say', async () => {
     const { access_token, user } = await someTokens()
     const expires_at = new Date(Math.floor(service.deps.clock() / 1000) * 1000 + 120_000).toISOString()
     await service.admin('POST', `/admin/users/${user.id}/apps/${app.id}`, { body: { expires_at } })
@@ -108,7 +108,7 @@ describe('a living token', () => {
     expect((await introspect(forged)).body.exp).toBe(Date.parse(expires_at) / 1000)
   })
 
-  test('may be sent as a form, with a hint, and with fields that mean nothing here', async () => {
+  test('a token may be sent as a form, with a hint and with unknown fields', async () => {
     const { access_token } = await someTokens()
     const type = 'application/x-www-form-urlencoded; charset=UTF-8'
     const requests: Record<string, string>[] = [
@@ -125,7 +125,7 @@ describe('a living token', () => {
     )
   })
 
-  test('is active at once for a token of now, and inactive at its end', async () => {
+  test('a new token is active at once, and inactive at its end', async () => {
     const late = await buildService()
     const home = await buildApp(late, { auto_grant_on_signup: true })
     const { access_token } = await buildUser(late, home)
@@ -142,14 +142,14 @@ describe('a living token', () => {
   })
 })
 
-describe('a token that is dead by the database is inactive, although its signature and times hold', () => {
+describe('a token with a valid signature that the database has ended', () => {
   test.for([
     ['its session was logged out', ({ refresh_token }) => service.call('POST', '/auth/logout', { body: { refresh_token } })],
     ['its grant was revoked', ({ user }) => service.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)],
     ['its user is suspended', ({ user }) => closeAccount(service, user.id, 'suspended')],
     ['its user is deleted', ({ user }) => closeAccount(service, user.id, 'deleted')],
     ['all sessions were ended', ({ access_token }) => service.call('POST', '/auth/logout-all', { token: access_token })],
-  ] as [string, (tokens: Json) => Promise<unknown>][])('when %s', async ([, end]) => {
+  ] as [string, (tokens: Json) => Promise<unknown>][])('a token is inactive once %s', async ([, end]) => {
     const tokens = await someTokens()
     expect((await introspect(tokens.access_token)).body.active).toBe(true)
     await end(tokens)
@@ -157,8 +157,8 @@ describe('a token that is dead by the database is inactive, although its signatu
   })
 })
 
-describe('anything else is inactive, and no answer tells why', () => {
-  test('what is no token of ours', async () => {
+describe('a token that is not valid for the caller', () => {
+  test('anything that is not a token of the service is inactive, and the answer gives no reason', async () => {
     const { access_token, refresh_token } = await someTokens()
     const claims = claimsOf(access_token)
     const [header, payload, signature] = access_token.split('.')
@@ -188,15 +188,15 @@ describe('anything else is inactive, and no answer tells why', () => {
     expect((await introspect(access_token)).body.active).toBe(true)
   })
 
-  test('a token of another app', async () => {
+  test('a token of another app is inactive', async () => {
     const { access_token } = await someTokens(other)
     expectInactive(await introspect(access_token))
     expect((await introspect(access_token, { token: assertion(other) })).body.active).toBe(true)
   })
 })
 
-describe('the caller', () => {
-  test('may be a service account with the scope, by bearer or by HTTP Basic, and then hears of its apps alone', async () => {
+describe('the caller of introspection', () => {
+  test('a service account with the scope authenticates by bearer or HTTP Basic, and sees only tokens of its apps', async () => {
     const { access_token } = await someTokens()
     const scopes = ['tokens:introspect']
     const bound = await serviceAccount({ scopes, app_codes: [app.code] })
@@ -225,7 +225,7 @@ describe('the caller', () => {
     expectError(await service.call('GET', '/revocations', { token: bound }), 'token_invalid')
   })
 
-  test('may be a stock client of RFC 7662, by the token of a service account as its secret or by an assertion as bearer', async () => {
+  test('a standard client of RFC 7662 authenticates with the token of a service account or an assertion', async () => {
     const { access_token, refresh_token } = await someTokens()
     const secret = await serviceAccount({ scopes: ['tokens:introspect'], app_codes: [app.code] })
     const metadata = { issuer: service.url, introspection_endpoint: `${service.url}/api/v1/auth/introspect` }
@@ -252,7 +252,7 @@ describe('the caller', () => {
     expectError(await service.call('POST', '/auth/introspect', { body: '{"client_secret":' }), 'token_missing')
   })
 
-  test('is refused like everywhere when it is nobody', async () => {
+  test('a caller without valid credentials is refused as on every route', async () => {
     const { access_token } = await someTokens()
     await service.deps.db('rate_limits').delete()
     expectError(await introspect(access_token, { token: undefined }), 'token_missing')
@@ -267,7 +267,7 @@ describe('the caller', () => {
     expectError(await introspect(access_token, { token: assertion(closed) }), 'app_inactive')
   })
 
-  test('asks as often as it likes: a known caller is not counted by address', async () => {
+  test('a known caller is not counted by address and may ask without limit', async () => {
     const { access_token } = await someTokens()
     const account = await serviceAccount({ scopes: ['tokens:introspect'], app_codes: [app.code] })
     for (let count = 0; count < 10; count += 1) {
@@ -277,8 +277,8 @@ describe('the caller', () => {
   })
 })
 
-describe('a request that holds no token, or more than one', () => {
-  test('is 400', async () => {
+describe('a malformed introspection request', () => {
+  test('a request without a token or with several is 400', async () => {
     for (const body of [{}, { token: 5 }, { token: null }, { token: ['x'] }])
       expect(faultsOf(await introspect(undefined, { body }))[0]).toMatch(/^token: /)
     for (const fields of [
@@ -294,7 +294,7 @@ describe('a request that holds no token, or more than one', () => {
     expectError(await introspect(undefined, nul), 'invalid_json')
   })
 
-  test('takes a form or JSON, and nothing else', async () => {
+  test('a request that is neither a form nor JSON is 415', async () => {
     for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded; charset=utf-16'])
       expectError(
         await introspect(undefined, { body: 'token=x', headers: { 'content-type': type } }),

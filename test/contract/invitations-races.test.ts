@@ -24,14 +24,14 @@ async function expectOneWinner(organization: Json, replies: Reply[]): Promise<vo
   expect(invitation).toMatchObject({ status: 'accepted', accepted_by: items[0].id })
 }
 
-test('thirty users accept one invitation: one joins', async () => {
+test('of thirty users who accept one invitation at once, one joins', async () => {
   const organization = await buildOrganization(service)
   const users = await Promise.all(Array.from({ length: 30 }, () => buildUser(service, app)))
   const token = await invite(organization)
   await expectOneWinner(organization, await Promise.all(users.map((each) => accept(token, each.access_token))))
 })
 
-test('one invitation is spent by registrations, logins and accepts: one wins, and losers leave no user and no session', async () => {
+test('of registrations, logins and accepts with one invitation, one wins and the others leave no user and no session', async () => {
   for (let round = 0; round < 5; round += 1) {
     const organization = await buildOrganization(service)
     const token = await invite(organization)
@@ -54,7 +54,7 @@ test('one invitation is spent by registrations, logins and accepts: one wins, an
   }
 })
 
-test('one user with two invitations of one organization spends one of them', async () => {
+test('a user with several invitations to one organization uses one of them', async () => {
   const organization = await buildOrganization(service)
   const { access_token: bearer } = await buildUser(service, app)
   const tokens = await Promise.all(Array.from({ length: 6 }, () => invite(organization)))
@@ -65,7 +65,7 @@ test('one user with two invitations of one organization spends one of them', asy
   expect(items.filter((each: Json) => each.status === 'accepted')).toHaveLength(1)
 })
 
-test('a user accepts, is put and is removed, and first touches an app that joins: all of it ends well', async () => {
+test('a membership stays consistent while its user accepts, is added, is removed and first uses an app that joins', async () => {
   for (let round = 0; round < 5; round += 1) {
     const organization = await buildOrganization(service)
     const joining = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })

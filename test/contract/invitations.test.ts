@@ -44,7 +44,7 @@ async function stored(): Promise<string> {
 }
 
 describe('an invitation', () => {
-  test('is created with a token that is shown once, listed without it, accepted, and all of it is audited', async () => {
+  test('an invitation is created with a token shown once, listed without it and accepted, and every step is audited', async () => {
     const organization = await buildOrganization(service)
     const invited = await buildMember()
     const role = await buildRole(service, 'org')
@@ -102,7 +102,7 @@ describe('an invitation', () => {
     expect(await stored()).not.toContain(token.slice(4))
   })
 
-  test('expires when it was told to, and says so', async () => {
+  test('an invitation expires at the requested time, and its status says so', async () => {
     const organization = await buildOrganization(service)
     const invited = await buildMember()
     const { body } = await invite(organization, { expires_in_seconds: 60 })
@@ -113,7 +113,7 @@ describe('an invitation', () => {
     expect((await describeUser(invited.user)).organizations).toEqual([])
   })
 
-  test('is taken back: then it is worth nothing', async () => {
+  test('a withdrawn invitation is not accepted', async () => {
     const [organization, other] = [await buildOrganization(service), await buildOrganization(service)]
     const invited = await buildMember()
     const { body } = await invite(organization)
@@ -124,7 +124,7 @@ describe('an invitation', () => {
     expect(await listed(organization, body.id)).toBeUndefined()
   })
 
-  test('is listed newest first, page by page, with those of its organization alone', async () => {
+  test('the invitations of one organization are listed newest first, page by page', async () => {
     const [organization, other] = [await buildOrganization(service), await buildOrganization(service)]
     const made: string[] = []
     for (let n = 0; n < 5; n += 1) made.unshift((await invite(organization)).body.id)
@@ -151,7 +151,7 @@ describe('an invitation', () => {
     [{ expires_in_seconds: 1.5 }, ['expires_in_seconds: invalid_type']],
     [{ expires_in_seconds: '60' }, ['expires_in_seconds: invalid_type']],
     [{ token: 'chosen' }, ['token: unknown_field']],
-  ])('is refused with %j', async ([body, faults]) => {
+  ])('an invitation with %j is refused', async ([body, faults]) => {
     const organization = await buildOrganization(service)
     const reply = await invite(organization, body)
     expectError(reply, 'validation_failed')
@@ -159,7 +159,7 @@ describe('an invitation', () => {
     expect(await countRows(service, 'invitations', { organization_id: organization.id })).toBe(0)
   })
 
-  test('takes null and blank for what is left out, and its bounds', async () => {
+  test('an invitation treats null and blank as left out, and accepts the shortest and longest lifetime', async () => {
     const organization = await buildOrganization(service)
     const { body } = await invite(organization, { email: '', app_code: null, expires_in_seconds: null })
     expect(body).toMatchObject({ email: null, app_code: null, grants_app: false })
@@ -169,7 +169,7 @@ describe('an invitation', () => {
   })
 })
 
-describe('accepting', () => {
+describe('accepting an invitation', () => {
   test('an invitation that is unknown, used, or for another address is 400 and writes nothing', async () => {
     const organization = await buildOrganization(service)
     const [first, second] = [await buildMember(), await buildMember()]
@@ -186,7 +186,7 @@ describe('accepting', () => {
     }
   })
 
-  test('grants the app and verifies the address it was for, when a system_admin invited', async () => {
+  test('accepting an invitation of a system_admin grants the app and verifies the invited address', async () => {
     const organization = await buildOrganization(service)
     const closed = await buildApp(service)
     const { user, token } = await buildMember()
@@ -238,7 +238,7 @@ describe('accepting', () => {
     expect((await describeUser(anyone.user)).email_verified).toBe(false)
   })
 
-  test('never opens an app again that was taken away', async () => {
+  test('accepting never reopens an app whose grant was revoked', async () => {
     const organization = await buildOrganization(service)
     const { user, token } = await buildMember()
     await service.admin('DELETE', `/admin/users/${user.id}/apps/${app.code}`)
@@ -251,7 +251,7 @@ describe('accepting', () => {
     expectError(await service.login(user.email, app.code), 'app_access_denied')
   })
 
-  test('as a member already is 409: roles, address and invitation stay as they are', async () => {
+  test('a member who accepts is 409: roles, address and invitation stay as they are', async () => {
     const organization = await buildOrganization(service)
     const member = await buildMember(organization, 'org_member')
     const closed = await buildApp(service)
@@ -266,7 +266,7 @@ describe('accepting', () => {
     expectError(await accept(body.token, member.token), 'invalid_invitation')
   })
 
-  test('register_or_login as a member already logs in and leaves the invitation unused', async () => {
+  test('register_or_login of a member signs in and leaves the invitation unused', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildMember(organization, 'org_member')
     const { body: invitation } = await invite(organization, { role_codes: ['org_admin'] })
@@ -277,7 +277,7 @@ describe('accepting', () => {
     expect(await listed(organization, invitation.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('register_or_login with an invitation that is no good is 400 with no session, and no way around the password', async () => {
+  test('register_or_login with an invalid invitation is 400 without a session, and does not skip the password', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildMember()
     const good = (await invite(organization)).body
@@ -294,7 +294,7 @@ describe('accepting', () => {
     expect(await listed(organization, good.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('gives no role of an org_admin’s invitation that an org_admin may no longer give', async () => {
+  test('an org_admin’s invitation does not give a role that org_admins may no longer give', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildMember(organization, 'org_admin')
     const role = await buildRole(service, 'org')
@@ -312,7 +312,7 @@ describe('accepting', () => {
     expect(await rolesOn(byAdmin)).toEqual(['org_admin', role].sort())
   })
 
-  test('gives the roles that are left of those it was made with, and at least org_member', async () => {
+  test('an invitation gives those of its roles that still exist, and at least org_member', async () => {
     const organization = await buildOrganization(service)
     const role = await buildRole(service, 'org')
     const [first, second] = [await buildMember(), await buildMember()]
@@ -325,7 +325,7 @@ describe('accepting', () => {
 })
 
 describe('an org_admin', () => {
-  test('invites, lists and takes back in the own organization', async () => {
+  test('an org_admin invites, lists and withdraws in their own organization', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildMember(organization, 'org_admin')
     const path = `/organizations/${organization.id}/invitations`
@@ -349,7 +349,7 @@ describe('an org_admin', () => {
     )
   })
 
-  test('invites once their own address is verified, even in an organization that another user founded', async () => {
+  test('an org_admin invites once their own address is verified, even in an organization that another user founded', async () => {
     const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: 'Win a prize' })
     const send = () =>
       service.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'] } })
@@ -376,7 +376,7 @@ describe('AUTH_INVITATION_LIMIT', () => {
   const send = (on: TestService, organization: Json, token: string, body: Json = {}) =>
     on.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'], ...body } })
 
-  test('holds for each org_admin, and four times it for each organization, however many ask at once', async () => {
+  test('the limit holds for each org_admin, and four times the limit for each organization, also for calls at once', async () => {
     const on = freezeClock(await buildService({ AUTH_INVITATION_LIMIT: '3/60' }))
     const through = await buildApp(on, { auto_grant_on_signup: true })
     const [first, second] = [await buildOrganization(on), await buildOrganization(on)]
@@ -395,7 +395,7 @@ describe('AUTH_INVITATION_LIMIT', () => {
     expect((await send(on, first, one)).status).toBe(201)
   })
 
-  test('counts what was made alone', async () => {
+  test('the limit counts only invitations that were created', async () => {
     const on = freezeClock(await buildService({ AUTH_INVITATION_LIMIT: '1/60' }))
     const organization = await buildOrganization(on)
     const through = await buildApp(on, { auto_grant_on_signup: true })
@@ -405,7 +405,7 @@ describe('AUTH_INVITATION_LIMIT', () => {
     expectError(await send(on, organization, token), 'rate_limited')
   })
 
-  test('a call that mails counts for AUTH_RATE_LIMIT_USER too', async () => {
+  test('an invitation that sends a mail counts towards AUTH_RATE_LIMIT_USER too', async () => {
     const on = freezeClock(await buildService({ AUTH_RATE_LIMIT_USER: '2/60' }))
     const organization = await buildOrganization(on)
     const through = await buildApp(on, { auto_grant_on_signup: true })

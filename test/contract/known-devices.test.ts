@@ -58,8 +58,8 @@ async function statementsOf(service: TestService, run: () => Promise<unknown>): 
   return texts
 }
 
-describe('a stranger who guesses for an hour, from many addresses', () => {
-  test('locks out neither the known device nor, after the lock, a new one; and learns of no address whether anybody has it', async () => {
+describe('a stranger who guesses for an hour from many addresses', () => {
+  test('the known device signs in throughout, a new one after the lock, and no answer reveals who has an address', async () => {
     const service = freezeClock(await buildService({ AUTH_TRUST_PROXY: '1', AUTH_RATE_LIMIT_IP: '100/60' }))
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user, device_token } = await buildUser(service, app)
@@ -101,7 +101,7 @@ describe('a stranger who guesses for an hour, from many addresses', () => {
 })
 
 describe('a device token', () => {
-  test('comes with every login, and opens nothing by itself', async () => {
+  test('every login returns a device token, which opens nothing', async () => {
     const { service, app, user, device } = await build()
     expect(device).toMatch(/^gdt_[\w.-]+$/)
     const { body } = await service.login(user.email, app.code)
@@ -113,7 +113,7 @@ describe('a device token', () => {
     expect(refreshed.body).not.toHaveProperty('device_token')
   })
 
-  test('replaces no second factor', async () => {
+  test('a device token does not replace the second factor', async () => {
     const { service, app, user } = await build()
     const { access_token } = (await service.login(user.email, app.code)).body
     const phone = await enableTwoFactor(service, access_token)
@@ -122,7 +122,7 @@ describe('a device token', () => {
     expect([again.status, again.body]).toEqual([401, { requires_2fa: true }])
   })
 
-  test('logs in past a lock and past a full limit, through register_or_login too, and clears neither', async () => {
+  test('a device token signs in past a lock and a full limit, also through register_or_login, and clears neither', async () => {
     const world = await build()
     const { service, app, user, device } = world
     await lock(world)
@@ -136,7 +136,7 @@ describe('a device token', () => {
     expectError(await service.login(user.email, app.code), 'account_locked')
   })
 
-  test('has a limit and a lockout of its own: its wrong passwords bar that device alone', async () => {
+  test('a device token has its own limit and lockout: its wrong passwords block only that device', async () => {
     const world = await build()
     const { service, app, user, device } = world
     const other = (await service.login(user.email, app.code)).body.device_token
@@ -155,7 +155,7 @@ describe('a device token', () => {
     expect((await service.login(user.email, app.code, { device_token: device })).status).toBe(200)
   })
 
-  test('of 50 wrong passwords at once on one device, no more than the threshold are told so', async () => {
+  test('of 50 wrong passwords at once on one device, no more than the threshold are answered 401', async () => {
     const { service, app, user, device } = await build({ AUTH_RATE_LIMIT_ACCOUNT: 'off' })
     const replies = await atOnce(50, () => service.login(user.email, app.code, { ...wrong, device_token: device }))
     expect(replies.filter(({ status }) => status === 401)).toHaveLength(3)
@@ -163,7 +163,7 @@ describe('a device token', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })
 
-  test('that is blank, unknown, changed, of another user or of an address that nobody has counts as absent', async () => {
+  test('a device token that is blank, unknown, changed or of another user or an unknown address is ignored', async () => {
     const world = await build({ AUTH_RATE_LIMIT_ACCOUNT: 'off' })
     const { service, app, user, device } = world
     const foreign = (await buildUser(service, app)).device_token
@@ -180,7 +180,7 @@ describe('a device token', () => {
     expectError(await service.login(user.email, app.code, { device_token: 7 }), 'validation_failed')
   })
 
-  test('costs the same statements, good for this user or not', async () => {
+  test('a device token causes the same statements whether or not it is valid for the user', async () => {
     const { service, app, user, device } = await build({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
     const foreign = (await buildUser(service, app)).device_token
     const statements = (email: string, device_token?: string) =>
@@ -191,7 +191,7 @@ describe('a device token', () => {
     expect(await statements(user.email, device)).toEqual(absent)
   })
 
-  test('lives for 180 days', async () => {
+  test('a device token lives for 180 days', async () => {
     const world = await build()
     const { service, app, user, device } = world
     service.advance(180 * 86_400 - 1)
@@ -201,7 +201,7 @@ describe('a device token', () => {
     expectError(await service.login(user.email, app.code, { device_token: device }), 'account_locked')
   })
 
-  test('is of one user: it counts for nothing in an app that finds another user of the address', async () => {
+  test('a device token does not count in an app that finds another user with the address', async () => {
     const { service, app, user, device } = await build()
     const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })
     await service.register(user.email, elsewhere.code)
@@ -210,7 +210,7 @@ describe('a device token', () => {
     expect((await service.login(user.email, app.code, { device_token: device })).status).toBe(200)
   })
 
-  test('is redacted from webhooks, wherever it stands', async () => {
+  test('a device token is redacted from webhooks, wherever it appears', async () => {
     const { service } = await build()
     const webhooks = [{ name: 'crm', url: 'http://127.0.0.1:9/hook', events: ['user.registered'], enabled: true }]
     const app = await buildApp(service, { auto_grant_on_signup: true, webhooks })
@@ -222,7 +222,7 @@ describe('a device token', () => {
   })
 })
 
-describe('a device token dies', () => {
+describe('the end of a device token', () => {
   /** Locks the address, and returns whether the device token still gets past the lock. */
   async function isGood(world: World, password = PASSWORD, extra: object = {}): Promise<boolean> {
     const { service, app, user, device } = world
@@ -234,7 +234,7 @@ describe('a device token dies', () => {
     return status === 200
   }
 
-  test('with a changed password, which answers the next one', async () => {
+  test('a changed password ends the device token, and its answer contains a new one', async () => {
     const world = await build()
     const { service, app, user } = world
     const { access_token: token } = (await service.login(user.email, app.code)).body
@@ -244,7 +244,7 @@ describe('a device token dies', () => {
     expect(await isGood({ ...world, device: changed.body.device_token }, body.new_password)).toBe(true)
   })
 
-  test('with logout-all, and not with the logout of a session', async () => {
+  test('logout-all ends the device token, and the logout of a session does not', async () => {
     const world = await build()
     const { service, app, user } = world
     const { access_token: token, refresh_token } = (await service.login(user.email, app.code)).body
@@ -256,7 +256,7 @@ describe('a device token dies', () => {
     expect(await isGood(world)).toBe(false)
   })
 
-  test('with another address', async () => {
+  test('a changed address ends the device token', async () => {
     const world = await build()
     const { service, user } = world
     expect(await isGood(world)).toBe(true)
@@ -265,7 +265,7 @@ describe('a device token dies', () => {
     expect(await isGood({ ...world, user: { ...user, email } })).toBe(false)
   })
 
-  test('with a second factor that comes or goes', async () => {
+  test('activating or removing a second factor ends the device token', async () => {
     const world = await build()
     const { service, app, user } = world
     const { access_token } = (await service.login(user.email, app.code)).body
@@ -280,7 +280,7 @@ describe('a device token dies', () => {
     expect(await isGood(second)).toBe(false)
   })
 
-  test('with the key that signed it, and not while that key is AUTH_ENCRYPTION_KEY_PREVIOUS', async () => {
+  test('a device token ends with its signing key, and not while that is AUTH_ENCRYPTION_KEY_PREVIOUS', async () => {
     const world = await build()
     const [old] = world.service.deps.config.encryptionKeys
     world.service.deps.config.encryptionKeys = [Buffer.alloc(32, 9), old]
@@ -290,7 +290,7 @@ describe('a device token dies', () => {
   })
 })
 
-test('a magic link lets in while the password is locked and its limit is full, and clears neither', async () => {
+test('a magic link signs in while the password is locked and its limit is full, and clears neither', async () => {
   const { service: mailing, mailbox } = await buildMailingService({
     AUTH_LOCKOUT_THRESHOLD: '3',
     AUTH_RATE_LIMIT_ACCOUNT: '5/300',
@@ -311,7 +311,7 @@ test('a magic link lets in while the password is locked and its limit is full, a
   expect((await service.login(user.email, app.code, { device_token: entered.body.device_token })).status).toBe(200)
 })
 
-test('the only admin gets in by a known device while strangers keep the address locked', async () => {
+test('the only admin signs in on a known device while strangers keep the address locked', async () => {
   const { service } = await build()
   const { user, device_token } = (await service.login('admin@example.com', 'authctl')).body
   for (const _ of times(6)) await service.login(user.email, 'authctl', wrong)

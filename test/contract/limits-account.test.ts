@@ -37,7 +37,7 @@ function expectLimited(reply: Reply, seconds: number): void {
 }
 
 // covers limit-account
-test('COUNT wrong passwords in SECONDS, then 429 for the right one too, until the window that the first began has ended', async () => {
+test('after COUNT wrong passwords in SECONDS, every password is 429 until the window of the first one ends', async () => {
   const { service, app, user } = await build('3/60')
   for (const seconds of [25, 20, 5]) {
     expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
@@ -62,7 +62,7 @@ test('`off` limits nothing and counts nothing', async () => {
   expect(await countedBy(service)).toEqual([])
 })
 
-test('the default is 20 in 300 seconds', async () => {
+test('the default limit is 20 in 300 seconds', async () => {
   const service = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '1000' }))
   const app = await buildApp(service)
   const email = someEmail()
@@ -70,8 +70,8 @@ test('the default is 20 in 300 seconds', async () => {
   expectLimited(await service.login(email, app.code), 300)
 })
 
-describe('what is given back', () => {
-  test('a login that succeeds, any number of times', async () => {
+describe('attempts that are given back', () => {
+  test('a successful login is given back, any number of times', async () => {
     const { service, app, user } = await build('2/60')
     expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')
     for (let i = 0; i < 10; i += 1) expect((await service.login(user.email, app.code)).status).toBe(200)
@@ -80,7 +80,7 @@ describe('what is given back', () => {
     expectLimited(await service.login(user.email, app.code), 60)
   })
 
-  test('whatever is refused for another reason than the credentials', async () => {
+  test('a login that is refused for another reason than its credentials is given back', async () => {
     const { service, app, user } = await build('2/60')
     const closed = await buildApp(service)
     const inactive = await buildApp(service)
@@ -101,7 +101,7 @@ describe('what is given back', () => {
     expect(await countedBy(service)).toEqual([])
   })
 
-  test('goes back to the window it was taken from, and to no later one', async () => {
+  test('an attempt is given back to its own window, and not to a later one', async () => {
     const { service, app, user } = await build('2/60')
     const { takeAttempt, giveBackAttempt } = await import('../../packages/server/src/resources/rate-limits/rate-limits.ts')
     const key = 'account:anybody'
@@ -114,7 +114,7 @@ describe('what is given back', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })
 
-  test('a try that is refused by the limit takes no room', async () => {
+  test('an attempt that the limit refuses takes no place', async () => {
     const { service, app, user } = await build('3/60')
     const hasher = await countBcrypts(service)
     // Two wrong passwords, then more right ones at once than the limit has room for. Each login that passes frees its place.
@@ -128,8 +128,8 @@ describe('what is given back', () => {
   })
 })
 
-describe('what is counted together', () => {
-  test('the address in any spelling, through any app, by login and register_or_login', async () => {
+describe('attempts that count together', () => {
+  test('an address counts in any spelling, through any app, by login and register_or_login', async () => {
     const { service, app, user } = await build('4/60')
     const other = await buildApp(service, { registration_namespace: 'elsewhere' })
     expectError(await service.login(` ${user.email.toUpperCase()} `, app.code, wrong), 'invalid_credentials')
@@ -145,7 +145,7 @@ describe('what is counted together', () => {
   })
 
   // covers login-account-limit limit-account
-  test('the key does not tell the address', async () => {
+  test('the key of the limit does not reveal the address', async () => {
     const { service, app, user } = await build('4/60')
     await service.login(user.email, app.code, wrong)
     const rows = JSON.stringify(await service.deps.db('rate_limits'))
@@ -155,7 +155,7 @@ describe('what is counted together', () => {
   })
 })
 
-test('an address that nobody has is limited just as one that somebody has', async () => {
+test('an unknown address is limited like a known one', async () => {
   const { service, app, user } = await build('3/60')
   const sequenceOf = async (email: string) => {
     const seen: unknown[] = []
@@ -184,7 +184,7 @@ test('of 50 wrong passwords at once, no more than the limit are verified and cou
   expect(await countedBy(service)).toEqual([5, 5])
 })
 
-test('of 50 right passwords at once all that pass are given back', async () => {
+test('of 50 right passwords at once, all that pass are given back', async () => {
   const { service, app, user } = await build('5/60')
   const replies = await atOnce(50, () => service.login(user.email, app.code))
   expect(replies.every(({ status }) => status === 200 || status === 429)).toBe(true)
@@ -193,7 +193,7 @@ test('of 50 right passwords at once all that pass are given back', async () => {
 })
 
 // covers login-account-limit limit-address
-test('it and the limit by address do not count for one another', async () => {
+test('the limit of the account and the limit by address do not count for each other', async () => {
   const { service, app, user } = await build('3/60', { AUTH_RATE_LIMIT_IP: '10/60' })
   await service.deps.db('rate_limits').delete()
   for (let i = 0; i < 3; i += 1) expectError(await service.login(user.email, app.code, wrong), 'invalid_credentials')

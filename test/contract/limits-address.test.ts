@@ -60,7 +60,7 @@ async function addressesIn(service: TestService): Promise<Record<string, number>
 }
 
 // covers limit-address
-test('COUNT calls in SECONDS, then 429 with Retry-After until the window that the first began has ended', async () => {
+test('after COUNT calls in SECONDS, the next are 429 with Retry-After until the window of the first one ends', async () => {
   const world = await build('3/60')
   for (const seconds of [20, 20, 5]) {
     expectError(await tryLogin(world), 'invalid_credentials')
@@ -83,7 +83,7 @@ test('`off` counts nothing', async () => {
   expect(await countedBy(world.service)).toEqual({})
 })
 
-test('of 50 calls at once exactly COUNT pass', async () => {
+test('of 50 calls at once, exactly COUNT pass', async () => {
   const world = await build('20/60')
   const replies = await atOnce(50, () => tryLogin(world))
   expect(replies.filter(({ status }) => status === 401)).toHaveLength(20)
@@ -101,8 +101,8 @@ test.each([
   expect(counted.map(([, count]) => count).sort()).toEqual([1, 2])
 })
 
-describe('what is counted', () => {
-  test('POSTs under /auth/ that need no bearer, successes and malformed ones too, and nothing else', async () => {
+describe('calls that count towards the limit', () => {
+  test('only POSTs under /auth/ that need no bearer count, also successful and malformed ones', async () => {
     const { service, app } = await build('1000/60')
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
     expect(await countedBy(service)).toEqual({ 'ip:127.0.0.1': 1 })
@@ -129,7 +129,7 @@ describe('what is counted', () => {
     expect(await countedBy(service)).toEqual({ 'ip:127.0.0.1': 6 })
   })
 
-  test('refreshes that fail, however many succeed', async () => {
+  test('only failed refreshes count', async () => {
     const { service, app } = await build('3/60')
     let { refresh_token } = await buildUser(service, app)
     await service.deps.db('rate_limits').delete()
@@ -148,7 +148,7 @@ describe('what is counted', () => {
     expect((await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status).toBe(200)
   })
 
-  test('an IPv6 /48 as a whole, up to ten times the limit of one /64', async () => {
+  test('an IPv6 /48 counts as a whole, up to ten times the limit of one /64', async () => {
     const world = await build('2/60', { AUTH_TRUST_PROXY: '1' })
     const from = (address: string) => tryLogin(world, { headers: { 'x-forwarded-for': address } })
     const replies = await atOnce(30, (index) => from(`2001:db8:1:${index}::1`))
@@ -162,7 +162,7 @@ describe('what is counted', () => {
     expect(Object.values(counted).reduce((sum, count) => sum + count, 0)).toBe(20 + 20 + 2)
   })
 
-  test('every such route, by its declaration', () => {
+  test('every route that counts is declared as a public POST under /auth/', () => {
     const limited = listRoutes().filter((route) => limitOf(route) && route.speaks !== 'oauth')
     expect(limited.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['/auth/login', '/auth/register', '/auth/refresh', '/auth/logout']),
@@ -171,7 +171,7 @@ describe('what is counted', () => {
       expect([method, auth, path.startsWith('/auth/')]).toEqual(['POST', 'public', true])
   })
 
-  test('before anything is read or looked up', async () => {
+  test('a call is counted before anything is read or looked up', async () => {
     const world = await build('1/60')
     await tryLogin(world)
     const { service } = world
@@ -184,7 +184,7 @@ describe('what is counted', () => {
   })
 })
 
-describe('a bearer', () => {
+describe('the bearer token of a service account', () => {
   const allOthers = ['permissions:register', 'users:register_or_return', 'users:override', 'tokens:introspect']
   const serviceAccount = async ({ service, app }: World, extra: object = {}) => {
     const body = { name: randomUUID(), service: 'shop', scopes: ['limits:exempt'], app_codes: [app.code], ...extra }
@@ -193,7 +193,7 @@ describe('a bearer', () => {
     return account
   }
 
-  test('of a service account with limits:exempt exempts for its apps', async () => {
+  test('a service account with limits:exempt is exempt for its apps', async () => {
     const world = await build('2/60')
     const { token } = await serviceAccount(world, { scopes: ['limits:exempt', 'users:register_or_return'] })
     for (let i = 0; i < 5; i += 1) expectError(await tryLogin(world, { token }), 'invalid_credentials')
@@ -213,7 +213,7 @@ describe('a bearer', () => {
   test.each([
     ['by default', {}],
     ['with every other scope', { scopes: allOthers }],
-  ])('of a service account without the scope exempts from nothing: %s', async (_, extra) => {
+  ])('a service account without the scope is exempt from nothing: %s', async (_, extra) => {
     const world = await build('3/60')
     const { token } = await serviceAccount(world, { scopes: undefined, ...extra })
     for (let i = 0; i < 3; i += 1) expectError(await tryLogin(world, { token }), 'invalid_credentials')
@@ -222,7 +222,7 @@ describe('a bearer', () => {
     expectError(await world.service.call('POST', '/auth/login', { token, body: '{' }), 'rate_limited')
   })
 
-  test('of a service account exempts for no app but its own, and not where the call names none', async () => {
+  test('a service account is exempt only for its own apps, and not if the call names none', async () => {
     const world = await build('4/60', { AUTH_REQUIRE_APP_CODE: 'false' })
     const { service } = world
     const other = await buildApp(service)
@@ -238,7 +238,7 @@ describe('a bearer', () => {
     expectError(await tryLogin(world, { token }), 'invalid_credentials')
   })
 
-  test('of a service account exempts a registration without an app_code for the default app', async () => {
+  test('a service account is exempt for the default app at a registration without an app_code', async () => {
     const world = await build('1/60', { AUTH_DEFAULT_APP_CODE: 'front', AUTH_REQUIRE_APP_CODE: 'false' })
     const { service } = world
     await service.admin('POST', '/admin/apps', { body: { code: 'front', name: 'Front' } })
@@ -252,7 +252,7 @@ describe('a bearer', () => {
     expectError(await service.call('POST', '/auth/login', { token, body: credentials() }), 'rate_limited')
   })
 
-  test('of a service account exempts by the app of a token in the body; guesses are counted', async () => {
+  test('a service account is exempt for the app of a token in the body, and guessed tokens are counted', async () => {
     const world = await build('1000/60')
     const { service, app } = world
     const other = await buildApp(service, { auto_grant_on_signup: true })
@@ -287,7 +287,7 @@ describe('a bearer', () => {
     expect(await counts('/auth/email-code/consume', { request_id: 'made-up', code: '000000' })).toEqual([400, 1])
   })
 
-  test('of a service account still exempts by a token after strangers have sent made-up ones through its backend', async () => {
+  test('a service account stays exempt by a token after strangers sent made-up ones through its backend', async () => {
     const world = await build('3/60')
     const { service, app } = world
     const other = await buildApp(service, { auto_grant_on_signup: true })
@@ -311,7 +311,7 @@ describe('a bearer', () => {
     expect((await addressesIn(service))['ip:127.0.0.1']).toBeGreaterThanOrEqual(3)
   })
 
-  test('of a service account exempts neither from the account limit nor from the lockout', async () => {
+  test('a service account is exempt from neither the account limit nor the lockout', async () => {
     for (const [settings, code] of [
       [{ AUTH_RATE_LIMIT_ACCOUNT: '3/300' }, 'rate_limited'],
       [{ AUTH_LOCKOUT_THRESHOLD: '3' }, 'account_locked'],
@@ -327,7 +327,7 @@ describe('a bearer', () => {
     }
   })
 
-  test('of a service account that is expired, deleted, rotated or mistyped does not, nor one of a user', async () => {
+  test('an expired, deleted, rotated or mistyped service account is not exempt, and neither is a user', async () => {
     const world = await build('1000/60')
     const { service, app } = world
     const expired = await serviceAccount(world, { expires_at: new Date(service.deps.clock() + 1_000).toISOString() })
@@ -385,14 +385,14 @@ describe('a bearer', () => {
 describe('X-Forwarded-For', () => {
   const forwarded = (value: string) => ({ headers: { 'x-forwarded-for': value } })
 
-  test('is not believed without AUTH_TRUST_PROXY', async () => {
+  test('the header is ignored without AUTH_TRUST_PROXY', async () => {
     const world = await build('3/60')
     for (const value of ['203.0.113.1', '203.0.113.2, 203.0.113.3', '::1']) await tryLogin(world, forwarded(value))
     expectError(await tryLogin(world, forwarded('203.0.113.4')), 'rate_limited')
     expect(await countedBy(world.service)).toEqual({ 'ip:127.0.0.1': 3 })
   })
 
-  test('is believed for the last entry behind one proxy', async () => {
+  test('the last entry counts behind one proxy', async () => {
     const world = await build('2/60', { AUTH_TRUST_PROXY: '1' })
     // Entries that the client wrote come before the one that the proxy adds.
     for (const forged of ['203.0.113.1', '203.0.113.2', '127.0.0.1']) {
@@ -404,21 +404,21 @@ describe('X-Forwarded-For', () => {
     expect(await countedBy(world.service)).toEqual({ 'ip:127.0.0.1': 2, 'ip:198.51.100.7': 2, 'ip:198.51.100.8': 1 })
   })
 
-  test('is believed for the last but one behind two', async () => {
+  test('the last but one entry counts behind two proxies', async () => {
     const world = await build('2/60', { AUTH_TRUST_PROXY: '2' })
     for (const proxy of ['10.0.0.1', '10.0.0.2']) await tryLogin(world, forwarded(`203.0.113.9, 198.51.100.7, ${proxy}`))
     expectError(await tryLogin(world, forwarded('198.51.100.7, 10.0.0.3')), 'rate_limited')
     expect(await countedBy(world.service)).toEqual({ 'ip:198.51.100.7': 2 })
   })
 
-  test('in several headers is one list', async () => {
+  test('several headers count as one list', async () => {
     const { service } = await build('5/60', { AUTH_TRUST_PROXY: '1' })
     const headers = { 'x-forwarded-for': ['203.0.113.9', '198.51.100.7'] }
     await rawCall(service.url, 'POST', '/api/v1/auth/login', { headers })
     expect(await countedBy(service)).toEqual({ 'ip:198.51.100.7': 1 })
   })
 
-  test('counts IPv6 by its /64, and IPv4 in IPv6 as IPv4', async () => {
+  test('IPv6 counts by its /64, and IPv4 in IPv6 as IPv4', async () => {
     const world = await build('2/60', { AUTH_TRUST_PROXY: '1' })
     await tryLogin(world, forwarded('2001:db8:1:2::1'))
     await tryLogin(world, forwarded('2001:DB8:0001:0002:ffff::'))

@@ -20,7 +20,7 @@ async function build(threshold: number): Promise<{ service: TestService; app: Js
 
 const failuresOf = async (service: TestService): Promise<number[]> => service.deps.db('lockouts').orderBy('key').pluck('failures')
 
-test('50 guesses are told no more than the threshold of failures, the rest that it is locked', async () => {
+test('of 50 guesses at once, no more than the threshold are answered 401, and the rest 423', async () => {
   const { service, app, user } = await build(7)
   const hasher = await countBcrypts(service)
   for (const email of [user.email, someEmail()]) {
@@ -37,7 +37,7 @@ test('50 guesses are told no more than the threshold of failures, the rest that 
   expect(await auditEvents(service, { event: 'user.locked' })).toHaveLength(2)
 })
 
-test('failures that reach the database at the same moment count to the threshold, and leave the lock as it is', async () => {
+test('failures that reach the database at the same moment count to the threshold, and leave the lock unchanged', async () => {
   const { service } = await build(3)
   const failure = { keys: ['password:planted'], userId: null }
   const told = await atOnce(20, () => countFailure(service.deps, failure).catch((error: ApiError) => error.code))
@@ -46,7 +46,7 @@ test('failures that reach the database at the same moment count to the threshold
   expect(await countFailure(service.deps, failure).catch((error: ApiError) => error.code)).toBe('account_locked')
 })
 
-test('the right password among the guesses lets in, or is told nothing but the lock', async () => {
+test('the right password among the guesses signs in, or is answered only with the lock', async () => {
   const { service, app, user } = await build(5)
   const closed = await buildApp(service)
   for (let round = 0; round < 5; round += 1) {
@@ -61,14 +61,14 @@ test('the right password among the guesses lets in, or is told nothing but the l
   }
 })
 
-test('50 right passwords all pass: only failures count', async () => {
+test('50 right passwords at once all pass, since only failures count', async () => {
   const { service, app, user } = await build(3)
   const replies = await atOnce(50, () => service.login(user.email, app.code))
   expect(replies.map(({ status }) => status)).toEqual(Array(50).fill(200))
   expect(await failuresOf(service)).toEqual([])
 })
 
-test('right and wrong ones leave a count that fits what was answered', async () => {
+test('right and wrong passwords at once leave a count that matches the answers', async () => {
   const { service, app, user } = await build(1000)
   const closed = await buildApp(service)
   const replies = await atOnce(60, (index) =>

@@ -42,7 +42,7 @@ async function fail({ service, app }: World, email: string, times: number): Prom
 const failuresOf = async (service: TestService): Promise<number[]> => service.deps.db('lockouts').orderBy('key').pluck('failures')
 
 // covers state-locked login-account-state limit-lockout
-test('the failure that reaches the threshold locks: 423 with the right password too, and Retry-After', async () => {
+test('the failure that reaches the threshold locks the account: 423 with Retry-After, with the right password too', async () => {
   const world = await build()
   const { service, app, user } = world
   await fail(world, user.email, 3)
@@ -54,7 +54,7 @@ test('the failure that reaches the threshold locks: 423 with the right password 
   expect((await service.login(user.email, app.code)).status).toBe(200)
 })
 
-test('tries while locked neither count nor prolong, and verify nothing', async () => {
+test('attempts during a lock do not count, do not prolong it, and verify nothing', async () => {
   const world = await build()
   const { service, app, user } = world
   await fail(world, user.email, 3)
@@ -71,7 +71,7 @@ test('tries while locked neither count nor prolong, and verify nothing', async (
 })
 
 // covers limit-lockout
-test('after the lock the count starts at zero', async () => {
+test('the count starts at zero after a lock', async () => {
   const world = await build()
   const { service, app, user } = world
   await fail(world, user.email, 3)
@@ -80,7 +80,7 @@ test('after the lock the count starts at zero', async () => {
   expectLocked(await service.login(user.email, app.code), 100)
 })
 
-test('a lock time after the last failure the count starts at zero; each failure before that keeps it', async () => {
+test('the count starts at zero when no failure follows for the lock time, and each failure before that keeps it', async () => {
   const world = await build()
   const { service, app, user } = world
   await fail(world, user.email, 2)
@@ -112,7 +112,7 @@ test('the defaults are 10 failures and 900 seconds', async () => {
 })
 
 describe('a complete login', () => {
-  test('clears', async () => {
+  test('a complete login clears the count', async () => {
     const world = await build()
     const { service, app, user } = world
     for (let round = 0; round < 3; round += 1) {
@@ -122,7 +122,7 @@ describe('a complete login', () => {
     }
   })
 
-  test('is what it takes: a right password that is refused later neither counts nor clears, nor keeps the count alive', async () => {
+  test('a right password that is refused later neither counts nor clears nor prolongs the count', async () => {
     const world = await build()
     const { service, app, user } = world
     const closed = await buildApp(service)
@@ -148,7 +148,7 @@ describe('a complete login', () => {
     expectLocked(await service.login(user.email, app.code), 100)
   })
 
-  test('of a suspended user is none', async () => {
+  test('the right password of a suspended user does not clear the count', async () => {
     const world = await build()
     const { service, app, user } = world
     await fail(world, user.email, 1)
@@ -158,7 +158,7 @@ describe('a complete login', () => {
     expectLocked(await service.login(user.email, app.code), 100)
   })
 
-  test('through register_or_login counts and clears like any other', async () => {
+  test('register_or_login counts and clears like a login', async () => {
     const world = await build()
     const { service, app, user } = world
     const enter = (extra: object = {}) => service.register(user.email, app.code, { mode: 'register_or_login', ...extra })
@@ -172,7 +172,7 @@ describe('a complete login', () => {
   })
 })
 
-test('one user is counted through all apps together, and others not at all', async () => {
+test('the failures of one user count through all apps together, and other users are not affected', async () => {
   const world = await build()
   const { service, app, user } = world
   const second = await buildApp(service, { auto_grant_on_signup: true })
@@ -184,7 +184,7 @@ test('one user is counted through all apps together, and others not at all', asy
   expect((await service.login(neighbour.email, app.code)).status).toBe(200)
 })
 
-test('two users of one address are locked one by one', async () => {
+test('two users with one address are locked separately', async () => {
   const { service, app, user } = await build()
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: 'elsewhere' })
   await service.register(user.email, elsewhere.code)
@@ -193,7 +193,7 @@ test('two users of one address are locked one by one', async () => {
   expect((await service.login(user.email, elsewhere.code)).status).toBe(200)
 })
 
-test('an address that nobody has, one outside the pools and a deleted one are counted and answered just as that of a user', async () => {
+test('an unknown address, one outside the pools and a deleted one are counted and answered like that of a user', async () => {
   const { service, app, user } = await build()
   const elsewhere = await buildApp(service, { registration_namespace: 'elsewhere' })
   const outside = (await buildUser(service, elsewhere)).user
@@ -216,7 +216,7 @@ test('an address that nobody has, one outside the pools and a deleted one are co
   for (const sequence of seen) expect(sequence).toEqual(seen[0])
 })
 
-test('no key tells the address', async () => {
+test('the key of a lockout does not reveal the address', async () => {
   const { service, app, user } = await build()
   for (const email of [user.email, someEmail()]) await service.login(email, app.code, wrong)
   const rows: { key: string }[] = await service.deps.db('lockouts')
@@ -224,7 +224,7 @@ test('no key tells the address', async () => {
   for (const { key } of rows) expect(key).toMatch(/^address:[A-Za-z0-9_-]{43}:default$/)
 })
 
-describe('through several apps', () => {
+describe('failures through several apps', () => {
   /** Fails a login for each address through these apps in turn. Returns what each address saw. */
   async function tell(service: TestService, codes: readonly string[], emails: readonly string[]): Promise<unknown[]> {
     const seen = emails.map((): unknown[] => [])
@@ -237,7 +237,7 @@ describe('through several apps', () => {
     return seen
   }
 
-  test('of the same pools, of some of them and of others, failures tell nothing of who has an address', async () => {
+  test('failures through apps with the same, overlapping and other pools do not reveal who has an address', async () => {
     const { service } = await build()
     const poolsOf = (registration_namespace: string, ...read_namespaces: string[]) =>
       buildApp(service, { registration_namespace, read_namespaces, auto_grant_on_signup: true })
@@ -269,7 +269,7 @@ describe('through several apps', () => {
     ])
   })
 
-  test('the longest of several locks is told', async () => {
+  test('the answer shows the longest of several locks', async () => {
     const { service } = await build()
     const staff = await buildApp(service, { registration_namespace: 'staff' })
     const partners = await buildApp(service, { registration_namespace: 'partners' })
@@ -282,7 +282,7 @@ describe('through several apps', () => {
     expectLocked(await service.login(email, staff.code), 60)
   })
 
-  test('a complete login clears every pool of the app, but for those in which somebody else has the address', async () => {
+  test('a complete login clears every pool of the app except those in which another user has the address', async () => {
     const { service } = await build()
     const own = await buildApp(service, { registration_namespace: 'own', auto_grant_on_signup: true })
     const theirs = await buildApp(service, { registration_namespace: 'theirs', auto_grant_on_signup: true })
@@ -306,7 +306,7 @@ describe('through several apps', () => {
 })
 
 // covers login-failures-count
-test('the lock is audited once, each wrong password with its reason, and what is refused while locked with its count', async () => {
+test('the lock is audited once, each wrong password with its reason, and refusals during the lock as a count', async () => {
   const world = await build()
   const { service, app, user } = world
   await fail(world, user.email, 3)
@@ -322,7 +322,7 @@ test('the lock is audited once, each wrong password with its reason, and what is
   ])
 })
 
-test('a failure is counted though the client went away', async () => {
+test('a failure counts even if the client disconnects', async () => {
   const { service, app, user } = await build()
   const hasher = await countBcrypts(service)
   const client = new AbortController()
@@ -339,7 +339,7 @@ test('a failure is counted though the client went away', async () => {
 })
 
 describe('GET /admin/lockouts', () => {
-  test('lists what is locked and what counts, with the e-mail where a user has it', async () => {
+  test('the list shows locks and counted failures, with the e-mail if a user has it', async () => {
     const { service, app, user } = await build()
     const nobody = someEmail()
     const { device_token } = (await service.login(user.email, app.code)).body

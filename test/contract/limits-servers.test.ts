@@ -44,10 +44,10 @@ function tally(replies: readonly Reply[]): Record<string, number> {
 }
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  describe('count failures together', () => {
+  describe('failures on both servers', () => {
     const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: 'off' })
 
-    test('50 guesses at once, half of them on each, are told ten failures', async () => {
+    test('of 50 guesses at once, half of them on each server, ten are answered 401 and the rest 423', async () => {
       const { login, buildUser } = servers()
       for (const email of [(await buildUser()).user.email, someEmail(), someEmail()]) {
         const replies = await atOnce(50, (index) => login(index, email, { password: 'not this password' }))
@@ -56,7 +56,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
       }
     })
 
-    test('a complete login on one clears what the other counted', async () => {
+    test('a complete login on one server clears what the other counted', async () => {
       const { login, buildUser } = servers()
       const { user } = await buildUser()
       for (let round = 0; round < 3; round += 1) {
@@ -66,10 +66,10 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     })
   })
 
-  describe('limit accounts and addresses together', () => {
+  describe('the limits of accounts and addresses on both servers', () => {
     const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: '5/600', AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_IP: '60/600' })
 
-    test('50 guesses at once for one account, then 50 for one each', async () => {
+    test('the limits hold for 50 guesses at once for one account, then for 50 accounts from one address', async () => {
       const { login } = servers()
       const email = someEmail()
       const guesses = await atOnce(50, (index) => login(index, email, { password: 'not this password' }))
@@ -81,10 +81,10 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     })
   })
 
-  describe('spend second factors together', () => {
+  describe('second factors on both servers', () => {
     const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
 
-    test('of 50 logins with one code at once, half of them on each, one passes', async () => {
+    test('of 50 logins with one code at once, half of them on each server, one passes', async () => {
       const { login, call, buildUser } = servers()
       for (let round = 0; round < 3; round += 1) {
         const { user, access_token: token } = await buildUser()

@@ -16,16 +16,16 @@ const register = (extra: object, acceptLanguage?: string) =>
     headers: acceptLanguage === undefined ? {} : { 'Accept-Language': acceptLanguage },
   })
 
-describe('a registration stores the locale', () => {
+describe('the locale of a registration', () => {
   test.each([
-    ['as sent', { locale: 'de-AT' }, 'fr', 'de-AT'],
-    ['in its usual spelling', { locale: 'PT-br' }, undefined, 'pt-BR'],
-    ['also of a language that we do not write', { locale: 'zh-Hant-TW' }, 'fr', 'zh-Hant-TW'],
-    ['of the browser', {}, 'zh, es-MX;q=0.8, en;q=0.9', 'en'],
-    ['of the browser, for a blank one', { locale: ' ' }, 'it-CH', 'it-CH'],
-    ['of nobody, if the browser names no language that we write', {}, 'zh, *;q=0.5', null],
-    ['of nobody, if nothing is said', {}, undefined, null],
-  ])('%s', async (_, extra, acceptLanguage, locale) => {
+    ['the one that was sent', { locale: 'de-AT' }, 'fr', 'de-AT'],
+    ['the one that was sent, in its usual spelling', { locale: 'PT-br' }, undefined, 'pt-BR'],
+    ['the one that was sent, also without texts in that language', { locale: 'zh-Hant-TW' }, 'fr', 'zh-Hant-TW'],
+    ['that of the browser', {}, 'zh, es-MX;q=0.8, en;q=0.9', 'en'],
+    ['that of the browser if a blank one was sent', { locale: ' ' }, 'it-CH', 'it-CH'],
+    ['null if the browser names no language with texts', {}, 'zh, *;q=0.5', null],
+    ['null if nothing was sent', {}, undefined, null],
+  ])('the stored locale is %s', async (_, extra, acceptLanguage, locale) => {
     const { status, body } = await register(extra, acceptLanguage)
     expect(status).toBe(201)
     expect(body.user).not.toHaveProperty('locale')
@@ -33,19 +33,22 @@ describe('a registration stores the locale', () => {
     expect((await service.admin('GET', `/admin/users/${body.user.id}`)).body.locale).toBe(locale)
   })
 
-  test.each(['de_AT', 'german', '*', 'de,en', `de-${'x'.repeat(5_000)}`, 7, ['de'], {}])('and refuses %j', async (locale) => {
-    const reply = await register({ locale }, 'de')
-    expect(faultsOf(reply)).toEqual([expect.stringMatching(/^locale: invalid_/)])
-  })
+  test.each(['de_AT', 'german', '*', 'de,en', `de-${'x'.repeat(5_000)}`, 7, ['de'], {}])(
+    'the locale %j is refused',
+    async (locale) => {
+      const reply = await register({ locale }, 'de')
+      expect(faultsOf(reply)).toEqual([expect.stringMatching(/^locale: invalid_/)])
+    },
+  )
 
-  test('a long header does no harm', async () => {
+  test('a long Accept-Language header is ignored', async () => {
     const { status, body } = await register({}, `${'zz,'.repeat(2_000)}de`)
     expect(status).toBe(201)
     expect((await me(body.access_token)).body.locale).toBeNull()
   })
 })
 
-test('users change their locale, which is audited; null and blank text clear it', async () => {
+test('users change their locale, which is audited, and null and blank text clear it', async () => {
   const { user, access_token } = await buildUser(service, app, { locale: 'de' })
   const before = (await me(access_token)).body
   const changed = await patch(access_token, { locale: 'fr-ca' })
@@ -61,7 +64,7 @@ test('users change their locale, which is audited; null and blank text clear it'
   expect(second.details).toEqual({ before: { first_name: null }, after: { first_name: 'Ada' } })
 })
 
-test('admins set the locale of a user', async () => {
+test('an admin sets the locale of a user', async () => {
   const made = await service.admin('POST', '/admin/users', { body: { email: someEmail(), locale: 'es-mx' } })
   expect(made.body.locale).toBe('es-MX')
   const path = `/admin/users/${made.body.id}`

@@ -6,7 +6,7 @@ import { buildApp, buildService, buildUser, type Json, PASSWORD, someEmail, some
 
 type Step = [method: string, path: string, body?: Json, token?: string]
 
-test('whatever is done at once to the same few things, no two calls deadlock', async () => {
+test('many different calls at once on the same few rows do not deadlock', async () => {
   const on = await buildService({
     AUTH_RATE_LIMIT_IP: 'off',
     AUTH_RATE_LIMIT_ACCOUNT: 'off',

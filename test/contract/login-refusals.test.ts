@@ -41,7 +41,7 @@ test('a login without an app, with an unknown one and with an inactive one is au
   ])
 })
 
-test('any number at once for one app and reason is one event a minute, which counts them', async () => {
+test('any number of refusals for one app and reason is one event a minute with a count', async () => {
   const app = await buildApp(service)
   await service.admin('PATCH', `/admin/apps/${app.code}`, { body: { status: 'inactive' } })
   const email = someEmail()
@@ -56,7 +56,7 @@ test('any number at once for one app and reason is one event a minute, which cou
   expect(await counts()).toEqual([1, 20])
 })
 
-test('made-up app codes, of any number and length and from all of an IPv6 network, are one small event a minute for each reason', async () => {
+test('made-up app codes of any number and length from one IPv6 network are one small event a minute for each reason', async () => {
   const email = someEmail()
   const codes = Array.from({ length: 12 }, () => `${randomUUID()}`.padEnd(2_000, 'x'))
   await Promise.all(
@@ -74,7 +74,7 @@ test('made-up app codes, of any number and length and from all of an IPv6 networ
   for (const { details } of rows) expect(JSON.parse(details).app_code).toMatch(/^.{100}…$/)
 })
 
-test('what a registration asks for and does not get is audited and logged cut, however long its codes are', async () => {
+test('overrides that a registration asks for and does not get are audited and logged, cut to a limited length', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const linked_app_codes = Array.from({ length: 50 }, () => randomUUID().padEnd(1_000, 'x'))
   const { status, body } = await service.call('POST', '/auth/register', {
@@ -85,7 +85,7 @@ test('what a registration asks for and does not get is audited and logged cut, h
   expect(JSON.parse(rows[0]!.details).linked_app_codes).toEqual(linked_app_codes.map((code) => `${code.slice(0, 100)}…`))
 })
 
-test('what the limit of the account and the lockout refuse is audited with its user, and counted too', async () => {
+test('refusals by the limit of the account and by the lockout are audited with the user, and counted', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   for (let tries = 0; tries < 6; tries += 1) await logIn(user.email, app.code, 'the wrong one')
@@ -98,7 +98,7 @@ test('what the limit of the account and the lockout refuse is audited with its u
   ])
 })
 
-test('erasing a user takes the address out of what was refused, also where no user was known', async () => {
+test('erasing a user removes the address from refusals, also where no user was known', async () => {
   const { user } = await buildUser(service, await buildApp(service))
   await logIn(user.email, `unknown-${randomUUID()}`)
   await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)

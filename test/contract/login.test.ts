@@ -50,7 +50,7 @@ test('a login answers with tokens, the user, the app and no organization', async
 })
 
 // covers login-order login-account-limit login-app-first login-account-state
-test('where everything is wrong at once, each step answers in its turn, until all is mended', async () => {
+test('a login with every fault answers each step in order, until all faults are fixed', async () => {
   const limits = { AUTH_RATE_LIMIT_ACCOUNT: '3/60', AUTH_LOCKOUT_THRESHOLD: '3', AUTH_LOCKOUT_SECONDS: '120' }
   const on = freezeClock(await buildService(limits))
   const { user, access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
@@ -93,7 +93,7 @@ test('where everything is wrong at once, each step answers in its turn, until al
 })
 
 // covers service-same-contract version-clients
-test('a browser, a phone and a server are answered alike at each step, and none by a cookie', async () => {
+test('a browser, a phone and a server get the same answers at each step, without any cookie', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const clients: Record<string, Record<string, string>> = {
     browser: {
@@ -135,9 +135,9 @@ test('a browser, a phone and a server are answered alike at each step, and none 
   expect(told.phone).toEqual(told.server)
 })
 
-describe('step 2, the app', () => {
+describe('the app of a login', () => {
   // covers login-app-first error-app-inactive error-app-unknown
-  test('is judged before the account: unknown is 404 and inactive 403 for anybody', async () => {
+  test('the app is checked before the account: an unknown one is 404 and an inactive one 403 for anybody', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const suspended = (await buildUser(service, app)).user
@@ -153,11 +153,11 @@ describe('step 2, the app', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })
 
-  test.for(['', '   ', null, undefined])('named by %j is 400', async (app_code) => {
+  test.for(['', '   ', null, undefined])('an app named %j is 400', async (app_code) => {
     expect((await service.login(someEmail(), '', { app_code })).body).toMatchObject({ status: 400, code: 'app_code_required' })
   })
 
-  test('is named by its code alone, to the letter', async () => {
+  test('the app is named only by its exact code', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     for (const code of [app.id, app.code.toUpperCase(), `${app.code}%`, '_', "' or 1=1 --"]) {
@@ -166,7 +166,7 @@ describe('step 2, the app', () => {
   })
 })
 
-test('members that the body does not declare open nothing: no other app, and no invitation', async () => {
+test('undeclared members of the body open nothing: no other app and no invitation', async () => {
   const pool = `pool-${randomUUID()}`
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: pool })
   const { user } = await buildUser(service, elsewhere)
@@ -189,7 +189,7 @@ test('members that the body does not declare open nothing: no other app, and no 
 })
 
 // covers state-deleted login-one-answer error-credentials login-account-state
-test('a wrong password, an unknown user, one outside the pools, a deleted one and one without a password are one answer', async () => {
+test('an unknown user, a wrong password, a foreign pool, a deleted user and a missing password get one answer', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: `pool-${randomUUID()}` })
   const { user } = await buildUser(service, app)
@@ -226,7 +226,7 @@ test('a wrong password, an unknown user, one outside the pools, a deleted one an
 })
 
 // covers state-suspended login-account-state
-test('suspended, denied and not a member are told only after the right password', async () => {
+test('a suspended account, missing access and a missing membership are reported only after the right password', async () => {
   const app = await buildApp(service)
   const organization = await buildOrganization(service)
   const { user } = await buildUser(service, app)
@@ -240,9 +240,9 @@ test('suspended, denied and not a member are told only after the right password'
   expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'account_suspended' })
 })
 
-describe('organization_id', () => {
+describe('the organization of a login, organization_id', () => {
   // covers claim-roles login-organization login-global-roles login-permissions permissions-tokens membership-role
-  test('of a member puts the organization and its roles alone into the token', async () => {
+  test('the organization of a member puts that organization and only its roles into the token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, permission_scope: 'roles', service_codes: ['shop'] })
     await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
     const [clerk, buyer] = [
@@ -270,7 +270,7 @@ describe('organization_id', () => {
     expect(claims).not.toHaveProperty('org_slug')
   })
 
-  test('of a member without roles gives no role at all', async () => {
+  test('the organization of a member without roles gives no role at all', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const organization = await buildOrganization(service)
@@ -285,7 +285,7 @@ describe('organization_id', () => {
   })
 
   // covers login-organization
-  test('of nobody and of somebody else are one refusal; a malformed one is 400, null, blank and none are no organization', async () => {
+  test('an unknown organization and a foreign one are 403, a malformed one is 400, and null and blank mean none', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const other = await buildOrganization(service)
@@ -302,9 +302,9 @@ describe('organization_id', () => {
   })
 })
 
-describe('step 8, access', () => {
+describe('access to the app', () => {
   // covers login-grant
-  test('without a grant is refused until an admin grants it', async () => {
+  test('a login without a grant is refused until an admin grants access', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     expect((await service.login(user.email, app.code)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
@@ -312,7 +312,7 @@ describe('step 8, access', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })
 
-  test('is open to a system_admin for authctl alone without a row', async () => {
+  test('a system_admin needs no grant for authctl, and one for every other app', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     for (const code of [app.code, 'authctl']) expect((await service.login(user.email, code)).body.code).toBe('app_access_denied')
@@ -324,7 +324,7 @@ describe('step 8, access', () => {
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body.apps).toEqual([])
   })
 
-  test('is not open to a super_admin', async () => {
+  test('a super_admin needs a grant', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, 'super_admin')
@@ -337,7 +337,7 @@ describe('a login without an app', () => {
     on.call('POST', '/auth/login', { body: { email, password: PASSWORD, ...extra } })
 
   // covers login-no-app error-app-code-required
-  test('is 400 while AUTH_REQUIRE_APP_CODE is set, also next to AUTH_ALLOW_BASE_USER_LOGIN', async () => {
+  test('a login without an app is 400 with AUTH_REQUIRE_APP_CODE, also together with AUTH_ALLOW_BASE_USER_LOGIN', async () => {
     const both: Record<string, string> = { AUTH_REQUIRE_APP_CODE: 'true', AUTH_ALLOW_BASE_USER_LOGIN: 'true' }
     for (const settings of [{}, both]) {
       const on = await buildService(settings)
@@ -348,7 +348,7 @@ describe('a login without an app', () => {
   })
 
   // covers login-base-user
-  test('with AUTH_ALLOW_BASE_USER_LOGIN gives base_user and the core permissions, whatever the user holds', async () => {
+  test('a login with AUTH_ALLOW_BASE_USER_LOGIN gives base_user and the core permissions, whatever the user holds', async () => {
     const on = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
     await registerPermissions(on, 'shop', ['orders:read'])
     const app = await buildApp(on, { auto_grant_on_signup: true })
@@ -373,7 +373,7 @@ describe('a login without an app', () => {
   })
 
   // covers login-no-app
-  test('with AUTH_REQUIRE_APP_CODE=false gives the global roles without app claims', async () => {
+  test('a login with AUTH_REQUIRE_APP_CODE=false gives the global roles without app claims', async () => {
     const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false', JWT_ISSUER: 'https://id.example.com' })
     await registerPermissions(on, 'shop', ['orders:read', 'orders:write'])
     const role = await buildRole(on, 'global', ['orders:read'])
@@ -388,7 +388,7 @@ describe('a login without an app', () => {
     expect((await on.call('GET', '/auth/me', { token: body.access_token })).body.app).toBeNull()
   })
 
-  test('finds users of the pool default alone, by tag too', async () => {
+  test('a login without an app finds only users of the pool default, also by tag', async () => {
     const on = await buildService({ AUTH_REQUIRE_APP_CODE: 'false' })
     const there = await buildUser(on, await buildApp(on, { registration_namespace: 'there' }))
     const tagged = await buildUser(on, await buildApp(on, { registration_namespace: 'there', read_namespaces: ['default'] }))
@@ -411,14 +411,14 @@ test.for([
   ['linked_app_codes', [1], 'invalid_type'],
   ['linked_app_codes', Array(51).fill('x'), 'too_long'],
   ['two_factor_code', 123456, 'invalid_type'],
-] as [string, unknown, string][])('%s: %j is refused as %s', async ([path, value, code]) => {
+] as [string, unknown, string][])('a login with %s: %j is refused as %s', async ([path, value, code]) => {
   const app = await buildApp(service)
   const { body } = await service.login(someEmail(), app.code, { [path]: value })
   expect(body).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ code }] })
   expect(body.errors[0].path.split('.')[0]).toBe(path)
 })
 
-test('a login shows the user as registered: no hash, no counters, nothing else', async () => {
+test('a login shows the user as a registration does: without hash and counters', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const { body }: { body: Json } = await service.login(user.email, app.code)
