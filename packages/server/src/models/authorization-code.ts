@@ -1,7 +1,7 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { KeptProof } from '../lib/proof.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import type { StoredProof } from './browser-session.ts'
 import { catalogGeneration } from './generation.ts'
 
@@ -130,9 +130,5 @@ export class AuthorizationCode extends BaseModel {
 
   static async deleteAll(db: Tx): Promise<void> {
     await rowsOf(AuthorizationCode, db).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(AuthorizationCode, db, db(AuthorizationCode.tableName).where('expires_at', '<=', until).limit(limit))
   }
 }

@@ -29,6 +29,8 @@ function booleanColumnsOf(model: BaseModel): readonly string[] {
   return (model.constructor as typeof BaseModel).booleanColumns
 }
 
+export type ModelOf<M extends Model> = Constructor<M> & Pick<typeof Model, 'tableName' | 'idColumn'>
+
 /** A knex query for the plain rows of a model, where Objection adds nothing. */
 export function rowsOf<M extends Model>(model: Constructor<M> & Pick<typeof Model, 'tableName'>, db: Db) {
   return db<ModelObject<M>>(model.tableName)
@@ -49,4 +51,14 @@ export async function deleteByKey(
 ): Promise<number> {
   const key = [model.idColumn].flat()
   return db(model.tableName).whereIn(key, some.select(key)).delete()
+}
+
+/** Deletes rows whose time in `column` is at most `until`. Returns their number. */
+export async function deleteUntil<M extends Model>(
+  model: ModelOf<M>,
+  db: Db,
+  column: keyof M & string,
+  { until, limit }: Pick<Expired, 'until' | 'limit'>,
+): Promise<number> {
+  return deleteByKey(model, db, db(model.tableName).where(column, '<=', until).limit(limit))
 }

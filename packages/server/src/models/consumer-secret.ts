@@ -1,6 +1,6 @@
-import type { Db, Pool } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import type { App } from './app.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import { serviceIdColumn } from './service.ts'
 
 /** A set of secrets that a consumer of an app accepts: their key ids, sorted and joined by commas. */
@@ -59,9 +59,5 @@ export class ConsumerSecret extends BaseModel {
       .join('apps as a', 'a.id', 'c.app_id')
       .orderBy('a.code')
       .select('a.code', 'a.signing', 'c.kids', 'c.last_seen_at')
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(ConsumerSecret, db, db(ConsumerSecret.tableName).where('last_seen_at', '<=', until).limit(limit))
   }
 }

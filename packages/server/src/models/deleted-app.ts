@@ -1,6 +1,6 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import type { App } from './app.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A key that the app had. A null `secret_box` stands for the shared secret. */
 export interface DeletedAppKey {
@@ -53,9 +53,5 @@ export class DeletedApp extends BaseModel {
   /** Call it when an app takes the code. Returns whether a deleted app had it. */
   static async delete(db: Tx, code: string): Promise<boolean> {
     return (await rowsOf(DeletedApp, db).where({ code }).delete()) > 0
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(DeletedApp, db, db(DeletedApp.tableName).where('deleted_at', '<=', until).limit(limit))
   }
 }

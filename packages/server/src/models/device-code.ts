@@ -1,5 +1,5 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import type { Db, Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** What a device waits with until a person allows its sign-in. Once it is allowed, an authorization code has the same hash. */
 export class DeviceCode extends BaseModel {
@@ -58,10 +58,6 @@ export class DeviceCode extends BaseModel {
 
   static async deleteAll(db: Tx): Promise<void> {
     await rowsOf(DeviceCode, db).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(DeviceCode, db, db(DeviceCode.tableName).where('expires_at', '<=', until).limit(limit))
   }
 }
 

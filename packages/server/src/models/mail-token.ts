@@ -1,6 +1,6 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 const appByHash = new Statement<{ code: string }>(
   'select a.code from mail_tokens t join apps a on a.id = t.app_id where t.token_hash = :hash',
@@ -155,10 +155,6 @@ export class MailToken extends BaseModel {
 
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(MailToken, db).where({ user_id: userId }).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(MailToken, db, db(MailToken.tableName).where('expires_at', '<=', until).limit(limit))
   }
 
   static #spendable(db: Db, hash: string, now: number) {

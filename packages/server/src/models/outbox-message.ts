@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { firstIdAt } from '../lib/uuid.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A lease looks at this many of the longest waiting messages. */
 const lookAhead = 200
@@ -427,10 +427,6 @@ export class OutboxMessage extends BaseModel {
     await rowsOf(OutboxMessage, db)
       .where({ id })
       .update({ payload, ...OutboxMessage.#ended(db, now) })
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(OutboxMessage, db, db(OutboxMessage.tableName).where('finished_at', '<=', until).limit(limit))
   }
 
   static #mailsTo(db: Pool, destinations: readonly string[]) {

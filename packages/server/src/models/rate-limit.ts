@@ -1,6 +1,6 @@
 import type { Db, Pool } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 const taking = new Statement<{ resets_at: number }>(`
   insert into rate_limits (key, count, resets_at) values (:key, 1, :resetsAt)
@@ -50,9 +50,5 @@ export class RateLimit extends BaseModel {
 
   static async findEnd(db: Db, key: string): Promise<{ resets_at: number } | undefined> {
     return rowsOf(RateLimit, db).where({ key }).first('resets_at')
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(RateLimit, db, db(RateLimit.tableName).where('resets_at', '<=', until).limit(limit))
   }
 }

@@ -1,8 +1,8 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { ShownFactors } from '../lib/proof.ts'
 import type { App } from './app.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import type { SessionOwner } from './session.ts'
 import { type RolesAndGrantRow, rolesAndGrantColumns, type UserRow, userColumns } from './user.ts'
 
@@ -149,9 +149,5 @@ export class RefreshToken extends BaseModel {
   static async deleteOfSessions(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
     const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)
     return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(RefreshToken, db, db(RefreshToken.tableName).where('expires_at', '<=', until).limit(limit))
   }
 }

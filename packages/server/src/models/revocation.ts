@@ -1,7 +1,7 @@
-import { type Db, isPostgres, type Pool, type Tx } from '../db/handle.ts'
+import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { chunksOf } from '../lib/collections.ts'
 import type { NewRevocation } from '../lib/revocation-notes.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import type { FeedTable } from './feed.ts'
 
 export const revocationFeed: FeedTable = {
@@ -90,10 +90,6 @@ export class Revocation extends BaseModel {
         .where((of) => of.where('app_id', appId).orWhere((all) => all.whereNull('app_id').whereNull('session_id')))
       return usersOnly ? ofApp.whereNotNull('user_id') : ofApp
     }
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(Revocation, db, db(Revocation.tableName).where('at', '<=', until).limit(limit))
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Db, isPostgres, type Pool } from '../db/handle.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A server is alive for so long after it was last seen. */
 export const serverAliveMs = 60_000
@@ -45,9 +45,5 @@ export class Server extends BaseModel {
 
   static async delete(db: Pool, id: string): Promise<void> {
     await rowsOf(Server, db).where({ id }).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(Server, db, db(Server.tableName).where('seen_at', '<=', until).limit(limit))
   }
 }

@@ -1,5 +1,5 @@
-import type { Pool, Tx } from '../db/handle.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import type { Tx } from '../db/handle.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** A sealed field that was used, by its hash, until it would expire. */
 export class SpentField extends BaseModel {
@@ -12,9 +12,5 @@ export class SpentField extends BaseModel {
   /** Of concurrent uses of a field one gets true. */
   static async spend(db: Tx, row: { hash: string; expires_at: number }): Promise<boolean> {
     return (await rowsOf(SpentField, db).insert(row).onConflict('hash').ignore().returning('hash')).length > 0
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(SpentField, db, db(SpentField.tableName).where('expires_at', '<=', until).limit(limit))
   }
 }

@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { KeptProof } from '../lib/proof.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 
 /** The columns of a third-party login in progress that its client needs. */
 export type SsoLoginRow = Pick<SsoLogin, (typeof clientColumns)[number]>
@@ -136,10 +136,6 @@ export class SsoLogin extends BaseModel {
 
   static async deleteAll(db: Tx): Promise<void> {
     await rowsOf(SsoLogin, db).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(SsoLogin, db, db(SsoLogin.tableName).where('expires_at', '<=', until).limit(limit))
   }
 
   static #spendable(db: Db, now: number) {

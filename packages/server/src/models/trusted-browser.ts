@@ -1,7 +1,7 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import { withPage } from './list-query.ts'
 
 /** A browser in which its user has shown the second factor, and is not asked for it again for some days. */
@@ -52,10 +52,6 @@ export class TrustedBrowser extends BaseModel {
 
   static async deleteAll(db: Tx): Promise<void> {
     await rowsOf(TrustedBrowser, db).delete()
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(TrustedBrowser, db, db(TrustedBrowser.tableName).where('expires_at', '<=', until).limit(limit))
   }
 }
 

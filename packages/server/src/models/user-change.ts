@@ -1,6 +1,6 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { chunksOf } from '../lib/collections.ts'
-import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
+import { BaseModel, rowsOf } from './base-model.ts'
 import type { FeedTable } from './feed.ts'
 
 export const userChangeFeed: FeedTable = {
@@ -60,9 +60,5 @@ export class UserChange extends BaseModel {
   static async writeEndedGrants(db: Tx, grants: readonly Pick<UserChange, 'user_id' | 'app_id'>[], at: number): Promise<void> {
     const rows = grants.map(({ user_id, app_id }) => ({ type: 'grant_ended' as const, user_id, app_id, at }))
     for (const chunk of chunksOf(rows)) await rowsOf(UserChange, db).insert(chunk)
-  }
-
-  static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
-    return deleteByKey(UserChange, db, db(UserChange.tableName).where('at', '<=', until).limit(limit))
   }
 }

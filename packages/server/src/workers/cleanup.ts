@@ -6,7 +6,7 @@ import { inFlight } from '../lib/in-flight.ts'
 import { AccessRequest } from '../models/access-request.ts'
 import { AuditEvent } from '../models/audit-event.ts'
 import { AuthorizationCode } from '../models/authorization-code.ts'
-import type { Expired } from '../models/base-model.ts'
+import { type BaseModel, deleteUntil, type Expired, type ModelOf } from '../models/base-model.ts'
 import { BrowserSession } from '../models/browser-session.ts'
 import { ConsumerSecret } from '../models/consumer-secret.ts'
 import { DailyTask } from '../models/daily-task.ts'
@@ -59,28 +59,28 @@ function rulesOf(deps: Deps): Rule[] {
   const { retentionDays, auditRetentionDays = Number.POSITIVE_INFINITY, lockoutSeconds, sessionMaxSeconds } = deps.config
   const kept = retentionDays * dayMs
   const rules = [
-    expired(RateLimit, 0),
-    expired(Lockout, lockoutSeconds * 1_000),
-    expired(Revocation, revocationKeepMs),
+    expired(RateLimit, 'resets_at', 0),
+    expiredOf(Lockout, lockoutSeconds * 1_000),
+    expired(Revocation, 'at', revocationKeepMs),
     userChanges,
     expiredGrants,
     poolChanges,
     auditMonths,
-    expired(ConsumerSecret, kept),
-    expired(DeletedApp, revocationKeepMs),
-    expired(OutboxMessage, kept),
-    expired(MailToken, kept),
-    expired(SsoLogin, 0),
-    expired(AuthorizationCode, dayMs),
-    expired(DeviceCode, dayMs),
-    expired(SpentField, dayMs),
-    expired(BrowserSession, kept),
-    expired(TrustedBrowser, 0),
+    expired(ConsumerSecret, 'last_seen_at', kept),
+    expired(DeletedApp, 'deleted_at', revocationKeepMs),
+    expired(OutboxMessage, 'finished_at', kept),
+    expired(MailToken, 'expires_at', kept),
+    expired(SsoLogin, 'expires_at', 0),
+    expired(AuthorizationCode, 'expires_at', dayMs),
+    expired(DeviceCode, 'expires_at', dayMs),
+    expired(SpentField, 'expires_at', dayMs),
+    expiredOf(BrowserSession, kept),
+    expired(TrustedBrowser, 'expires_at', 0),
     // Until then, an app may send a hint that it has signed.
-    expired(SigningKey, sessionMaxSeconds * 1_000),
-    expired(AccessRequest, kept),
-    expired(Server, serverAliveMs),
-    expired(RefreshToken, kept),
+    expiredOf(SigningKey, sessionMaxSeconds * 1_000),
+    expiredOf(AccessRequest, kept),
+    expired(Server, 'seen_at', serverAliveMs),
+    expired(RefreshToken, 'expires_at', kept),
     sessionsWithTokens('expired_sessions', 'expires_at', kept),
     sessionsWithTokens('ended_sessions', 'ended_at', kept),
   ]
@@ -92,7 +92,7 @@ const userChanges: Rule = {
   name: UserChange.tableName,
   async deleteBatch(deps, now) {
     await forgetUntil(deps.db, userChangeFeed, now - userChangeKeepMs)
-    return expired(UserChange, userChangeKeepMs + forgetMs).deleteBatch(deps, now)
+    return expired(UserChange, 'at', userChangeKeepMs + forgetMs).deleteBatch(deps, now)
   },
 }
 
@@ -145,14 +145,19 @@ function auditEvents(keptMs: number): Rule {
   }
 }
 
+/** A rule for a table that no other table refers to. Rows are kept for `keptMs` after the time in `column`. */
+function expired<M extends BaseModel>(model: ModelOf<M>, column: keyof M & string, keptMs: number): Rule {
+  return expiredOf({ tableName: model.tableName, deleteExpired: (db, some) => deleteUntil(model, db, column, some) }, keptMs)
+}
+
 interface Expiring {
   tableName: string
   /** Returns the number of deleted rows. */
   deleteExpired(db: Pool, expired: Expired): Promise<number>
 }
 
-/** A rule for a table that no other table refers to. Rows are kept for `keptMs` after they expire. */
-function expired(model: Expiring, keptMs: number): Rule {
+/** Like `expired`, for a model that knows which of its rows have expired. */
+function expiredOf(model: Expiring, keptMs: number): Rule {
   return {
     name: model.tableName,
     async deleteBatch({ db }, now) {
