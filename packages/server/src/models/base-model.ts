@@ -29,7 +29,7 @@ function booleanColumnsOf(model: BaseModel): readonly string[] {
   return (model.constructor as typeof BaseModel).booleanColumns
 }
 
-export type ModelOf<M extends Model> = Constructor<M> & Pick<typeof Model, 'tableName' | 'idColumn'>
+export type ModelOf<M extends BaseModel> = Constructor<M> & Pick<typeof BaseModel, 'query' | 'tableName' | 'idColumn'>
 
 /** A knex query for the plain rows of a model, where Objection adds nothing. */
 export function rowsOf<M extends Model>(model: Constructor<M> & Pick<typeof Model, 'tableName'>, db: Db) {
@@ -54,7 +54,7 @@ export async function deleteByKey(
 }
 
 /** Deletes rows whose time in `column` is at most `until`. Returns their number. */
-export async function deleteUntil<M extends Model>(
+export async function deleteUntil<M extends BaseModel>(
   model: ModelOf<M>,
   db: Db,
   column: keyof M & string,

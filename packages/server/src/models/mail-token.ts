@@ -153,10 +153,6 @@ export class MailToken extends BaseModel {
     return rowsOf(MailToken, db).whereNull('spent_at').delete()
   }
 
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(MailToken, db).where({ user_id: userId }).delete()
-  }
-
   static #spendable(db: Db, hash: string, now: number) {
     return rowsOf(MailToken, db).where({ token_hash: hash }).whereNull('spent_at').where('expires_at', '>', now)
   }

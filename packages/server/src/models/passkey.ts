@@ -1,7 +1,5 @@
 import type { Db, Tx } from '../db/handle.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
 
 /** Whether the user of `users u` has a passkey of the host `:rpId`. */
 export const hasPasskey = 'exists (select 1 from passkeys where user_id = u.id and rp_id = :rpId)'
@@ -35,29 +33,11 @@ export class Passkey extends BaseModel {
     return (await rowsOf(Passkey, db).insert(row).onConflict('credential_id').ignore().returning('id')).length > 0
   }
 
-  static async findByCredential(db: Db, of: Pick<Passkey, 'credential_id' | 'rp_id'>): Promise<PasskeyRow | undefined> {
-    return rowsOf(Passkey, db).where(of).first()
-  }
-
-  static async find(db: Db, of: Pick<Passkey, 'id' | 'user_id'>): Promise<PasskeyRow | undefined> {
-    return rowsOf(Passkey, db).where(of).first()
-  }
-
   /** Whether a user has a passkey of a host, with `before` one that was added before that time. */
   static async isOwned(db: Db, { before, ...of }: Pick<Passkey, 'user_id' | 'rp_id'> & { before?: number }): Promise<boolean> {
     const query = rowsOf(Passkey, db).where(of)
     if (before !== undefined) query.where('created_at', '<', before)
     return (await query.first('id')) !== undefined
-  }
-
-  /** All passkeys of a user, oldest first. */
-  static async listOf(db: Db, userId: string): Promise<PasskeyRow[]> {
-    return rowsOf(Passkey, db).where({ user_id: userId }).orderBy('id')
-  }
-
-  /** Newest first. */
-  static async listPage(db: Db, userId: string, request: PageRequest): Promise<Page<Passkey>> {
-    return withPage(Passkey.query(db).where({ user_id: userId }), request, 'passkeys.id')
   }
 
   /**
@@ -73,33 +53,6 @@ export class Passkey extends BaseModel {
       .where({ id })
       .where((row) => (sign_count === 0 ? row.where('sign_count', 0) : row.where('sign_count', '<', sign_count)))
     return (await isAhead.update({ sign_count, backed_up, last_used_at })) > 0
-  }
-
-  static async rename(db: Tx, of: Pick<Passkey, 'id' | 'user_id'>, name: string): Promise<boolean> {
-    return (await rowsOf(Passkey, db).where(of).update({ name })) > 0
-  }
-
-  static async delete(db: Tx, of: Pick<Passkey, 'id' | 'user_id'>): Promise<boolean> {
-    return (await rowsOf(Passkey, db).where(of).delete()) > 0
-  }
-
-  /** Deletes those that were added since then. Returns how many it deleted. */
-  static async deleteOfUser(db: Tx, userId: string, since = 0): Promise<number> {
-    return rowsOf(Passkey, db).where({ user_id: userId }).where('created_at', '>=', since).delete()
-  }
-
-  /** Whether the user has a passkey of this host. */
-  static async hasAny(db: Db, of: Pick<Passkey, 'user_id' | 'rp_id'>): Promise<boolean> {
-    return (await rowsOf(Passkey, db).where(of).first('id')) !== undefined
-  }
-
-  /** How many passkeys belong to each host. */
-  static async countByParty(db: Db): Promise<{ rp_id: string; count: number }[]> {
-    const counted: { rp_id: string; count: number }[] = await db(Passkey.tableName)
-      .select('rp_id')
-      .count({ count: '*' })
-      .groupBy('rp_id')
-    return counted.map(({ rp_id, count }) => ({ rp_id, count: Number(count) }))
   }
 }
 

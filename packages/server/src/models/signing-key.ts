@@ -27,27 +27,10 @@ export class SigningKey extends BaseModel {
     await rowsOf(SigningKey, db).insert(row)
   }
 
-  /** Retires the current key, which then cannot sign any more. */
-  static async retireCurrent(db: Tx, now: number): Promise<void> {
-    await rowsOf(SigningKey, db).where({ stage: 'current' }).update({ stage: 'retired', private_box: null, stage_since: now })
-  }
-
-  static async promoteNext(db: Tx, now: number): Promise<void> {
-    await rowsOf(SigningKey, db).where({ stage: 'next' }).update({ stage: 'current', stage_since: now })
-  }
-
-  static async deleteAll(db: Tx): Promise<void> {
-    await rowsOf(SigningKey, db).delete()
-  }
-
   /** Deletes keys that were retired by then. */
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     const over = db(SigningKey.tableName).where('stage', 'retired').where('stage_since', '<=', until)
     return deleteByKey(SigningKey, db, over.limit(limit))
-  }
-
-  static async listBoxes(db: Db): Promise<Pick<SigningKey, 'private_box'>[]> {
-    return rowsOf(SigningKey, db).select('private_box')
   }
 }
 

@@ -85,18 +85,6 @@ export class SsoLogin extends BaseModel {
     return withBox(answered, 'challenge_box')
   }
 
-  /** Gives an answered login its code, and what the code stands for. */
-  static async giveCode(
-    db: Pool,
-    stateHash: string,
-    given: { code_hash: string; subject: string; claims_box: string; expires_at: number },
-  ): Promise<void> {
-    const { code_hash, subject, claims_box, expires_at } = given
-    await rowsOf(SsoLogin, db)
-      .where({ state_hash: stateHash })
-      .update({ code_hash, subject, claims_box, challenge_box: null, expires_at })
-  }
-
   /** What the provider said about a user, until the client of the login exchanges its code. */
   static async findByCode(
     db: Db,
@@ -127,15 +115,6 @@ export class SsoLogin extends BaseModel {
   /** Spends the code. Of concurrent uses one succeeds; the others get false. */
   static async spend(db: Tx, stateHash: string, now: number): Promise<boolean> {
     return (await SsoLogin.#spendable(db, now).where({ state_hash: stateHash }).update({ spent_at: now, claims_box: null })) > 0
-  }
-
-  /** Deletes the logins of a subject that are not complete. */
-  static async deleteUnspent(db: Tx, of: Pick<SsoLogin, 'provider_id'> & { subject: string }): Promise<void> {
-    await rowsOf(SsoLogin, db).where({ provider_id: of.provider_id, subject: of.subject }).whereNull('spent_at').delete()
-  }
-
-  static async deleteAll(db: Tx): Promise<void> {
-    await rowsOf(SsoLogin, db).delete()
   }
 
   static #spendable(db: Db, now: number) {

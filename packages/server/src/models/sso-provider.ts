@@ -1,9 +1,7 @@
 import type { PartialModelObject } from 'objection'
-import type { Db, Tx } from '../db/handle.ts'
+import type { Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
+import { BaseModel } from './base-model.ts'
 
 /** An OpenID Connect provider that users may log in with. */
 export class SsoProvider extends BaseModel {
@@ -29,17 +27,9 @@ export class SsoProvider extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async find(db: Db, id: string): Promise<SsoProvider | undefined> {
-    return SsoProvider.query(db).findById(id)
-  }
-
   /** Finds the provider. Until the transaction ends, `findByCodeForUpdate` waits, so nothing changes or deletes it. */
   static async findKept(db: Tx, id: string): Promise<SsoProvider | undefined> {
     return keptFromDeletion(db, SsoProvider.query(db).findById(id))
-  }
-
-  static async findByCode(db: Db, code: string): Promise<SsoProvider | undefined> {
-    return SsoProvider.query(db).findOne({ code })
   }
 
   /** Finds the provider and locks it until the transaction ends. No user is linked with it meanwhile. */
@@ -53,27 +43,5 @@ export class SsoProvider extends BaseModel {
 
   static async update(db: Tx, id: string, changes: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
     return SsoProvider.query(db).patchAndFetchById(id, changes)
-  }
-
-  static async delete(db: Tx, id: string): Promise<void> {
-    await SsoProvider.query(db).deleteById(id)
-  }
-
-  /** Newest first. */
-  static async listPage(db: Db, request: PageRequest): Promise<Page<SsoProvider>> {
-    return withPage(SsoProvider.query(db), request, 'sso_providers.id')
-  }
-
-  static async listEnabled(db: Db): Promise<SsoProvider[]> {
-    return SsoProvider.query(db).where({ enabled: 1 }).orderBy('code')
-  }
-
-  static async listSecretBoxes(db: Db): Promise<Pick<SsoProvider, 'client_secret_box'>[]> {
-    return SsoProvider.query(db).select('client_secret_box')
-  }
-
-  /** The codes among these that a provider has. */
-  static async listCodes(db: Db, codes: readonly string[]): Promise<string[]> {
-    return codes.length === 0 ? [] : rowsOf(SsoProvider, db).whereIn('code', codes).pluck('code')
   }
 }

@@ -1,8 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
 
 /** A browser in which its user has shown the second factor, and is not asked for it again for some days. */
 export class TrustedBrowser extends BaseModel {
@@ -32,26 +30,8 @@ export class TrustedBrowser extends BaseModel {
     return rowsOf(TrustedBrowser, db).where({ hash }).andWhere('expires_at', '>', now).first() as Promise<KeptTrust | undefined>
   }
 
-  /** Those of a user that are not over, newest first. */
-  static async listPage(db: Db, userId: string, request: PageRequest, now: number): Promise<Page<TrustedBrowser>> {
-    const live = TrustedBrowser.query(db).where({ user_id: userId }).where('expires_at', '>', now)
-    return withPage(live, request, 'trusted_browsers.id')
-  }
-
-  static async delete(db: Tx, of: Pick<TrustedBrowser, 'id' | 'user_id'>): Promise<boolean> {
-    return (await rowsOf(TrustedBrowser, db).where(of).delete()) > 0
-  }
-
-  static async deleteByHash(db: Tx, hash: string): Promise<void> {
-    await rowsOf(TrustedBrowser, db).where({ hash }).delete()
-  }
-
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await rowsOf(TrustedBrowser, db).where({ user_id: userId }).delete()
-  }
-
-  static async deleteAll(db: Tx): Promise<void> {
-    await rowsOf(TrustedBrowser, db).delete()
   }
 }
 

@@ -23,11 +23,6 @@ export class UserIdentity extends BaseModel {
   /** Every read of an identity includes it. */
   declare provider: SsoProvider
 
-  /** Deletes those that were linked since then. Returns how many it deleted. */
-  static async deleteOfUser(db: Tx, userId: string, since = 0): Promise<number> {
-    return rowsOf(UserIdentity, db).where({ user_id: userId }).where('created_at', '>=', since).delete()
-  }
-
   static async insert(
     db: Tx,
     row: Pick<UserIdentity, 'id' | 'user_id' | 'provider_id' | 'subject' | 'created_at'>,
@@ -49,21 +44,6 @@ export class UserIdentity extends BaseModel {
     return withPage(query, request, 'user_identities.id')
   }
 
-  static async listUserIds(db: Db, of: Pick<UserIdentity, 'provider_id' | 'subject'>): Promise<string[]> {
-    const { provider_id, subject } = of
-    return rowsOf(UserIdentity, db).where({ provider_id, subject }).pluck('user_id')
-  }
-
-  static async listSubjects(db: Db, userId: string, since = 0): Promise<Pick<UserIdentity, 'provider_id' | 'subject'>[]> {
-    const linked = rowsOf(UserIdentity, db).where({ user_id: userId }).where('created_at', '>=', since)
-    return linked.select('provider_id', 'subject')
-  }
-
-  /** Whether any user is linked with the provider. */
-  static async isLinked(db: Db, providerId: string): Promise<boolean> {
-    return (await rowsOf(UserIdentity, db).where({ provider_id: providerId }).first('id')) !== undefined
-  }
-
   /** Whether the user has an identity of a provider that is enabled and serves some app. */
   static async hasUsable(db: Db, userId: string): Promise<boolean> {
     const usable = db('user_identities as i')
@@ -71,14 +51,5 @@ export class UserIdentity extends BaseModel {
       .where({ 'i.user_id': userId, 'p.enabled': 1 })
       .whereNot({ 'p.app_codes': '[]' })
     return (await usable.first('i.id')) !== undefined
-  }
-
-  static async delete(db: Tx, id: string): Promise<void> {
-    await UserIdentity.query(db).deleteById(id)
-  }
-
-  /** Returns how many it deleted. */
-  static async deleteOfProvider(db: Tx, providerId: string): Promise<number> {
-    return rowsOf(UserIdentity, db).where({ provider_id: providerId }).delete()
   }
 }

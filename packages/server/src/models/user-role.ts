@@ -54,10 +54,6 @@ export class UserRole extends BaseModel {
     return rowsOf(UserRole, db).where({ role_code: code }).orderBy('user_id').pluck('user_id')
   }
 
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(UserRole, db).where({ user_id: userId }).delete()
-  }
-
   static async find(
     db: Db,
     { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>,

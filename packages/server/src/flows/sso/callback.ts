@@ -112,12 +112,15 @@ function callbackUrlWith(deps: Deps, { code: provider }: SsoProvider, { state, c
 
 async function issueCode(deps: Deps<Pool>, { state_hash }: SsoLoginRow, profile: SsoProfile): Promise<string> {
   const code = newOpaqueToken(TOKEN_PREFIXES.ssoCode)
-  await SsoLogin.giveCode(deps.db, state_hash, {
-    code_hash: hashOpaqueToken(code),
-    subject: profile.subject,
-    claims_box: sealFor(deps, state_hash, profile),
-    expires_at: deps.clock() + codeLifeMs,
-  })
+  await SsoLogin.query(deps.db)
+    .findById(state_hash)
+    .patch({
+      challenge_box: null,
+      code_hash: hashOpaqueToken(code),
+      subject: profile.subject,
+      claims_box: sealFor(deps, state_hash, profile),
+      expires_at: deps.clock() + codeLifeMs,
+    })
   return code
 }
 

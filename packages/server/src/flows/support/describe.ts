@@ -143,7 +143,7 @@ export async function getLoginCase(deps: Deps, input: ExplainInput): Promise<Log
     found,
     namesakes: (await listUsers(deps, { email, limit: 200 })).items,
     hasTwoFactor: factor !== undefined,
-    passkeys: user ? (await Passkey.listOf(deps.db, user.id)).length : 0,
+    passkeys: user ? await Passkey.query(deps.db).where({ user_id: user.id }).resultSize() : 0,
     mailCodesLockedSeconds: await secondsOfLock(deps, [mailCodeKey(deps.config.encryptionKeys[0], email, false)]),
   }
 }

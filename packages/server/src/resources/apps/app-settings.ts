@@ -149,9 +149,11 @@ async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> 
 
 /** A configured provider counts even if it is disabled. */
 async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promise<void> {
-  const providers = await SsoProvider.listCodes(deps.db, methods)
+  const providers = await SsoProvider.query(deps.db)
+    .whereIn('code', [...methods])
+    .select('code')
   methods.forEach((method, index) => {
-    if (!builtInAuthMethods.includes(method) && !providers.includes(method))
+    if (!builtInAuthMethods.includes(method) && !providers.some(({ code }) => code === method))
       throw fieldError(
         `allowed_auth_methods.${index}`,
         'invalid_value',

@@ -46,8 +46,10 @@ export async function findLinkedUser(
   { providerId, subject }: Subject,
   pools: readonly string[],
 ): Promise<PooledUser | undefined> {
-  const ids = await UserIdentity.listUserIds(deps.db, { provider_id: providerId, subject })
-  return ids.length === 0 ? undefined : firstInPools(await listUsersByIds(deps, ids), pools)
+  const linked = await UserIdentity.query(deps.db).where({ provider_id: providerId, subject }).select('user_id')
+  if (linked.length === 0) return undefined
+  const ids = linked.map(({ user_id }) => user_id)
+  return firstInPools(await listUsersByIds(deps, ids), pools)
 }
 
 /**
@@ -126,7 +128,7 @@ async function getRemoval(deps: Deps<Tx>, userId: string, identityId: string): P
 
 async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: NoticePurpose, actor: Actor): Promise<void> {
   const { id, provider } = identity
-  await UserIdentity.delete(deps.db, id)
+  await UserIdentity.query(deps.db).deleteById(id)
   await addNotice(deps, notice, { user, provider: provider.code }, actor)
   await recordEvent(deps, { event: 'identity.unlinked', actor, userId: user.id, details: { id, provider: provider.code } })
 }
@@ -136,9 +138,10 @@ async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: Notic
  * Returns the number of identities.
  */
 export async function removeIdentities(deps: Deps<Tx>, userId: string, since = 0): Promise<number> {
-  const linked = await UserIdentity.listSubjects(deps.db, userId, since)
-  for (const subject of linked) await SsoLogin.deleteUnspent(deps.db, subject)
-  return UserIdentity.deleteOfUser(deps.db, userId, since)
+  const linked = UserIdentity.query(deps.db).where({ user_id: userId }).where('created_at', '>=', since)
+  for (const { provider_id, subject } of await linked.clone().select('provider_id', 'subject'))
+    await SsoLogin.query(deps.db).where({ provider_id, subject }).whereNull('spent_at').delete()
+  return linked.delete()
 }
 
 /** An identity with its provider, as in every answer. The subject is never shown. */

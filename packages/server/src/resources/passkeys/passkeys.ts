@@ -9,7 +9,8 @@ import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { type NewPasskey, relyingPartyOf } from '../../lib/web-authn.ts'
-import { Passkey, type PasskeyRow } from '../../models/passkey.ts'
+import { withPage } from '../../models/list-query.ts'
+import { Passkey } from '../../models/passkey.ts'
 import { TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { addNotice } from '../mail/mail.ts'
@@ -39,12 +40,12 @@ export const mostPasskeys = 10
 /** The passkeys of a user, newest first. Throws `not_found`. */
 export async function listPasskeys(deps: Deps, userId: string, request: PageRequest): Promise<Page<Passkey>> {
   const { id } = await getUser(deps, userId)
-  return Passkey.listPage(deps.db, id, request)
+  return withPage(Passkey.query(deps.db).where({ user_id: id }), request, 'passkeys.id')
 }
 
 /** The passkeys of a person on the account page, oldest first. */
-export async function listOwnPasskeys(deps: Deps, userId: string): Promise<PasskeyRow[]> {
-  return Passkey.listOf(deps.db, userId)
+export async function listOwnPasskeys(deps: Deps, userId: string): Promise<Passkey[]> {
+  return Passkey.query(deps.db).where({ user_id: userId }).orderBy('id')
 }
 
 /** A passkey that was verified, with its owner. */
@@ -67,7 +68,7 @@ export async function addPasskey(
 ): Promise<void> {
   await transaction(deps, async (deps) => {
     const user = await lockPerson(deps, caller)
-    const others = await Passkey.listOf(deps.db, user.id)
+    const others = await listOwnPasskeys(deps, user.id)
     if (others.length >= mostPasskeys) throw new ApiError('passkey_limit')
     // An authenticator keeps one passkey for each handle, so all of a user must have the same.
     if (others.some(({ user_handle }) => user_handle !== userHandle)) throw new ApiError('invalid_token')
@@ -97,7 +98,8 @@ export async function renamePasskey(
 ): Promise<void> {
   await transaction(deps, async (deps) => {
     const user = await lockPerson(deps, caller)
-    if (!(await Passkey.rename(deps.db, { id, user_id: user.id }, name))) throw noSuchPasskey()
+    const renamed = await Passkey.query(deps.db).where({ id, user_id: user.id }).patch({ name })
+    if (renamed === 0) throw noSuchPasskey()
   })
 }
 
@@ -126,7 +128,8 @@ export async function removePasskey(
 }
 
 async function remove(deps: Deps<Tx>, user: PooledUser, id: string, actor: Actor): Promise<void> {
-  if (!(await Passkey.delete(deps.db, { id, user_id: user.id }))) throw noSuchPasskey()
+  const deleted = await Passkey.query(deps.db).where({ id, user_id: user.id }).delete()
+  if (deleted === 0) throw noSuchPasskey()
   await TrustedBrowser.deleteOfUser(deps.db, user.id)
   await addNotice(deps, 'passkey_removed', { user }, actor)
   await recordEvent(deps, { event: 'passkey.removed', actor, userId: user.id, details: { id } })
@@ -144,8 +147,8 @@ async function lockPerson(deps: Deps<Tx>, caller: PersonCaller): Promise<PooledU
 /** How many passkeys belong to another host than ours: `PUBLIC_URL` has changed, so they work nowhere. */
 export async function countPasskeysElsewhere(deps: Deps): Promise<number> {
   const host = relyingPartyOf(deps.config.publicUrl)?.id
-  const counts = await Passkey.countByParty(deps.db)
-  return counts.reduce((sum, { rp_id, count }) => (rp_id === host ? sum : sum + count), 0)
+  const passkeys = Passkey.query(deps.db)
+  return (host === undefined ? passkeys : passkeys.whereNot({ rp_id: host })).resultSize()
 }
 
 /** A passkey as an admin sees it. Its key and its credential id are never shown. */

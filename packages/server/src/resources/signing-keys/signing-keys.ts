@@ -109,11 +109,11 @@ export async function rotateSigningKeys(
     const canOpen = next?.private_box != null && deps.secretBox.hasKeyOf(next.private_box)
     const now = deps.clock()
     if (compromised || !canOpen) {
-      await (compromised ? SigningKey.deleteAll(deps.db) : retireBoth(deps, now))
+      await (compromised ? SigningKey.query(deps.db).delete() : retireBoth(deps, now))
       await insert(deps, other, 'current')
     } else {
-      await SigningKey.retireCurrent(deps.db, now)
-      await SigningKey.promoteNext(deps.db, now)
+      await retireCurrent(deps, now)
+      await promoteNext(deps, now)
     }
     await insert(deps, made, 'next')
     const after = await SigningKey.listAll(deps.db)
@@ -125,10 +125,19 @@ export async function rotateSigningKeys(
 }
 
 /** For keys that were sealed under an AUTH_ENCRYPTION_KEY that is gone: none of them can sign. */
-async function retireBoth({ db }: Deps<Tx>, now: number): Promise<void> {
-  await SigningKey.retireCurrent(db, now)
-  await SigningKey.promoteNext(db, now)
-  await SigningKey.retireCurrent(db, now)
+async function retireBoth(deps: Deps<Tx>, now: number): Promise<void> {
+  await retireCurrent(deps, now)
+  await promoteNext(deps, now)
+  await retireCurrent(deps, now)
+}
+
+/** The current key then cannot sign any more. */
+async function retireCurrent({ db }: Deps<Tx>, now: number): Promise<void> {
+  await SigningKey.query(db).where({ stage: 'current' }).patch({ stage: 'retired', private_box: null, stage_since: now })
+}
+
+async function promoteNext({ db }: Deps<Tx>, now: number): Promise<void> {
+  await SigningKey.query(db).where({ stage: 'next' }).patch({ stage: 'current', stage_since: now })
 }
 
 export function presentSigningKeys(rows: readonly SigningKeyRow[]): z.output<typeof signingKeyList> {

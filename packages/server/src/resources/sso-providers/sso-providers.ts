@@ -26,6 +26,7 @@ import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { isUniqueViolation } from '../../lib/violations.ts'
 import type { App } from '../../models/app.ts'
+import { withPage } from '../../models/list-query.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -115,7 +116,7 @@ export const providerPage = page(providerRecord)
 
 /** Throws `not_found`. */
 export async function getProvider(deps: Deps, code: string): Promise<SsoProvider> {
-  return found(await SsoProvider.findByCode(deps.db, code))
+  return found(await SsoProvider.query(deps.db).findOne({ code }))
 }
 
 /** Gets the provider and locks it until the transaction ends. No user can be linked with it meanwhile. */
@@ -130,7 +131,7 @@ export async function getEnabledProvider(deps: Deps, code: string): Promise<SsoP
 
 /** An enabled provider by id. Undefined if it does not exist. Throws `sso_provider_disabled`. */
 export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoProvider | undefined> {
-  const provider = await SsoProvider.find(deps.db, id)
+  const provider = await SsoProvider.query(deps.db).findById(id)
   return provider && enabled(provider)
 }
 
@@ -142,7 +143,8 @@ export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoP
 
 /** The providers that users may log in to the app with. */
 export async function listProvidersOf(deps: Deps, app: Pick<App, 'code'>): Promise<SsoProvider[]> {
-  return (await SsoProvider.listEnabled(deps.db)).filter((provider) => serves(provider, app))
+  const providers = await SsoProvider.query(deps.db).where({ enabled: 1 }).orderBy('code')
+  return providers.filter((provider) => serves(provider, app))
 }
 
 function serves({ app_codes: codes }: SsoProvider, app: Pick<App, 'code'>): boolean {
@@ -181,7 +183,7 @@ function clientSecretContext(providerId: string): string {
 
 /** Providers, newest first. */
 export async function listProviders(deps: Deps, request: PageRequest): Promise<Page<SsoProvider>> {
-  return SsoProvider.listPage(deps.db, request)
+  return withPage(SsoProvider.query(deps.db), request, 'sso_providers.id')
 }
 
 /** A new provider lets no user in until an admin names the apps that it serves. It is trusted in no e-mail domain by default. */
@@ -233,7 +235,7 @@ export async function updateProvider(
     const before = await getProviderForUpdate(deps, providerCode)
     const { publicUrl } = deps.config
     refuseChanged(changedMembers(sentBack, presentProvider(before, publicUrl)))
-    if (input.issuer !== undefined && input.issuer !== before.issuer && (await UserIdentity.isLinked(deps.db, before.id)))
+    if (input.issuer !== undefined && input.issuer !== before.issuer && (await isLinked(deps, before)))
       throw new ApiError('sso_provider_in_use', { detail: 'Users are linked to subjects of the current issuer' })
     const changes = { ...resolveProviderChanges(deps, before.id, input), updated_at: deps.clock() }
     const after = await SsoProvider.update(deps.db, before.id, changes)
@@ -245,6 +247,11 @@ export async function updateProvider(
     await recordEvent(deps, { event: 'sso_provider.updated', actor, details })
     return after
   })
+}
+
+/** Whether any user is linked with the provider. */
+async function isLinked(deps: Deps, { id }: SsoProvider): Promise<boolean> {
+  return (await UserIdentity.query(deps.db).where({ provider_id: id }).select('id').limit(1)).length > 0
 }
 
 type ProviderSettings = Pick<
@@ -283,10 +290,10 @@ function resolveProviderChanges(deps: Deps, id: string, input: Omit<UpdateProvid
 export async function deleteProvider(deps: Deps<Pool>, code: string, { force }: { force: boolean }, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
     const provider = await getProviderForUpdate(deps, code)
-    if (!force && (await UserIdentity.isLinked(deps.db, provider.id)))
+    if (!force && (await isLinked(deps, provider)))
       throw new ApiError('sso_provider_in_use', { detail: 'Disable it, or delete it with ?force=true, which unlinks its users' })
-    const unlinked = await UserIdentity.deleteOfProvider(deps.db, provider.id)
-    await SsoProvider.delete(deps.db, provider.id)
+    const unlinked = await UserIdentity.query(deps.db).where({ provider_id: provider.id }).delete()
+    await SsoProvider.query(deps.db).deleteById(provider.id)
     const details = { before: presentProvider(provider, deps.config.publicUrl), after: null, unlinked }
     await recordEvent(deps, { event: 'sso_provider.deleted', actor, details })
   })

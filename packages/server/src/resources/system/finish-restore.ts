@@ -48,11 +48,11 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
       links: await MailToken.deleteAllUnspent(deps.db),
       invitations: await Invitation.endAllOpen(deps.db, now),
     }
-    await SsoLogin.deleteAll(deps.db)
+    await SsoLogin.query(deps.db).delete()
     await BrowserSession.endAll(deps.db, { now, reason: 'service.restored' })
     await AuthorizationCode.deleteAll(deps.db)
     await DeviceCode.deleteAll(deps.db)
-    await TrustedBrowser.deleteAll(deps.db)
+    await TrustedBrowser.query(deps.db).delete()
     await renewCatalog(deps)
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })
     await recordEvent(deps, { event: 'service.restored', actor: systemActor, details: { ...ended, min_iat: minIat } })

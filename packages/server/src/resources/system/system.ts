@@ -177,9 +177,9 @@ export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)
   const apps = await App.listWebhooks(db)
-  const providers = await SsoProvider.listSecretBoxes(db)
+  const providers = await SsoProvider.query(db).select('client_secret_box')
   const appKeys = await AppKey.listSecretBoxes(db)
-  const signingKeys = await SigningKey.listBoxes(db)
+  const signingKeys = await SigningKey.query(db).select('private_box')
   const chain = await AuditChain.find(db)
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)
   const found = [

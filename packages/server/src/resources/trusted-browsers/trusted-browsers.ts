@@ -11,6 +11,7 @@ import { hashOpaqueToken, newOpaqueToken, TOKEN_PREFIXES } from '../../lib/rando
 import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
+import { withPage } from '../../models/list-query.ts'
 import { type KeptTrust, TrustedBrowser } from '../../models/trusted-browser.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { getUser, lockUserRow } from '../users/users.ts'
@@ -60,7 +61,10 @@ export async function trustBrowser(
 ): Promise<{ value: string; seconds: number }> {
   const secret = newOpaqueToken(TOKEN_PREFIXES.trustedBrowser)
   const id = newId(deps.clock())
-  if (before !== undefined) await TrustedBrowser.deleteByHash(deps.db, hashOpaqueToken(before))
+  if (before !== undefined)
+    await TrustedBrowser.query(deps.db)
+      .where({ hash: hashOpaqueToken(before) })
+      .delete()
   await TrustedBrowser.insert(deps.db, {
     id,
     hash: hashOpaqueToken(secret),
@@ -83,7 +87,8 @@ export async function listTrustedBrowsers(
   request: PageRequest,
 ): Promise<Page<z.output<typeof trustedBrowserRecord>>> {
   const user = await getUser(deps, userId)
-  const { items, nextCursor } = await TrustedBrowser.listPage(deps.db, user.id, request, deps.clock())
+  const live = TrustedBrowser.query(deps.db).where({ user_id: user.id }).where('expires_at', '>', deps.clock())
+  const { items, nextCursor } = await withPage(live, request, 'trusted_browsers.id')
   return { items: items.map(presentTrustedBrowser), nextCursor }
 }
 
@@ -105,8 +110,8 @@ export async function revokeTrust(
 ): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
-    if (!(await TrustedBrowser.delete(deps.db, { id: browserId, user_id: userId })))
-      throw new ApiError('not_found', { detail: 'The user has no such trusted browser' })
+    const revoked = await TrustedBrowser.query(deps.db).where({ id: browserId, user_id: userId }).delete()
+    if (revoked === 0) throw new ApiError('not_found', { detail: 'The user has no such trusted browser' })
     await recordEvent(deps, { event: 'browser.untrusted', actor, userId, details: { id: browserId } })
   })
 }

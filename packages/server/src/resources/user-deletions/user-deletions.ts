@@ -9,6 +9,7 @@ import { id, queryFlag } from '../../lib/fields.ts'
 import { AccessRequest } from '../../models/access-request.ts'
 import { AuditEvent, type DetailsRow, type Erasable } from '../../models/audit-event.ts'
 import { AuthorizationCode } from '../../models/authorization-code.ts'
+import type { BaseModel, ModelOf } from '../../models/base-model.ts'
 import { BrowserSession } from '../../models/browser-session.ts'
 import { Invitation } from '../../models/invitation.ts'
 import { MailToken } from '../../models/mail-token.ts'
@@ -61,6 +62,17 @@ export async function deleteUser(deps: Deps<Pool>, userId: string, { erase }: { 
   else if (!deletes) throw new ApiError('not_found', { detail: 'No user has this id' })
 }
 
+/** What goes with a user, besides tags. */
+const owned: readonly ModelOf<BaseModel & { user_id: string }>[] = [
+  OrganizationMembership,
+  UserRole,
+  MailToken,
+  RecoveryCode,
+  SecondFactor,
+  Passkey,
+  UserIdentity,
+]
+
 /** Deletes a user. Returns false if the user was already deleted. Throws `not_found`, `last_system_admin`. */
 async function closeUnlessDeleted(deps: Deps<Pool>, userId: string, actor: Actor): Promise<boolean> {
   return transaction(deps, async (deps) => {
@@ -87,17 +99,8 @@ export async function closeAccount(
   // Lock the organizations: a change to one of them checks whether an admin is left.
   for (const { id } of before.organizations.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await lockOrganization(deps, id)
   const now = deps.clock()
-  for (const model of [
-    OrganizationMembership,
-    UserRole,
-    UserNamespace,
-    MailToken,
-    RecoveryCode,
-    SecondFactor,
-    Passkey,
-    UserIdentity,
-  ])
-    await model.deleteOfUser(deps.db, userId)
+  await UserNamespace.deleteOfUser(deps.db, userId)
+  for (const model of owned) await model.query(deps.db).where({ user_id: userId }).delete()
   await UserApp.revokeAllOf(deps.db, userId, now)
   await denyRequestsOf(deps, userId, actor)
   await forgetFailures(deps, before, { codes: true })

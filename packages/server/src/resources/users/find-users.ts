@@ -123,7 +123,7 @@ export async function assertEmailFree(
 export async function assertCanStillSignIn(deps: Deps<Tx>, { id, password_hash }: PooledUser): Promise<void> {
   if (password_hash !== null || (await UserIdentity.hasUsable(deps.db, id))) return
   const party = relyingPartyOf(deps.config.publicUrl)
-  if (party && (await Passkey.hasAny(deps.db, { user_id: id, rp_id: party.id }))) return
+  if (party && (await Passkey.isOwned(deps.db, { user_id: id, rp_id: party.id }))) return
   throw new ApiError('last_sign_in_method', { detail: 'Set a password first, link a provider, or add a passkey' })
 }
 

@@ -188,7 +188,7 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
     roles: await listGlobalRoles(deps, id),
     organizations: await listMemberships(deps, id),
     two_factor: (await SecondFactor.findActive(deps.db, id)) !== undefined,
-    passkeys: (await Passkey.listOf(deps.db, id)).length,
+    passkeys: await Passkey.query(deps.db).where({ user_id: id }).resultSize(),
     identities: await listIdentitiesOf(deps, id),
     locked_until: isoOrNull(await lockedUntil(deps, user, now)),
     last_login_at: isoOrNull(await Session.findLastLogin(deps.db, id)),
