@@ -74,7 +74,7 @@ function withIdToken(change: (claims: Json) => Json, key: SigningKey | null = pr
 }
 
 describe('an ID token', () => {
-  test('that is as it should be passes, so that what follows fails for its fault alone', async () => {
+  test('a correct ID token passes, so the tests below fail for their own fault only', async () => {
     withIdToken((claims) => claims)
     expect(answerOf(await comeBack(service, (await goThere()).back)).code).toMatch(/^gsc_/)
   })
@@ -88,7 +88,7 @@ describe('an ID token', () => {
     ['no subject', ({ sub: _, ...claims }) => claims],
     ['no end', ({ exp: _, ...claims }) => claims],
     ['its end an hour ago', (claims) => ({ ...claims, exp: Math.floor(Date.now() / 1000) - 3_600 })],
-  ])('with %s is refused', async (_, change) => {
+  ])('an ID token with %s is refused', async (_, change) => {
     withIdToken(change)
     expect(await failedLogin()).toEqual({
       error: 'server_error',
@@ -98,32 +98,32 @@ describe('an ID token', () => {
     expect(event).toMatchObject({ reason: 'provider_refused', details: { provider: 'acme', error: 'server_error' } })
   })
 
-  test('of no algorithm is refused, also where the provider says that it uses none', async () => {
+  test('an ID token without an algorithm is refused, even if the provider says that it uses none', async () => {
     withIdToken((claims) => claims, null)
     provider.tamper.discovery = (body) => ({ ...body, id_token_signing_alg_values_supported: ['none', 'RS256'] })
     expect((await failedLogin()).error).toBe('server_error')
   })
 
-  test('signed by a key that is not the provider’s is refused, under its name or another', async () => {
+  test('an ID token signed with a key of a stranger is refused, under any key id', async () => {
     for (const kid of [strangersKey.kid, provider.key.kid]) {
       withIdToken((claims) => claims, { ...strangersKey, kid })
       expect((await failedLogin()).error).toBe('server_error')
     }
   })
 
-  test('that is missing is refused', async () => {
+  test('a missing ID token is refused', async () => {
     provider.tamper.token = ({ id_token: _, ...body }) => body
     expect((await failedLogin()).error).toBe('server_error')
   })
 })
 
 describe('userinfo', () => {
-  test('of another subject is refused', async () => {
+  test('userinfo of another subject is refused', async () => {
     provider.tamper.userinfo = (body) => ({ ...body, sub: 'somebody else' })
     expect((await failedLogin()).error).toBe('server_error')
   })
 
-  test('is not asked for what the ID token says: an e-mail there is verified only if it says so there', async () => {
+  test('userinfo is not fetched if the ID token has an e-mail address, which is verified only if the token says so', async () => {
     withIdToken((claims) => ({ ...claims, email: someEmail() }))
     const asked = provider.asked.userinfo
     const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
@@ -131,27 +131,27 @@ describe('userinfo', () => {
     expect(provider.asked.userinfo).toBe(asked)
   })
 
-  test('longer than any should be is not read to its end', async () => {
+  test('userinfo that is too long is not read to its end', async () => {
     provider.tamper.userinfo = (body) => ({ ...body, more: 'x'.repeat(600_000) })
     expect((await failedLogin()).error).toBe('server_error')
   })
 
-  test('with a name that cannot be stored loses the name alone', async () => {
+  test('userinfo with a name that cannot be stored loses only the name', async () => {
     provider.tamper.userinfo = (body) => ({ ...body, given_name: 'x'.repeat(201), family_name: 'a\u0000b' })
     const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
     expect((await exchange(service, arrived)).body.user).toMatchObject({ first_name: null, last_name: null })
   })
 })
 
-describe('a description', () => {
-  test('of another issuer is not taken: the start is 503', async () => {
+describe('the discovery document', () => {
+  test('a discovery document of another issuer is refused, and the start is 503', async () => {
     provider.tamper.discovery = (body) => ({ ...body, issuer: other.issuer })
     const { reply } = await beginSso(service, 'acme', app)
     expectError(reply, 'unavailable')
     expect(reply.headers.get('location')).toBeNull()
   })
 
-  test('is read once for many, again after ten minutes, and serves on while there is no newer one', async () => {
+  test('a discovery document is read once for many logins and again after ten minutes, and serves during an outage', async () => {
     const asked = provider.asked.discovery
     const many = await Promise.all(Array.from({ length: 20 }, () => beginSso(service, 'acme', app)))
     for (const { reply } of many) expect(reply.status).toBe(302)
@@ -167,7 +167,7 @@ describe('a description', () => {
   })
 })
 
-test('where http is not allowed, as in production, a provider is not asked over it', async () => {
+test('a provider is not called over http where http is not allowed, as in production', async () => {
   const asked = provider.asked.discovery
   const clients = new OpenIdClients({ allowHttp: false, mayBePrivate: () => true, clock: service.deps.clock })
   service.deps.openIdClients = async () => clients
@@ -175,8 +175,8 @@ test('where http is not allowed, as in production, a provider is not asked over 
   expect(provider.asked.discovery).toBe(asked)
 })
 
-describe('keys', () => {
-  test('that change are noticed by the next login', async () => {
+describe('the keys of a provider', () => {
+  test('changed keys of a provider are noticed by the next login', async () => {
     for (let round = 0; round < 3; round += 1) {
       const arrived = await arrive(service, { provider, code: 'acme', app, subject: someone() })
       expect((await exchange(service, arrived)).status).toBe(200)
@@ -184,17 +184,17 @@ describe('keys', () => {
     }
   })
 
-  test('that stay are read once', async () => {
+  test('unchanged keys of a provider are read once', async () => {
     const asked = provider.asked.jwks
     for (let round = 0; round < 3; round += 1) await arrive(service, { provider, code: 'acme', app, subject: someone() })
     expect(provider.asked.jwks).toBe(asked + 1)
   })
 })
 
-describe('a provider that', () => {
+describe('a provider that fails', () => {
   const unreachable = { error: 'temporarily_unavailable', error_description: 'The provider cannot be reached' }
 
-  test('is down makes the start 503, other doors and providers go on, and it is found again', async () => {
+  test('a provider that is down makes the start 503, leaves other providers alone, and is found again', async () => {
     await provider.close()
     expectError((await beginSso(service, 'acme', app)).reply, 'unavailable')
     const arrived = await arrive(service, { provider: other, code: 'other', app, subject: someone(other) })
@@ -203,7 +203,7 @@ describe('a provider that', () => {
     expect((await beginSso(service, 'acme', app)).reply.status).toBe(302)
   })
 
-  test('goes down while the user is there: the client is told', async () => {
+  test('a provider that goes down during a login is reported to the client', async () => {
     const returning = await goThere()
     await provider.close()
     expect(await failedLogin(returning)).toEqual(unreachable)
@@ -211,7 +211,7 @@ describe('a provider that', () => {
   })
 
   test.each(['token', 'jwks', 'userinfo'] as const)(
-    'hangs at %s, or fails there, holds up its own login alone',
+    'a provider that hangs or fails at %s fails its login as unreachable',
     async (endpoint) => {
       const returning = await goThere()
       // One of the endpoints gets the real time-out of a server.
@@ -225,20 +225,20 @@ describe('a provider that', () => {
     },
   )
 
-  test('hangs at its description makes the start 503', async () => {
+  test('a provider that hangs at its discovery document makes the start 503', async () => {
     forget(300)
     provider.hanging.add('discovery')
     const replies = await Promise.all(Array.from({ length: 5 }, () => beginSso(service, 'acme', app)))
     for (const { reply } of replies) expectError(reply, 'unavailable')
   })
 
-  test('does not know us any more brings nobody', async () => {
+  test('a provider that no longer accepts our client signs nobody in', async () => {
     await service.admin('PATCH', '/admin/sso-providers/acme', { body: { client_secret: 'no longer right' } })
     expect((await failedLogin()).error).toBe('server_error')
     await service.admin('PATCH', '/admin/sso-providers/acme', { body: { client_secret: CLIENT_SECRET } })
   })
 
-  test('does not log the user in says so in its own words, and the client is told in ours', async () => {
+  test('a provider that does not sign the user in is reported to the client in our words', async () => {
     const { back } = await goThere('acme', provider, 'nobody there')
     back.searchParams.set('error_description', '<a href="https://evil.example.com">your account was closed</a>')
     expect(back.searchParams.get('error')).toBe('access_denied')
@@ -251,7 +251,7 @@ describe('a provider that', () => {
     ['server_error', 'server_error'],
     ['consent_required', 'access_denied'],
     ['"><script>', 'access_denied'],
-  ])('answers %s: the client is told %s', async (theirs, ours) => {
+  ])('the error %s of a provider reaches the client as %s', async (theirs, ours) => {
     const { back, state } = await goThere()
     back.searchParams.delete('code')
     back.searchParams.set('error', theirs)
@@ -259,7 +259,7 @@ describe('a provider that', () => {
   })
 })
 
-test('HEAD, by which programs look at a link before its reader follows it, begins no login and spends no answer', async () => {
+test('a HEAD request, as programs send it to look at a link, begins no login and spends no answer', async () => {
   const { back } = await goThere()
   const before = await countRows(service, 'sso_logins')
   const query = { app_code: app.code, redirect_url: REDIRECT_URL, code_challenge: 'c'.repeat(43), state: 'of the client' }
@@ -272,20 +272,20 @@ test('HEAD, by which programs look at a link before its reader follows it, begin
 })
 
 describe('a browser that comes back', () => {
-  test('twenty times at once with one answer is taken once', async () => {
+  test('one answer that a browser brings twenty times at once is accepted once', async () => {
     const { back } = await goThere()
     const replies = await Promise.all(Array.from({ length: 20 }, () => comeBack(service, back)))
     expect(replies.filter(({ status }) => status === 302)).toHaveLength(1)
     for (const reply of replies) if (reply.status !== 302) expectError(reply, 'invalid_sso_state')
   })
 
-  test('with the code of another login gets nowhere: the verifier is not its own', async () => {
+  test('an answer with the code of another login is refused, since the verifier is another', async () => {
     const [own, stolen] = [await goThere(), await goThere()]
     own.back.searchParams.set('code', stolen.back.searchParams.get('code')!)
     expect((await failedLogin(own)).error).toBe('server_error')
   })
 
-  test('with a code that was redeemed gets nowhere', async () => {
+  test('an answer with a code that was redeemed is refused', async () => {
     const first = await goThere()
     expect(answerOf(await comeBack(service, first.back)).code).toBeDefined()
     const second = await goThere()
@@ -293,13 +293,13 @@ describe('a browser that comes back', () => {
     expect((await failedLogin(second)).error).toBe('server_error')
   })
 
-  test('from one provider to the callback of another is refused, and its login is not spent', async () => {
+  test('an answer of one provider at the callback of another is refused, and its login is not spent', async () => {
     const { back } = await goThere('other', other)
     expectError(await get(service, `/auth/sso/acme/callback${back.search}`), 'invalid_sso_state')
     expect(answerOf(await comeBack(service, back)).code).toBeDefined()
   })
 
-  test('with the issuer of another provider is refused (RFC 9207), and so is one that leaves it out where it is promised', async () => {
+  test('an answer with the issuer of another provider, or without one that was promised, is refused (RFC 9207)', async () => {
     const mixed = await goThere()
     mixed.back.searchParams.set('iss', other.issuer)
     expect((await failedLogin(mixed)).error).toBe('server_error')
@@ -309,7 +309,7 @@ describe('a browser that comes back', () => {
     expect((await failedLogin(bare)).error).toBe('server_error')
   })
 
-  test('with no state, an unknown one, or two is answered here', async () => {
+  test('an answer with no state, an unknown one or two gets an error of ours', async () => {
     const { back, state } = await goThere()
     expectError(await get(service, '/auth/sso/acme/callback?code=x&state=unknown'), 'invalid_sso_state')
     expectError(await get(service, `/auth/sso/acme/callback?code=x&state=${state}`), 'invalid_sso_state')
@@ -319,7 +319,7 @@ describe('a browser that comes back', () => {
     expectError(await get(service, `/auth/sso/nobody/callback${back.search}`), 'not_found')
   })
 
-  test('is told in a page what went wrong, and how to go on', async () => {
+  test('a browser with a bad answer gets a page that says what went wrong and how to go on', async () => {
     const { back } = await goThere()
     await comeBack(service, back)
     const headers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'x-request-id': 'r-1' }
@@ -337,7 +337,7 @@ describe('a browser that comes back', () => {
     expect([bare.status, bare.body]).toEqual([400, expect.stringContaining('code_challenge: is required')])
   })
 
-  test('is not sent to a redirect URL that the app has stopped allowing', async () => {
+  test('a browser is not sent to a redirect URL that the app has stopped allowing', async () => {
     const moved = await buildApp(service, { allowed_redirect_urls: [REDIRECT_URL] })
     const begun = await beginSso(service, 'acme', moved)
     const back = await provider.logIn(begun.reply.headers.get('location')!, someone())
@@ -348,7 +348,7 @@ describe('a browser that comes back', () => {
     expect(reply.headers.get('location')).toBeNull()
   })
 
-  test('to a provider that has another issuer by now finds nothing, with answer or code', async () => {
+  test('answers and codes from before the provider changed its issuer are refused', async () => {
     const code = 'moving'
     const [before, after] = [await startProvider([callbackOf(code)]), await startProvider([callbackOf(code)])]
     await buildSsoProvider(service, code, { issuer: before.issuer })

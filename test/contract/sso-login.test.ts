@@ -47,7 +47,7 @@ const changeProvider = (code: string, body: Json) => service.admin('PATCH', `/ad
 const identitiesOf = async (token: string) => (await service.call('GET', '/auth/identities', { token })).body.items
 
 describe('a first login', () => {
-  test('registers whom the provider names, as a registration does, without a password', async () => {
+  test('a first login registers the user like a registration, without a password', async () => {
     const webhooks = [{ name: 'crm', url: 'http://127.0.0.1:9/hook', secret: whsec }]
     const app = await ssoApp({ registration_namespace: 'staff', read_namespaces: ['partners'], webhooks })
     const email = someEmail()
@@ -82,7 +82,7 @@ describe('a first login', () => {
     expectError(await service.login(email, app.code), 'invalid_credentials')
   })
 
-  test('the second one is of the same user, whatever the provider says of the e-mail by then', async () => {
+  test('the second login finds the same user, whatever address the provider names by then', async () => {
     const app = await ssoApp()
     const email = someEmail()
     const subject = verified(email)
@@ -95,7 +95,7 @@ describe('a first login', () => {
     expect(await countRows(service, 'user_identities', { subject })).toBe(1)
   })
 
-  test('tokens are as those of any login: they refresh, and the session can be ended', async () => {
+  test('the tokens of a first login refresh like any others, and the session can be ended', async () => {
     const { body } = await logIn(await ssoApp(), verified(someEmail()))
     const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
     expect(refreshed.status).toBe(200)
@@ -103,7 +103,7 @@ describe('a first login', () => {
     expectError(await service.call('GET', '/auth/me', { token: body.access_token }), 'token_revoked')
   })
 
-  test('an e-mail that the provider has not verified is unverified here, and mail to verify it is asked for', async () => {
+  test('an address that the provider has not verified is unverified here, and a mail to verify it is sent', async () => {
     for (const email_verified of [false, undefined, 'false', 1]) {
       const email = someEmail()
       const { body } = await logIn(await ssoApp(), provider.addAccount({ email, email_verified }))
@@ -112,15 +112,18 @@ describe('a first login', () => {
     }
   })
 
-  test.each([{}, { email: '' }, { email: 'nobody' }, { email: 7 }])('without an e-mail (%j) it is refused', async (claims) => {
-    const app = await ssoApp()
-    const before = await countWrites(service)
-    const arrived = await come(app, provider.addAccount({ ...claims, email_verified: true }))
-    expectError(await exchange(service, arrived), 'sso_email_missing')
-    expect(await countWrites(service)).toEqual(before)
-  })
+  test.each([{}, { email: '' }, { email: 'nobody' }, { email: 7 }])(
+    'a first login without an e-mail address (%j) is refused',
+    async (claims) => {
+      const app = await ssoApp()
+      const before = await countWrites(service)
+      const arrived = await come(app, provider.addAccount({ ...claims, email_verified: true }))
+      expectError(await exchange(service, arrived), 'sso_email_missing')
+      expect(await countWrites(service)).toEqual(before)
+    },
+  )
 
-  test('the policy of the app is judged, and nothing is written when it refuses', async () => {
+  test('a first login follows the policy of the app, and a refusal writes nothing', async () => {
     const refusals: [Json, string][] = [
       [{ sign_up: 'closed' }, 'sign_up_closed'],
       [{ sign_up: 'invitation' }, 'sign_up_closed'],
@@ -140,7 +143,7 @@ describe('a first login', () => {
     }
   })
 
-  test('of an app that grants nothing by itself leaves a user for an admin to grant', async () => {
+  test('a first login at an app that grants nothing leaves a user to whom an admin can grant access', async () => {
     const app = await ssoApp({ auto_grant_on_signup: false })
     const email = someEmail()
     const subject = verified(email)
@@ -152,7 +155,7 @@ describe('a first login', () => {
     expect((await logIn(app, subject)).body.user.id).toBe(user.id)
   })
 
-  test('twenty at once make one user and twenty sessions', async () => {
+  test('twenty concurrent first logins make one user and twenty sessions', async () => {
     const app = await ssoApp()
     const subject = verified(someEmail())
     const arrived = await Promise.all(Array.from({ length: 20 }, () => come(app, subject)))
@@ -166,7 +169,7 @@ describe('a first login', () => {
     expect(await auditEvents(service, { event: 'user.registered', user_id })).toHaveLength(1)
   })
 
-  test('and a registration of the same e-mail at once make one user', async () => {
+  test('a first login and a concurrent registration of the same address make one user', async () => {
     const app = await ssoApp()
     for (let round = 0; round < 5; round += 1) {
       const email = someEmail()
@@ -180,7 +183,7 @@ describe('a first login', () => {
 })
 
 describe('linking', () => {
-  test('a verified e-mail means the user who has it, who keeps password and sessions', async () => {
+  test('a verified address links its user, who keeps password and sessions', async () => {
     const app = await ssoApp()
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(user.id)
@@ -191,7 +194,7 @@ describe('linking', () => {
     expect(await identitiesOf(token)).toEqual([{ id: expect.any(String), provider: 'acme', created_at: expect.any(String) }])
   })
 
-  test('an unverified e-mail never does', async () => {
+  test('an unverified address never links a user', async () => {
     const app = await ssoApp()
     const { user } = await buildUser(service, app)
     await markVerified(user.id)
@@ -200,7 +203,7 @@ describe('linking', () => {
     expect(await countRows(service, 'user_identities', { user_id: user.id })).toBe(0)
   })
 
-  test('an account whose address nobody had verified loses what it was opened with', async () => {
+  test('linking an account whose address was never verified removes what it was opened with', async () => {
     const app = await ssoApp()
     const registered = await buildUser(service, app)
     const { email, id } = registered.user
@@ -226,7 +229,7 @@ describe('linking', () => {
     expect(lost.details).toMatchObject({ password: true, two_factor: true, identities: 1 })
   })
 
-  test('an account that an operator made keeps what it has, is asked for its second factor, and is verified', async () => {
+  test('linking an account that an operator made removes nothing, asks for the second factor, and verifies the address', async () => {
     const app = await ssoApp()
     const email = someEmail()
     await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD } })
@@ -240,7 +243,7 @@ describe('linking', () => {
     expect(await auditEvents(service, { event: 'credentials.removed', user_id: user.id })).toEqual([])
   })
 
-  test('a password reset of such an account unlinks it, and so does a first magic link', async () => {
+  test('a password reset and a first magic link unlink the provider of an unproven account', async () => {
     const app = await ssoApp()
     for (const purpose of ['reset_password', 'magic_link'] as const) {
       const email = someEmail()
@@ -255,7 +258,7 @@ describe('linking', () => {
     }
   })
 
-  test('twenty at once on an account link it once', async () => {
+  test('twenty concurrent logins link an account once', async () => {
     const app = await ssoApp()
     const { user } = await buildUser(service, app)
     await markVerified(user.id)
@@ -266,7 +269,7 @@ describe('linking', () => {
     expect(await countRows(service, 'user_identities', { user_id: user.id })).toBe(1)
   })
 
-  test('one subject of two providers is two identities; one user may have both', async () => {
+  test('one subject at two providers is two identities, and one user may have both', async () => {
     const app = await ssoApp()
     const email = someEmail()
     const subject = verified(email)
@@ -283,7 +286,7 @@ describe('linking', () => {
 })
 
 describe('pools', () => {
-  test('a subject is a user in each set of pools, as an e-mail is', async () => {
+  test('a subject is a user of its own in each set of pools, as an e-mail address is', async () => {
     const email = someEmail()
     const subject = verified(email)
     const [shop, wiki] = [await ssoApp({ registration_namespace: 'pool-a' }), await ssoApp({ registration_namespace: 'pool-b' })]
@@ -298,7 +301,7 @@ describe('pools', () => {
     expect((await logIn(both, subject)).body.user.id).toBe(inShop.id)
   })
 
-  test('a user of a pool that the app does not read is nobody to it', async () => {
+  test('a login does not find a user of a pool that the app does not read', async () => {
     const email = someEmail()
     const elsewhere = await ssoApp({ registration_namespace: 'far-away' })
     const { user } = await buildUser(service, elsewhere, { email })
@@ -310,7 +313,7 @@ describe('pools', () => {
 })
 
 describe('the gate', () => {
-  test('a second factor is asked for, and until it comes the code is as it was', async () => {
+  test('a login asks for the second factor, and leaves its code unspent until then', async () => {
     const app = await ssoApp()
     const registered = await buildUser(service, app)
     await markVerified(registered.user.id)
@@ -324,7 +327,7 @@ describe('the gate', () => {
     expectError(await exchange(service, arrived, { two_factor_code: phone.recoveryCodes[0] }), 'invalid_sso_code')
   })
 
-  test('a user whose password strangers have locked gets in, which leaves it locked', async () => {
+  test('a user whose password strangers have locked can sign in, and the password stays locked', async () => {
     const app = await ssoApp()
     const { user } = await buildUser(service, app)
     await markVerified(user.id)
@@ -336,7 +339,7 @@ describe('the gate', () => {
     expect((await service.login(user.email, app.code, { device_token })).status).toBe(200)
   })
 
-  test('wrong codes lock the account, for this door and the others', async () => {
+  test('wrong second-factor codes lock the account for logins with a provider and with a password', async () => {
     const app = await ssoApp()
     const registered = await buildUser(service, app)
     await markVerified(registered.user.id)
@@ -349,7 +352,7 @@ describe('the gate', () => {
     expectError(await service.login(registered.user.email, app.code), 'account_locked')
   })
 
-  test('a suspended user is refused, and is not linked', async () => {
+  test('a suspended user is refused and not linked', async () => {
     const app = await ssoApp()
     const { user } = await buildUser(service, app)
     await markVerified(user.id)
@@ -358,7 +361,7 @@ describe('the gate', () => {
     expect(await countRows(service, 'user_identities', { user_id: user.id })).toBe(0)
   })
 
-  test('a revoked grant stays revoked', async () => {
+  test('a login with a provider leaves a revoked grant revoked', async () => {
     const app = await ssoApp()
     const subject = verified(someEmail())
     const { user } = (await logIn(app, subject)).body
@@ -366,7 +369,7 @@ describe('the gate', () => {
     expectError(await logIn(app, subject), 'app_access_denied')
   })
 
-  test('a deleted user is forgotten: the same subject is a new one', async () => {
+  test('the subject of an erased user becomes a new user at the next login', async () => {
     const app = await ssoApp()
     const subject = verified(someEmail())
     const { user } = (await logIn(app, subject)).body
@@ -375,7 +378,7 @@ describe('the gate', () => {
     expect((await logIn(app, subject)).body.user.id).not.toBe(user.id)
   })
 
-  test('an app that is inactive by then is refused at each step', async () => {
+  test('an app that was deactivated meanwhile is refused at each step', async () => {
     const app = await ssoApp()
     const subject = verified(someEmail())
     const begun = await beginSso(service, 'acme', app)
@@ -387,7 +390,7 @@ describe('the gate', () => {
     expectError(await exchange(service, arrived), 'app_inactive')
   })
 
-  test('a provider that is disabled by then is refused at each step, and its users are unharmed', async () => {
+  test('a provider that was disabled meanwhile is refused at each step, and its users are unharmed', async () => {
     const code = 'closing'
     const closing = await startProvider([callbackOf(code)])
     await changeProvider(code, { issuer: closing.issuer })
@@ -409,7 +412,7 @@ describe('the gate', () => {
 })
 
 describe('a start', () => {
-  test('sends the browser to the provider with state, nonce and challenge of our own', async () => {
+  test('a start sends the browser to the provider with a state, a nonce and a challenge of ours', async () => {
     const app = await ssoApp()
     const { reply, state } = await beginSso(service, 'acme', app)
     expect(reply.status).toBe(302)
@@ -443,7 +446,7 @@ describe('a start', () => {
     [{ code_challenge_method: 'plain' }, 'code_challenge_method: invalid_value'],
     [{ state: '' }, 'state: too_short'],
     [{ state: 'x'.repeat(501) }, 'state: too_long'],
-  ])('with %j redirects nowhere', async (query, fault) => {
+  ])('a start with %j redirects nowhere', async (query, fault) => {
     const app = await ssoApp({ allowed_redirect_urls: [REDIRECT_URL, 'https://app.example.com/any/*'] })
     const { reply } = await beginSso(service, 'acme', app, query)
     expectError(reply, 'validation_failed')
@@ -451,7 +454,7 @@ describe('a start', () => {
     expect(reply.headers.get('location')).toBeNull()
   })
 
-  test('an unknown provider, an unknown app, none: each is told apart', async () => {
+  test('a start has different errors for an unknown provider, an unknown app and no app', async () => {
     const app = await ssoApp()
     expectError((await beginSso(service, 'nobody', app)).reply, 'not_found')
     expectError((await beginSso(service, 'No Body', app)).reply, 'not_found')
@@ -460,12 +463,12 @@ describe('a start', () => {
     expectError(await get(service, `/auth/sso/acme/start?app_code=${app.code}`), 'validation_failed')
   })
 
-  test('an app that allows no redirect URL has no third-party login', async () => {
+  test('an app without allowed redirect URLs has no third-party login', async () => {
     const app = await ssoApp({ allowed_redirect_urls: [] })
     expectError((await beginSso(service, 'acme', app)).reply, 'validation_failed')
   })
 
-  test('comes back to URLs with a query and of private schemes as they were given', async () => {
+  test('redirect URLs with a query or a private scheme come back as they were given', async () => {
     for (const url of ['https://app.example.com/cb?tenant=a%20b', 'com.example.app:/cb']) {
       const app = await ssoApp({ allowed_redirect_urls: [url] })
       const begun = await beginSso(service, 'acme', app, { redirect_url: url, state: 'a b&c' })
@@ -476,7 +479,7 @@ describe('a start', () => {
     }
   })
 
-  test('an address is limited', async () => {
+  test('starts and exchanges of one IP address are limited', async () => {
     const limited = await buildService({ AUTH_RATE_LIMIT_IP: '2/60' })
     await buildSsoProvider(limited, 'acme', { issuer: provider.issuer })
     const app = await buildApp(limited, { allowed_redirect_urls: [REDIRECT_URL] })
@@ -491,7 +494,7 @@ describe('a start', () => {
   })
 })
 
-test('an answer that comes to another provider’s callback is refused, be the issuer the same, and is not spent', async () => {
+test('an answer at the callback of another provider is refused, even with the same issuer, and is not spent', async () => {
   const { reply } = await beginSso(service, 'acme', await ssoApp())
   const back = await provider.logIn(reply.headers.get('location')!, verified(someEmail()))
   expectError(await get(service, `/auth/sso/twin/callback${back.search}`), 'invalid_sso_state')
@@ -499,7 +502,7 @@ test('an answer that comes to another provider’s callback is refused, be the i
 })
 
 describe('a code', () => {
-  test('is good once: of twenty exchanges at once one gets the session', async () => {
+  test('one of twenty concurrent exchanges of a code gets the session', async () => {
     const app = await ssoApp()
     const subject = verified(someEmail())
     for (const known of [false, true]) {
@@ -512,7 +515,7 @@ describe('a code', () => {
     expect(await countRows(service, 'sessions', { user_id: user.user_id })).toBe(2)
   })
 
-  test('is nothing without its verifier, and is not spoilt by a try', async () => {
+  test('a code is worthless without its verifier, and a failed try does not spend it', async () => {
     const app = await ssoApp()
     const [arrived, other] = [await come(app, verified(someEmail())), await come(app, verified(someEmail()))]
     for (const verifier of [other.verifier, 'x', `${arrived.verifier} `]) {
@@ -522,7 +525,7 @@ describe('a code', () => {
     expect((await exchange(service, arrived)).status).toBe(200)
   })
 
-  test('waits five minutes, and a user has ten to log in; what is over is cleaned away', async () => {
+  test('a code is valid for five minutes and a start for ten, and cleanup removes expired ones', async () => {
     const app = await ssoApp()
     const subject = verified(someEmail())
     const arrived = await come(app, subject)
@@ -537,7 +540,7 @@ describe('a code', () => {
     expect(await countRows(service, 'sso_logins')).toBe(0)
   })
 
-  test('is stored as a hash, and what the provider said is sealed until then', async () => {
+  test('a code is stored as a hash, and the answer of the provider is sealed until the exchange', async () => {
     const email = someEmail()
     const arrived = await come(await ssoApp(), verified(email))
     const stored = async () => JSON.stringify(await service.deps.db('sso_logins'))
@@ -552,7 +555,7 @@ describe('a code', () => {
     [{ code_verifier: undefined }, 'code_verifier: required'],
     [{ code: 7 }, 'code: invalid_type'],
     [{ two_factor_code: 123456 }, 'two_factor_code: invalid_type'],
-  ])('with %j is refused', async (body, fault) => {
+  ])('an exchange with %j is refused', async (body, fault) => {
     const reply = await service.call('POST', '/auth/sso/token', { body: { code: 'a', code_verifier: 'b', ...body } })
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual([fault])
@@ -560,7 +563,7 @@ describe('a code', () => {
 })
 
 describe('identities', () => {
-  test('are listed and unlinked by their user, but for the last way in', async () => {
+  test('a user lists and unlinks their identities, except the last sign-in method', async () => {
     const app = await ssoApp()
     const email = someEmail()
     const subject = verified(email)
@@ -579,7 +582,7 @@ describe('identities', () => {
     expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })
 
-  test('with a password the last one goes too; a later login by the verified e-mail links again', async () => {
+  test('a user with a password unlinks the last identity, and a later login by verified address links it again', async () => {
     const app = await ssoApp()
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(user.id)
@@ -591,7 +594,7 @@ describe('identities', () => {
     expect((await logIn(app, subject)).body.user.id).toBe(user.id)
   })
 
-  test('are unlinked by a login of the last ten minutes, or by the password', async () => {
+  test('unlinking an identity takes a login of the last ten minutes or the password', async () => {
     const app = await ssoApp()
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(user.id)
@@ -605,7 +608,7 @@ describe('identities', () => {
     expect((await unlink({ password: PASSWORD })).status).toBe(204)
   })
 
-  test('are nobody else’s to unlink', async () => {
+  test('a user cannot unlink the identity of another user', async () => {
     const app = await ssoApp()
     const own = (await logIn(app, verified(someEmail()))).body
     const [{ id }] = await identitiesOf(own.access_token)
@@ -614,7 +617,7 @@ describe('identities', () => {
     expect(await identitiesOf(own.access_token)).toHaveLength(1)
   })
 
-  test('are seen and unlinked by an admin, the last one too', async () => {
+  test('an admin sees and unlinks the identities of a user, even the last one', async () => {
     const { user } = (await logIn(await ssoApp(), verified(someEmail()))).body
     const path = `/admin/users/${user.id}/identities`
     const { items } = (await service.admin('GET', path)).body

@@ -42,7 +42,7 @@ async function takeNotice(email: string, subject: RegExp): Promise<Mail> {
 /** The text in one line, because it does not matter where lines break. */
 const inOneLine = ({ text }: Mail) => text.replaceAll('\n', ' ')
 
-test('a link of an account with a provider is told once, with when, from where and by which program', async () => {
+test('a new link with a provider is reported once by mail, with time, place and program', async () => {
   const { user } = await buildVerifiedUser()
   expect(
     (await logIn(user.email, { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Version/18.0 Safari/604.1' })).body.user
@@ -58,7 +58,7 @@ test('a link of an account with a provider is told once, with when, from where a
   expect(mailbox.mailsTo(user.email)).toHaveLength(2)
 })
 
-test('a user whom a first login registers gets no notice', async () => {
+test('a user who is registered by a first login gets no notice', async () => {
   const email = `${randomUUID()}@example.com`
   expect((await logIn(email)).status).toBe(200)
   await allSent(service)
@@ -67,8 +67,8 @@ test('a user whom a first login registers gets no notice', async () => {
 
 test.each([
   ['', false],
-  [', also when the link of the first mail was clicked', true],
-])('a person who takes an account over is told what it lost and what was added%s', async (_, isClicked) => {
+  [', even after a click on the link of the first mail', true],
+])('a person who takes an account over gets mails about what it lost and what was added%s', async (_, isClicked) => {
   const { user } = await buildUser(service, app)
   const { token } = await mailbox.take(user.email)
   if (isClicked) await service.call('POST', '/auth/email/verify', { body: { token } })
@@ -79,7 +79,7 @@ test.each([
   expectError(await service.login(user.email, app.code), 'invalid_credentials')
 })
 
-test('an unlink by the user and one by an admin are told, that of an admin without where from', async () => {
+test('an unlink is reported by mail, and one by an admin without their place', async () => {
   const { user, access_token: token } = await buildVerifiedUser()
   const unlinked = /^A way to sign in to .* was removed$/
   const linkedId = async () => {
@@ -99,7 +99,7 @@ test('an unlink by the user and one by an admin are told, that of an admin witho
   expect(byAdmin.text).not.toMatch(/from\s127/)
 })
 
-test('what is refused is not told', async () => {
+test('a refused link or unlink is not reported', async () => {
   const careful = await buildVerifiedUser()
   await enableTwoFactor(service, careful.access_token)
   await mailbox.take(careful.user.email, /turned on/)

@@ -34,9 +34,9 @@ async function startAt(issuer: string, settings: Record<string, string>) {
 
 const production = { ...productionSettings, AUTH_ADMIN_APP_CODES: '*' }
 
-describe('in production', () => {
+describe('providers in production', () => {
   test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '2130706433', '0'])(
-    'a provider at %s is not dialled',
+    'a provider at %s is not called in production',
     async (host) => {
       const { reply } = await startAt(`https://${host}:${inside.port}`, production)
       expectError(reply, 'unavailable')
@@ -44,7 +44,7 @@ describe('in production', () => {
     },
   )
 
-  test('one that AUTH_SSO_PRIVATE_HOSTS names is, by that very name', async () => {
+  test('a provider at a host of AUTH_SSO_PRIVATE_HOSTS is called, under that very name', async () => {
     const settings = { ...production, AUTH_SSO_PRIVATE_HOSTS: 'id.corp.internal,127.0.0.1' }
     await startAt(`https://127.0.0.1:${inside.port}`, settings)
     expect(inside.dialled).toBeGreaterThan(0)
@@ -54,21 +54,24 @@ describe('in production', () => {
   })
 })
 
-describe('a provider that may be private refers to another host:', () => {
-  test.each(['token_endpoint', 'jwks_uri', 'userinfo_endpoint'])('its %s is judged by its own address', async (member) => {
-    const provider = await startProvider([callbackOf('acme')])
-    provider.tamper.discovery = (body) => ({ ...body, [member]: `http://localhost:${inside.port}/` })
-    const settings = { AUTH_SSO_PRIVATE_HOSTS: '127.0.0.1' }
-    const { service, app } = await startAt(provider.issuer, settings)
-    const { reply } = await beginSso(service, 'acme', app)
-    const subject = provider.addAccount({ email: someEmail(), email_verified: true })
-    const back = await provider.logIn(reply.headers.get('location')!, subject)
-    expect(answerOf(await comeBack(service, back)).error).toBe('temporarily_unavailable')
-    expect(inside.dialled).toBe(0)
-  })
+describe('a provider that may be private and refers to another host', () => {
+  test.each(['token_endpoint', 'jwks_uri', 'userinfo_endpoint'])(
+    'the %s of a provider that may be private is judged by its own address',
+    async (member) => {
+      const provider = await startProvider([callbackOf('acme')])
+      provider.tamper.discovery = (body) => ({ ...body, [member]: `http://localhost:${inside.port}/` })
+      const settings = { AUTH_SSO_PRIVATE_HOSTS: '127.0.0.1' }
+      const { service, app } = await startAt(provider.issuer, settings)
+      const { reply } = await beginSso(service, 'acme', app)
+      const subject = provider.addAccount({ email: someEmail(), email_verified: true })
+      const back = await provider.logIn(reply.headers.get('location')!, subject)
+      expect(answerOf(await comeBack(service, back)).error).toBe('temporarily_unavailable')
+      expect(inside.dialled).toBe(0)
+    },
+  )
 })
 
-test('outside production every host may be private unless AUTH_SSO_PRIVATE_HOSTS names some', async () => {
+test('any host may be private outside production, unless AUTH_SSO_PRIVATE_HOSTS names some', async () => {
   const provider = await startProvider([callbackOf('acme')])
   expect((await startAt(provider.issuer, {})).reply.status).toBe(302)
   const asked = provider.asked.discovery

@@ -23,7 +23,7 @@ async function link(provider: Json): Promise<Json> {
 }
 
 // covers auth-sso
-test('a provider is created, read, changed and deleted; its secret is sealed and never read back', async () => {
+test('an admin creates, reads, changes and deletes a provider, whose secret is sealed and never read back', async () => {
   const code = someCode()
   const body = { code, issuer, client_id: 'gatehouse', client_secret: 'only the two know it' }
   const made = await service.admin('POST', path, { body })
@@ -72,7 +72,7 @@ test('a provider is created, read, changed and deleted; its secret is sealed and
   expect(JSON.stringify(own)).not.toMatch(/only the two|a newer one/)
 })
 
-test('PATCH with null or "" for a field that a provider always has is 400 and changes nothing', async () => {
+test('PATCH with null or "" for a required field of a provider is 400 and changes nothing', async () => {
   const code = someCode()
   const body = { code, issuer, client_id: 'gatehouse', client_secret: 'only the two know it', enabled: false }
   const made = (await service.admin('POST', path, { body })).body
@@ -86,7 +86,7 @@ test('PATCH with null or "" for a field that a provider always has is 400 and ch
   expect((await service.admin('GET', `${path}/${code}`)).body).toEqual(made)
 })
 
-test('apps and trusted domains are kept in one form, each once; `*` is all of them, and an empty list is none', async () => {
+test('apps and trusted domains are normalized and kept once, "*" means all, and an empty list means none', async () => {
   const provider = await buildSsoProvider(service, someCode(), {
     issuer,
     app_codes: ['shop', 'wiki', 'shop'],
@@ -101,7 +101,7 @@ test('apps and trusted domains are kept in one form, each once; `*` is all of th
   expect(cleared.body).toMatchObject({ app_codes: [], trusted_email_domains: ['*'] })
 })
 
-test('google needs no issuer; every other provider does', async () => {
+test('google needs no issuer, and every other provider needs one', async () => {
   expect(await buildSsoProvider(service, 'google', {})).toMatchObject({ issuer: 'https://accounts.google.com' })
   const reply = await service.admin('POST', path, { body: { code: someCode(), client_id: 'a', client_secret: 'b' } })
   expectError(reply, 'validation_failed')
@@ -137,14 +137,14 @@ test.each([
   expect(faultsOf(reply)).toEqual([fault])
 })
 
-test('a code is taken once, and never changes', async () => {
+test('the code of a provider is unique and never changes', async () => {
   const { code } = await buildSsoProvider(service, someCode(), { issuer })
   const again = await service.admin('POST', path, { body: { code, issuer, client_id: 'a', client_secret: 'b' } })
   expectError(again, 'sso_provider_code_taken')
   expectError(await service.admin('PATCH', `${path}/${code}`, { body: { code: 'another' } }), 'code_immutable')
 })
 
-test('while users are linked the issuer stays, and the provider is deleted by force alone, which unlinks them', async () => {
+test('a provider with linked users keeps its issuer and is deleted only with force, which unlinks them', async () => {
   const provider = await buildSsoProvider(service, someCode(), { issuer })
   await link(provider)
   const own = `${path}/${provider.code}`
@@ -165,7 +165,7 @@ test('providers are listed newest first and in pages', async () => {
 })
 
 // covers app-auth-method-names
-test('an app may name the code of any provider among its methods, and nothing that is none', async () => {
+test('an app may name the code of any provider among its methods, and no other code', async () => {
   const { code } = await buildSsoProvider(service, someCode(), { issuer, enabled: false })
   const app = await buildApp(service, { allowed_auth_methods: ['password', code, 'google'] })
   expect(app.allowed_auth_methods).toEqual(['password', code, 'google'])
@@ -177,7 +177,7 @@ test('an app may name the code of any provider among its methods, and nothing th
   expect(reply.body.errors[0].message).toBe('must be password, magic_link, email_code, passkey, google or the code of a provider')
 })
 
-test('in production an issuer is https', async () => {
+test('an issuer must be https in production', async () => {
   const production = await buildService(productionSettings)
   const create = (url: string) =>
     production.admin('POST', path, { body: { code: someCode(), issuer: url, client_id: 'a', client_secret: 'b' } })

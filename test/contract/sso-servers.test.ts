@@ -84,14 +84,14 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     return { code: answerOf(await comeBack(servers[1], back)).code!, verifier: begun.verifier }
   }
 
-  test('a login goes over both', async () => {
+  test('one login can use both servers', async () => {
     const subject = someone()
     const reply = await exchange(servers[0], await arriveAcross(subject))
     expect(reply.status).toBe(200)
     expect((await exchange(servers[1], await arriveAcross(subject))).body.user).toEqual(reply.body.user)
   })
 
-  test('an answer brought to both at once is taken by one', async () => {
+  test('an answer that is brought to both servers at once is accepted by one', async () => {
     const begun = await beginSso(servers[0], 'acme', app)
     const back = await provider.logIn(begun.reply.headers.get('location')!, someone())
     const replies = await atOnce(20, (index) => comeBack(servers[index % 2]!, back))
@@ -99,7 +99,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     for (const { status, body } of replies) if (status !== 302) expect(body.code).toBe('invalid_sso_state')
   })
 
-  test('one code, exchanged twenty times at once on both, is one session', async () => {
+  test('one code that is exchanged twenty times at once on both servers opens one session', async () => {
     const arrived = await arriveAcross(someone())
     const replies = await atOnce(20, (index) => exchange(servers[index % 2]!, arrived))
     const bought = replies.filter(({ status }) => status === 200)
@@ -108,7 +108,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect((await servers[1].call('GET', '/auth/sessions', { token })).body.items).toHaveLength(1)
   })
 
-  test('twenty first logins of one subject at once on both are one user', async () => {
+  test('twenty concurrent first logins of one subject on both servers make one user', async () => {
     const subject = someone()
     const arrived: Arrived[] = await atOnce(20, () => arriveAcross(subject))
     const replies = await atOnce(20, (index) => exchange(servers[index % 2]!, arrived[index]!))
@@ -118,7 +118,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect((await servers[0].call('GET', '/auth/identities', { token })).body.items).toHaveLength(1)
   })
 
-  test('a subject whose e-mail changes while it comes in for the first time is one user', async () => {
+  test('concurrent first logins of a subject whose address changes make one user', async () => {
     const subject = someone()
     const arrived: Arrived[] = []
     for (let index = 0; index < 6; index += 1) {
@@ -148,7 +148,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   const link = (server: ServerInstance, { code, verifier }: Arrived, token: string) =>
     server.call('POST', '/auth/sso/token', { token, body: { code, code_verifier: verifier } })
 
-  test('one subject, linked by ten users at once on both, is linked with one', async () => {
+  test('one subject that ten users link at once on both servers is linked with one of them', async () => {
     const subject = someone()
     const tokens: string[] = await atOnce(10, async () => (await register()).access_token)
     const arrived: Arrived[] = await atOnce(10, (index) => arriveToLink(tokens[index]!, subject))
@@ -158,7 +158,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await db('user_identities').where({ subject })).toHaveLength(1)
   })
 
-  test('a link whose session ends while it waits for the user’s row is not made', async () => {
+  test('a link is not made if its session ends while it waits for the row of the user', async () => {
     const { user, access_token: token, refresh_token } = await register()
     const arrived = await arriveToLink(token, someone())
     const letGo = await holdUserRow(user.id)
@@ -170,7 +170,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(await db('user_identities').where({ user_id: user.id })).toEqual([])
   })
 
-  test('a first login and a registration of one e-mail at once, over pools that overlap, are one user', async () => {
+  test('a first login and a concurrent registration of one address in overlapping pools make one user', async () => {
     for (let round = 0; round < 8; round += 1) {
       const email = someEmail()
       const arrived = await arriveAcross(provider.addAccount({ email, email_verified: true }), { through: wiki })
@@ -186,7 +186,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('a role that is given while its holder comes in by e-mail is never handed over', async () => {
+  test('a login by e-mail never takes over an account that is given a role meanwhile', async () => {
     const email = someEmail()
     const registration = { body: { email, password: PASSWORD, app_code: app.code } }
     const { user: holder } = (await servers[0].call('POST', '/auth/register', registration)).body
@@ -209,7 +209,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(identities.body.items).toEqual([])
   })
 
-  test('of the last two ways in, removed at once on both, one stays', async () => {
+  test('one of the last two sign-in methods stays if both are removed at once on two servers', async () => {
     for (let round = 0; round < 5; round += 1) {
       const subject = someone()
       await exchange(servers[0], await arriveAcross(subject))

@@ -50,7 +50,7 @@ async function expectRefused(app: Json, subject: string, code: Parameters<typeof
 }
 
 describe('a link by e-mail', () => {
-  test('is refused for the bootstrap admin, through every app, and the audit says why', async () => {
+  test('a link by e-mail is refused for the bootstrap admin, through every app, and the audit says why', async () => {
     const app = await ssoApp()
     const subject = verified(ADMIN_EMAIL)
     const reply = await expectRefused(app, subject, 'link_required')
@@ -62,7 +62,7 @@ describe('a link by e-mail', () => {
     await expectRefused({ code: 'authctl' }, subject, 'link_required')
   })
 
-  test('is refused for a user of any global role besides base_user, and made once the role is gone', async () => {
+  test('a link by e-mail is refused for a user with a global role besides base_user, and made once the role is gone', async () => {
     const app = await ssoApp()
     const user = await buildVerifiedUser(app)
     const role_code = await buildRole(service, 'global')
@@ -74,7 +74,7 @@ describe('a link by e-mail', () => {
     expect((await logIn(app, subject)).body.user.id).toBe(user.id)
   })
 
-  test('does not hand over an unverified account that holds a global role, nor take anything from it', async () => {
+  test('a link by e-mail leaves an unverified account with a global role as it is', async () => {
     const app = await ssoApp()
     const { user } = await buildUser(service, app)
     const role_code = await buildRole(service, 'global')
@@ -83,7 +83,7 @@ describe('a link by e-mail', () => {
     expect((await service.login(user.email, app.code)).status).toBe(200)
   })
 
-  test('is not undone by a role that is given later', async () => {
+  test('a link by e-mail is not undone by a role that is given later', async () => {
     const app = await ssoApp()
     const user = await buildVerifiedUser(app)
     const subject = verified(user.email)
@@ -94,7 +94,7 @@ describe('a link by e-mail', () => {
 })
 
 describe('trusted_email_domains', () => {
-  test('an address of another domain links nobody and registers as unverified', async () => {
+  test('an address of an untrusted domain links nobody and registers as unverified', async () => {
     await changeProvider('narrow', { trusted_email_domains: ['corp.example'] })
     const app = await ssoApp()
     const holder = await buildVerifiedUser(app)
@@ -109,7 +109,7 @@ describe('trusted_email_domains', () => {
     expect(newcomer.email_verified).toBe(true)
   })
 
-  test('a new provider has none, and serves no app', async () => {
+  test('a new provider trusts no domain and serves no app', async () => {
     const settings = { issuer: provider.issuer, trusted_email_domains: undefined, app_codes: undefined }
     await buildSsoProvider(service, 'fresh', settings)
     const app = await ssoApp()
@@ -118,7 +118,7 @@ describe('trusted_email_domains', () => {
     await expectRefused(app, verified((await buildVerifiedUser(app)).email), 'link_required', 'fresh')
   })
 
-  test('hd means nothing from a provider that is not Google', async () => {
+  test('hd has no effect from a provider other than Google', async () => {
     await changeProvider('narrow', { trusted_email_domains: [] })
     const app = await ssoApp()
     const holder = await buildVerifiedUser(app, someEmail('corp.example'))
@@ -130,7 +130,7 @@ describe('trusted_email_domains', () => {
     }
   })
 
-  test('are those of the exchange: a domain that lost its trust while the user was away links nobody', async () => {
+  test('a domain that loses its trust before the exchange links nobody', async () => {
     await changeProvider('narrow', { trusted_email_domains: ['example.com'] })
     const app = await ssoApp()
     const holder = await buildVerifiedUser(app)
@@ -144,7 +144,7 @@ describe('trusted_email_domains', () => {
 })
 
 describe('app_codes', () => {
-  test('a provider that is not for the app is refused at the start, at the callback and at the exchange', async () => {
+  test('a provider that does not serve the app is refused at the start, at the callback and at the exchange', async () => {
     await changeProvider('narrow', fullTrust)
     const [shop, wiki] = [await ssoApp(), await ssoApp()]
     const subject = verified(someEmail())
@@ -165,7 +165,7 @@ describe('app_codes', () => {
     expect((await exchange(service, arrived)).status).toBe(200)
   })
 
-  test('also of a user who is linked, whose sessions go on', async () => {
+  test('a provider that stops serving the app is refused for linked users too, and their sessions go on', async () => {
     await changeProvider('narrow', fullTrust)
     const app = await ssoApp()
     const subject = verified(someEmail())
@@ -177,7 +177,7 @@ describe('app_codes', () => {
   })
 })
 
-test('an identity of a provider that serves no app is not another way in', async () => {
+test('an identity of a provider that serves no app does not count as another sign-in method', async () => {
   await changeProvider('narrow', fullTrust)
   const app = await ssoApp()
   const subject = verified(someEmail())
@@ -192,7 +192,7 @@ test('an identity of a provider that serves no app is not another way in', async
 })
 
 describe('allowed_auth_methods without the provider', () => {
-  test('makes no account and no link, while a user who is linked goes on logging in', async () => {
+  test('an app without the provider among its methods makes no account and no link, and linked users still sign in', async () => {
     const app = await ssoApp()
     const linked = verified(someEmail())
     const { id } = (await logIn(app, linked)).body.user
@@ -203,7 +203,7 @@ describe('allowed_auth_methods without the provider', () => {
     expect((await logIn(app, linked)).body.user.id).toBe(id)
   })
 
-  test('does not reveal whether an address is known', async () => {
+  test('an app without the provider among its methods does not reveal whether an address is known', async () => {
     const app = await ssoApp({ allowed_auth_methods: ['password'] })
     const { user } = await buildUser(service, app)
     const replies = [
@@ -216,7 +216,7 @@ describe('allowed_auth_methods without the provider', () => {
   })
 })
 
-test('an app that asks for verified addresses takes the word of a trusted provider and no other', async () => {
+test('an app that asks for verified addresses accepts the word of a trusted provider and no other', async () => {
   const app = await ssoApp({ require_verified_email: true })
   const trusted = await logIn(app, verified(someEmail()))
   expect([trusted.status, trusted.body.user.email_verified]).toEqual([200, true])

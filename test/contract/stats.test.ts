@@ -39,7 +39,7 @@ const outcomes = ({ logins }: Json) => Object.fromEntries(logins.outcomes.map(({
 const total = ({ logins }: Json, of: 'succeeded' | 'failed') =>
   logins.steps.reduce((sum: number, step: Json) => sum + step[of], 0)
 
-test('logins are counted by their outcome, and the failed ones by address and e-mail', async () => {
+test('logins are counted by outcome, and failed ones also by IP address and e-mail address', async () => {
   const since = await begin()
   const stranger = `${randomUUID()}@example.com`
   const { user } = await buildUser(service, app)
@@ -64,7 +64,7 @@ test('logins are counted by their outcome, and the failed ones by address and e-
   ])
 })
 
-test('they are counted by time, from the moment on that was asked for', async () => {
+test('logins are counted by time, from the requested time on', async () => {
   const since = await begin()
   await login(rita.user.email, 'a wrong password', '192.0.2.1')
   service.advance(57)
@@ -101,7 +101,7 @@ test('refusals that the audit counts in one event are all counted', async () => 
   expect(found.failing_emails).toMatchObject([{ email, failures: 7 }])
 })
 
-test('refusals of several accounts that the audit counts in one event are held against none of them', async () => {
+test('refusals of several accounts that the audit counts in one event are counted against no account', async () => {
   const since = await begin()
   const [one, other] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
   for (const email of [one, other]) {
@@ -116,7 +116,7 @@ test('refusals of several accounts that the audit counts in one event are held a
   )
 })
 
-test('a user who was deleted has no address here', async () => {
+test('an erased user has no e-mail address in the statistics', async () => {
   const since = await begin()
   const { user } = await buildUser(service, app)
   await login(user.email, 'a wrong password', '192.0.2.1')
@@ -124,7 +124,7 @@ test('a user who was deleted has no address here', async () => {
   expect((await stats(since)).failing_emails).toMatchObject([{ email: null, user_id: user.id, pool: null, failures: 1 }])
 })
 
-test('however many logins there are, the newest 2,000 of either outcome are counted, and it says since when', async () => {
+test('the newest 2,000 logins of each outcome are counted, and the answer says since when', async () => {
   const since = await begin()
   const from = service.deps.clock()
   const many = 2_010
@@ -149,7 +149,7 @@ test('however many logins there are, the newest 2,000 of either outcome are coun
   service.advance(3_600 * 2)
 })
 
-test('what is locked now is told, the newest first', async () => {
+test('current locks are listed, newest first', async () => {
   const before = (await stats()).locked.count
   const { user } = await buildUser(service, app)
   for (let tries = 0; tries < 3; tries += 1) await login(user.email, 'a wrong password', '192.0.2.1')
@@ -160,7 +160,7 @@ test('what is locked now is told, the newest first', async () => {
   expect((await stats()).locked).toEqual({ count: 0, items: [] })
 })
 
-test('what waits to be sent tells for how long', async () => {
+test('the statistics say for how long messages have waited to be sent', async () => {
   const webhooks = [{ name: 'crm', url: 'https://example.com/hook' }]
   const announced = await buildApp(service, { auto_grant_on_signup: true, webhooks })
   const waiting = (found: Json) => found.outbox.find(({ kind }: Json) => kind === 'webhook')
@@ -174,7 +174,7 @@ test('what waits to be sent tells for how long', async () => {
   expect(waiting(await stats())).toMatchObject({ pending: 1, oldest_pending_seconds: 90, oldest_due_seconds: 0 })
 })
 
-test('webhooks whose deliveries were given up are counted, by when they were first sent', async () => {
+test('webhooks whose deliveries were given up are counted by the time when these were first sent', async () => {
   const since = await begin()
   const webhooks = [
     { name: 'crm', url: 'https://example.com/hook' },
@@ -201,7 +201,7 @@ test('webhooks whose deliveries were given up are counted, by when they were fir
   expect((await stats(service.deps.clock() - 1)).failed_webhooks).toEqual([])
 })
 
-test('apps whose consumers lack the current secret are named, until those were not seen for five minutes', async () => {
+test('apps are named while consumers without the current secret were seen in the last five minutes', async () => {
   const poll = async (of: Json, secret: string) => {
     const now = service.deps.clock()
     const token = assertionOf(of, { now, claims: { kids: [kidOf(secret)] } })
@@ -235,7 +235,7 @@ test.each([
   ['yesterday', 'must be ISO 8601: 2026-01-31T12:00:00Z, a time with an offset, or a date'],
   ['2100-01-01', 'must be in the past'],
   ['2020-01-01', 'must be at most 7 days ago'],
-])('since %s is refused by its name', async (since, message) => {
+])('since=%s is refused with an error at that parameter', async (since, message) => {
   const { status, body } = await service.admin('GET', `/admin/stats?since=${since}`)
   expect([status, body.errors]).toEqual([400, [{ path: 'since', code: 'invalid_value', message }]])
 })

@@ -51,7 +51,7 @@ const outcomeOf = async (visitor: Visitor, asked: AskedFor) => {
 }
 
 describe('acr_values', () => {
-  test('mfa is met by a password and a code, and the tokens say so', async () => {
+  test('a password and a code meet acr_values=mfa, and the tokens say so', async () => {
     const { visitor } = await buildVisitor()
     const asked = withMfa()
     const { app } = await visitor.get(asked.path)
@@ -59,21 +59,21 @@ describe('acr_values', () => {
   })
 
   test.each(['phr', 'MFA', 'urn:mace:incommon:iap:silver', 'mfa2 0'])(
-    '%s cannot be met, and the app is told',
+    'acr_values=%s cannot be met, and the app gets an error',
     async (acr_values) => {
       const { visitor } = await buildVisitor()
       expect(await outcomeOf(visitor, askFor(shop, { acr_values }))).toBe('unmet_authentication_requirements')
     },
   )
 
-  test('a list that has mfa is met by it, and the metadata names mfa', async () => {
+  test('a list of acr_values with mfa is met by mfa, and the metadata names mfa', async () => {
     const { visitor } = await buildVisitor()
     expect(await outcomeOf(visitor, askFor(shop, { acr_values: 'phr mfa' }))).toBe('a code')
     const metadata = await fetch(`${service.url}/.well-known/oauth-authorization-server`)
     expect(await metadata.json()).toMatchObject({ acr_values_supported: ['mfa'] })
   })
 
-  test('a person who has no second factor is told so, and gets no code', async () => {
+  test('a person without a second factor sees a page that says so, and gets no code', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email)
@@ -122,7 +122,7 @@ describe('acr_values', () => {
 })
 
 describe('max_age', () => {
-  test('asks again for a proof that is older, and takes one that was made for the request', async () => {
+  test('max_age asks again for an older proof, and accepts one that was made for the request', async () => {
     const { visitor, user, phone } = await buildVisitor()
     service.advance(100)
     expect(await outcomeOf(visitor, askFor(shop, { max_age: '130' }))).toBe('a code')
@@ -133,7 +133,7 @@ describe('max_age', () => {
     expect(auth_time).toBe(Math.floor(service.deps.clock() / 1000))
   })
 
-  test('with mfa, the older of the two proofs counts', async () => {
+  test('max_age with mfa counts from the older of the two proofs', async () => {
     const { visitor, user } = await buildVisitor()
     const { db, clock } = service.deps
     const age = (column: string, seconds: number) =>
@@ -154,7 +154,7 @@ describe('max_age', () => {
     expect(await outcomeOf(visitor, askFor(shop, { max_age: '499' }))).toBe('a code')
   })
 
-  test('a proof that the request demands is newer than the request, both of two', async () => {
+  test('a request that demands new proofs accepts only proofs, both of two, that are newer than the request', async () => {
     const { visitor, user, phone } = await buildVisitor()
     service.advance(1)
     for (const demand of [{ prompt: 'login' }, { max_age: '0' }] as Record<string, string>[]) {
@@ -175,7 +175,7 @@ describe('max_age', () => {
   test.each([
     ['an hour ago', 3_600_000],
     ['at a time that it does not say', null],
-  ])('a provider that signed the person in %s meets no demand of mfa either', async (_, ago) => {
+  ])('a provider that signed the person in %s does not meet max_age with mfa', async (_, ago) => {
     const { user, access_token } = await buildUser(service, shop)
     await enableTwoFactor(service, access_token)
     const visitor = visit(service)
@@ -199,7 +199,7 @@ describe('max_age', () => {
   })
 })
 
-test('ten refreshes in a row and a switch of the organization leave auth_time and amr as they were', async () => {
+test('ten refreshes in a row and a switch of the organization do not change auth_time and amr', async () => {
   const { visitor, user } = await buildVisitor()
   const asked = withMfa()
   const { app } = await visitor.get(asked.path)

@@ -26,8 +26,8 @@ async function actualBytes(app: Json, userId: string): Promise<number> {
   return body.token_bytes
 }
 
-describe('scope services: every permission of the services counts', () => {
-  test('creating and changing an app, showing it, and registering permissions warn', async () => {
+describe('permission_scope services', () => {
+  test('creating, changing and showing an app and registering permissions warn of a token that is too large', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: [large] })
     const warning = { app: app.code, projected_token_bytes: expect.any(Number) }
     expect(app.warnings).toEqual([warning])
@@ -47,7 +47,7 @@ describe('scope services: every permission of the services counts', () => {
     expect(await show(app)).not.toHaveProperty('warnings')
   })
 
-  test('an app with few permissions is mentioned nowhere, and a service warns of its own apps alone', async () => {
+  test('an app with few permissions gets no warning, and a service warns of its own apps only', async () => {
     const app = await buildApp(service)
     expect(app).not.toHaveProperty('warnings')
     expect((await register(app.code, many(app.code, 3))).body).not.toHaveProperty('warnings')
@@ -56,7 +56,7 @@ describe('scope services: every permission of the services counts', () => {
   })
 })
 
-test('scope roles: the largest single role counts, with the permissions of the services alone', async () => {
+test('permission_scope roles counts the largest single role, and only the permissions of the services of the app', async () => {
   const [one, other] = [await buildRole(service, 'global'), await buildRole(service, 'org')]
   const app = await buildApp(service, { service_codes: [large], permission_scope: 'roles' })
   const unrelated = await buildApp(service, { permission_scope: 'roles' })
@@ -71,7 +71,7 @@ test('scope roles: the largest single role counts, with the permissions of the s
   expect(await give('PUT', one, [])).toEqual([])
 })
 
-test('a token that is larger than Node takes by itself reaches the service', async () => {
+test('a token that is larger than the default header limit of Node reaches the service', async () => {
   const headers = { 'x-filler': 'x'.repeat(60_000) }
   expect((await service.call('GET', '/health', { headers })).status).toBe(200)
 })

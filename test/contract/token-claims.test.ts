@@ -17,7 +17,7 @@ const loginClaims = async (user: Json, app: Json, extra: Record<string, unknown>
   claimsOf((await service.login(user.email, app.code, extra)).body.access_token)
 
 // covers service-token-of-app claim-app claim-user claim-namespace claim-standard claim-ids user-names
-test('a token has exactly these claims, and the two lists last', async () => {
+test('a token has exactly these claims, with the two lists at the end', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'shop'] })
   const { user, access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
   const claims = claimsOf(access_token)
@@ -61,7 +61,7 @@ test('a token is signed with HS256 under the shared secret, which its kid names'
 })
 
 // covers claim-organization
-test('the organization comes with its id and slug, before the lists', async () => {
+test('the id and slug of the organization come before the lists', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const organization = await buildOrganization(service)
@@ -72,7 +72,7 @@ test('the organization comes with its id and slug, before the lists', async () =
 })
 
 // covers claim-version
-test('jti and sid differ between logins, tv does not', async () => {
+test('jti and sid differ between logins, and tv does not', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const all = await Promise.all(Array.from({ length: 5 }, () => loginClaims(user, app)))
@@ -82,13 +82,13 @@ test('jti and sid differ between logins, tv does not', async () => {
 
 describe('permissions', () => {
   // covers app-services-unregistered permission-core claim-permissions-unregistered permission-core-codes
-  test('of an app whose services registered none are the core ones', async () => {
+  test('a token of an app whose services have no permissions has the core permissions', async () => {
     const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
     expect(claimsOf(access_token).permissions).toEqual(core)
   })
 
   // covers claim-permissions
-  test('are the union of services, core and roles: sorted, and what two of them give is there once', async () => {
+  test('a token has the permissions of services, core and roles, sorted and without duplicates', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock', 'core', 'no-such-service'] })
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, await buildRole(service, 'global', ['items:read', 'orders:write', 'users:read_self']))
@@ -103,7 +103,7 @@ describe('permissions', () => {
   })
 
   // covers permissions-tokens
-  test('with permission_scope roles are what the roles grant, narrowed to the services of the app, and core', async () => {
+  test('permission_scope roles gives the permissions of the roles for the services of the app, and core', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['shop'], permission_scope: 'roles' })
     const { user } = await buildUser(service, app)
     expect((await loginClaims(user, app)).permissions).toEqual(core)
@@ -111,7 +111,7 @@ describe('permissions', () => {
     expect((await loginClaims(user, app)).permissions).toEqual(['orders:write', ...core])
   })
 
-  test('of a super_admin are all, or with permission_scope roles all of the services of the app', async () => {
+  test('a super_admin has all permissions, with permission_scope roles all of the services of the app', async () => {
     const wide = await buildApp(service, { auto_grant_on_signup: true })
     const narrow = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['stock'], permission_scope: 'roles' })
     const { user } = await buildUser(service, wide)
@@ -121,7 +121,7 @@ describe('permissions', () => {
     expect((await loginClaims(user, narrow)).permissions).toEqual(['items:count', 'items:read', ...core])
   })
 
-  test('that were pruned are in no token, by service, role or super_admin', async () => {
+  test('a pruned permission is in no token, neither by service, by role nor for a super_admin', async () => {
     await registerPermissions(service, 'pruning', ['gone:a', 'kept:b'])
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['pruning'] })
     const { user } = await buildUser(service, app)
@@ -133,7 +133,7 @@ describe('permissions', () => {
   })
 
   // covers login-global-roles
-  test('of a role that the user holds in an organization count only in its token', async () => {
+  test('the permissions of an organization role are only in tokens for that organization', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const [here, there] = [await buildOrganization(service), await buildOrganization(service)]
@@ -146,7 +146,7 @@ describe('permissions', () => {
 })
 
 describe('exp', () => {
-  test('is clamped to the end of the grant, and expires_in says so', async () => {
+  test('exp is limited to the end of the grant, and expires_in says so', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const expires = Math.floor(service.deps.clock() / 1000) + 120
@@ -161,7 +161,7 @@ describe('exp', () => {
   })
 
   // covers claim-standard
-  test('goes by JWT_ACCESS_TTL_SECONDS and never outlives the session', async () => {
+  test('exp follows JWT_ACCESS_TTL_SECONDS and never outlives the session', async () => {
     const on = await buildService({ JWT_ACCESS_TTL_SECONDS: '60', JWT_SESSION_MAX_SECONDS: '90' })
     const login = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
     expect(login).toMatchObject({ expires_in: 60, refresh_expires_in: 90 })

@@ -29,17 +29,17 @@ function minted(claims: object = {}, header: object = {}, { secret = ACCESS_SECR
   return `${head}.${body}.${createHmac(hash, secret).update(`${head}.${body}`).digest('base64url')}`
 }
 
-test('a token that is minted as the service does is the control of this file', async () => {
+test('a token that this file mints like the service is accepted', async () => {
   expect((await me(minted())).status).toBe(200)
 })
 
-describe('a token is invalid with', () => {
+describe('an invalid token', () => {
   const [head, body, signature] = ['aGVhZA', 'Ym9keQ', 'c2ln']
   test.for([
     ['no parts', () => 'x'],
     ['two parts', () => token.split('.').slice(0, 2).join('.')],
     ['four parts', () => `${token}.x`],
-    ['parts that are no JSON', () => `${head}.${body}.${signature}`],
+    ['parts that are not JSON', () => `${head}.${body}.${signature}`],
     ['no signature', () => `${token.split('.').slice(0, 2).join('.')}.`],
     ['a flipped signature', () => token.slice(0, -2) + (token.endsWith('AA') ? 'BB' : 'AA')],
     ['alg none and no signature', () => `${encode({ alg: 'none', typ: 'JWT' })}.${token.split('.')[1]}.`],
@@ -61,9 +61,9 @@ describe('a token is invalid with', () => {
     ['no app', () => minted({ app_id: undefined })],
     ['another user', () => minted({ uid: randomUUID() })],
     ['no uid', () => minted({ uid: undefined })],
-    ['a uid that is no UUID', () => minted({ uid: "' or 1=1 --" })],
+    ['a uid that is not a UUID', () => minted({ uid: "' or 1=1 --" })],
     ['no sid', () => minted({ sid: undefined })],
-    ['a sid that is no UUID', () => minted({ sid: 'x' })],
+    ['a sid that is not a UUID', () => minted({ sid: 'x' })],
     ['no tv', () => minted({ tv: undefined })],
     ['a tv that is a text', () => minted({ tv: '0' })],
     ['a tv that is a fraction', () => minted({ tv: 0.5 })],
@@ -75,13 +75,13 @@ describe('a token is invalid with', () => {
     ['no iat', () => minted({ iat: undefined })],
     ['an nbf to come', () => minted({ nbf: claimsOf(token).iat + 600 })],
     ['an iat to come', () => minted({ iat: claimsOf(token).iat + 600 })],
-  ] as [string, () => string][])('%s', async ([, make]) => {
+  ] as [string, () => string][])('a token with %s is invalid', async ([, make]) => {
     const { status, body, headers } = await me(make())
     expect([status, body.code]).toEqual([401, 'token_invalid'])
     expect(headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
 
-  test('an end after that of its session', async () => {
+  test('a token that ends after its session is invalid', async () => {
     const on = await buildService({ JWT_SESSION_MAX_SECONDS: '600' })
     const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
     const claims = claimsOf(access_token)
@@ -89,16 +89,16 @@ describe('a token is invalid with', () => {
     expect((await me(forgeToken({ ...claims, exp: claims.exp + 2 }), on)).body.code).toBe('token_invalid')
   })
 
-  test('a session that does not exist, as revoked', async () => {
+  test('a token of a session that does not exist is token_revoked', async () => {
     expect((await me(minted({ sid: randomUUID() }))).body).toMatchObject({ status: 401, code: 'token_revoked' })
   })
 
-  test('a time that is over, as expired', async () => {
+  test('a token whose time is over is token_expired', async () => {
     expect((await me(minted({ exp: claimsOf(token).iat - 1 }))).body).toMatchObject({ status: 401, code: 'token_expired' })
   })
 })
 
-test('a token from before the least time of issue of the whole service is dead', async () => {
+test('a token from before the lowest iat of the whole service is dead', async () => {
   const on = await buildService()
   const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
   const { iat } = claimsOf(access_token)
@@ -111,7 +111,7 @@ test('a token from before the least time of issue of the whole service is dead',
   }
 })
 
-test('a token dies with its last second', async () => {
+test('a token is valid until its last second and then token_expired', async () => {
   const on = await buildService()
   const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
   on.advance(880)
@@ -129,7 +129,7 @@ test('an accepted token does not vouch for another one with its signature', asyn
 })
 
 // covers auth-bearer
-test('no scheme but Bearer carries a token, and the scheme is told without case', async () => {
+test('only the scheme Bearer carries a token, in upper or lower case', async () => {
   for (const authorization of [token, `Token ${token}`, `Basic ${token}`, 'Bearer', 'Bearer ', `Bearer ${token} x`, '']) {
     const { body } = await service.call('GET', '/auth/me', { headers: { authorization } })
     expect(body, authorization.slice(0, 20)).toMatchObject({ status: 401, code: 'token_missing' })
@@ -139,8 +139,8 @@ test('no scheme but Bearer carries a token, and the scheme is told without case'
   }
 })
 
-describe('rights are those of the database', () => {
-  test('so roles that a holder of the secret mints administer nothing', async () => {
+describe('the rights of a caller', () => {
+  test('roles that are forged into a token with the secret administer nothing', async () => {
     const forged = minted({ roles: ['system_admin', 'super_admin'], permissions: ['*'] })
     expect((await service.call('GET', '/admin/users', { token: forged })).body).toMatchObject({
       status: 403,
@@ -149,7 +149,7 @@ describe('rights are those of the database', () => {
     expect((await me(forged)).body.roles).toEqual(['base_user'])
   })
 
-  test('so a role that was given or taken counts at the next call', async () => {
+  test('a role that was given or taken counts at the next call', async () => {
     const { user, access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
     const list = () => service.call('GET', '/admin/users', { token: access_token })
     expect((await list()).status).toBe(403)
@@ -159,13 +159,13 @@ describe('rights are those of the database', () => {
     expect((await list()).status).toBe(403)
   })
 
-  test('so a super_admin does not administer', async () => {
+  test('a super_admin does not administer the service', async () => {
     const { user, access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
     await assignRole(service, user.id, 'super_admin')
     expect((await service.call('GET', '/admin/users', { token: access_token })).body.code).toBe('system_admin_required')
   })
 
-  test('so AUTH_ADMIN_APP_CODES goes by the app of the session', async () => {
+  test('AUTH_ADMIN_APP_CODES applies to the app of the session', async () => {
     const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
     const app = await buildApp(on)
     const { user } = await buildUser(on, app)
@@ -182,7 +182,7 @@ describe('rights are those of the database', () => {
 })
 
 describe('/auth/me', () => {
-  test('shows the account with the roles, permissions and organizations of now', async () => {
+  test('/auth/me shows the account with its present roles, permissions and organizations', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true, service_codes: ['shop'], permission_scope: 'roles' })
     await registerPermissions(service, 'shop', ['orders:read', 'orders:write'])
     const { user, access_token } = await buildUser(service, app, { first_name: 'Ada' })
@@ -209,7 +209,7 @@ describe('/auth/me', () => {
     expect(there.permissions).toEqual(claimsOf(inside).permissions)
   })
 
-  test('without a token is 401 and says only the scheme', async () => {
+  test('/auth/me without a token is 401 and names only the scheme', async () => {
     const { status, body, headers } = await service.call('GET', '/auth/me')
     expect([status, body.code]).toEqual([401, 'token_missing'])
     expect(headers.get('www-authenticate')).toBe('Bearer realm="gatehouse"')
@@ -219,7 +219,7 @@ describe('/auth/me', () => {
 describe('the words of a refusal', () => {
   const words = ({ body: { status, code, title } }: { body: Json }) => ({ status, code, title })
 
-  test('are the same at the service and at the guard of a consumer', async () => {
+  test('a refusal has the same words at the service and at the guard of a consumer', async () => {
     const { app_code: appCode } = claimsOf(token)
     const auth = createAuth({ appCode, secret: ACCESS_SECRET, revocation: { mode: 'off' }, logger: false })
     const past = claimsOf(token).iat - 7_200
@@ -231,7 +231,7 @@ describe('the words of a refusal', () => {
     }
   })
 
-  test('of a guard stand in the list of error codes', () => {
+  test('the refusals of a guard are in the list of error codes', () => {
     const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8')
     for (const code of [
       'TOKEN_MISSING',
@@ -249,9 +249,9 @@ describe('the words of a refusal', () => {
   })
 })
 
-describe('while the secret is being rotated', () => {
+describe('a rotation of the secret', () => {
   const previous = 'the secret before, at least 32 characters long'
-  test('tokens of either validate and new ones are of the current', async () => {
+  test('tokens of either secret are valid, and new ones use the current secret', async () => {
     const on = await buildService({ JWT_ACCESS_SECRET_PREVIOUS: previous })
     const { access_token } = await buildUser(on, await buildApp(on, { auto_grant_on_signup: true }))
     expect(JSON.parse(Buffer.from(access_token.split('.')[0]!, 'base64url').toString()).kid).toBe(kidOf(ACCESS_SECRET))
@@ -266,6 +266,6 @@ describe('while the secret is being rotated', () => {
   })
 })
 
-test('the account that a token is of can be told from it alone', async () => {
+test('a token alone names its account', async () => {
   expect((await me(token)).body.user).toEqual(user)
 })

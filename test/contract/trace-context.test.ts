@@ -50,16 +50,19 @@ test('every line of a request names the trace and the span of its caller', async
   for (const line of lines) expect(line).toMatchObject({ trace_id: traceId, span_id: spanId })
 })
 
-test.each(['/verify-email?token=x', '/nothing', '/metrics'])('%s does so too', async (path) => {
-  expect(await linesWith({ traceparent }, path)).toMatchObject([{ msg: 'request', trace_id: traceId, span_id: spanId }])
-})
+test.each(['/verify-email?token=x', '/nothing', '/metrics'])(
+  'the line of a request for %s names the trace and the span of its caller',
+  async (path) => {
+    expect(await linesWith({ traceparent }, path)).toMatchObject([{ msg: 'request', trace_id: traceId, span_id: spanId }])
+  },
+)
 
-test('a path of any length is logged cut', async () => {
+test('a long path is cut in the log', async () => {
   const [line] = await linesWith({}, `/${'x'.repeat(10_000)}`)
   expect(line!.path).toHaveLength(500)
 })
 
-test('a trace is never taken for the id of a request', async () => {
+test('a trace is never used as the id of a request', async () => {
   const { headers } = await server.call('GET', '/health', { headers: { traceparent } })
   const requestId = headers.get('x-request-id') ?? ''
   expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
@@ -70,7 +73,7 @@ test.each([
   ['what a later version adds', `01-${traceId}-${spanId}-01-more`],
   ['a later version without more', `cc-${traceId}-${spanId}-00`],
   ['flags that nobody knows', `00-${traceId}-${spanId}-ff`],
-])('%s is passed over', async (_what, header) => {
+])('a traceparent with %s is read', async (_what, header) => {
   expect(await linesWith({ traceparent: header })).toMatchObject([{ trace_id: traceId, span_id: spanId }])
 })
 
@@ -90,7 +93,7 @@ test.each([
   ['blanks inside', `00 -${traceId}-${spanId}-01`],
   ['two of them', `${traceparent}, ${traceparent}`],
   ['two of a later version', `01-${traceId}-${spanId}-01-a, 01-${traceId}-${spanId}-01-b`],
-])('%s names no trace', async (_what, header) => {
+])('a traceparent with %s names no trace', async (_what, header) => {
   const [line] = await linesWith({ traceparent: header })
   expect(line).toMatchObject({ msg: 'request', status: 200 })
   expect(line).not.toHaveProperty('trace_id')

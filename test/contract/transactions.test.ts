@@ -66,7 +66,7 @@ test('a statement after the end of its transaction is refused', () =>
     expect(await texts()).toEqual(['inside'])
   }))
 
-test('a transaction in which a statement failed does not seem to be committed', () =>
+test('a transaction with a failed statement does not seem to be committed', () =>
   withNotes(async (texts) => {
     const careless = shared.deps.db.transaction(async (trx) => {
       await insert.run(asTx(trx), { id: 1, text: 'lost on Postgres' })

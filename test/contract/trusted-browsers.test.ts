@@ -68,7 +68,7 @@ async function trusted() {
   return { person, visitor }
 }
 
-test('a browser that is trusted is not asked for the code, within the days of the app, and its tokens do not claim two factors', async () => {
+test('a trusted browser is not asked for the code within the days of the app, and its tokens claim one factor', async () => {
   const { person, visitor } = await trusted()
   later(visitor, 6 * day)
   const second = await signIn(person, visitor)
@@ -78,7 +78,7 @@ test('a browser that is trusted is not asked for the code, within the days of th
   expect(await signIn(person, visitor)).toMatchObject({ wasAsked: true })
 })
 
-test('nobody is trusted who did not choose so', async () => {
+test('a browser is trusted only if the person chose that', async () => {
   const person = await owner()
   const visitor = visit(service)
   await signIn(person, visitor)
@@ -104,7 +104,7 @@ test('a silent entry into an app without trust asks for the code', async () => {
   expect(done.status).toBeLessThan(400)
 })
 
-test('an app without trust neither offers it nor takes it from a form', async () => {
+test('an app without trust neither offers it nor accepts it from a form', async () => {
   const person = await owner()
   const visitor = visit(service)
   expect(await signIn(person, visitor, { app: strict, trust: true })).toMatchObject({ wasAsked: true, offered: false })
@@ -127,7 +127,7 @@ test.each([
   })
 })
 
-test('the trust of one person is not that of another in the same browser', async () => {
+test('the trust of one person does not count for another in the same browser', async () => {
   const { visitor } = await trusted()
   const other = await owner()
   later(visitor, day)
@@ -138,13 +138,13 @@ test.each([
   ['of another user', async () => ({ user_id: (await owner()).user.id })],
   ['from before the sessions were ended', async () => ({ version: -1 })],
   [
-    'for a factor that is there no more',
+    'for a factor that was replaced',
     async ({ user }: Owner) => {
       const row = await service.deps.db('second_factors').where({ user_id: user.id }).first()
       return { factor_activated_at: row.activated_at - 1 }
     },
   ],
-])('a trust %s that is left in the database counts for nothing', async (_, changes) => {
+])('a trust %s does not count, even if it is left in the database', async (_, changes) => {
   const { person, visitor } = await trusted()
   const cookie = visitor.cookies.get('gatehouse_trust')!
   const { db } = service.deps
@@ -156,7 +156,7 @@ test.each([
   expect({ isLeft, ...(await signIn(person, visitor)) }).toMatchObject({ isLeft: 1, wasAsked: true })
 })
 
-test('an app that gives trust up while a code is on its way gives no tokens for it', async () => {
+test('an app that gives up trust during a sign-in gives no tokens for that sign-in', async () => {
   const { person, visitor } = await trusted()
   later(visitor, day)
   const asked = askFor(shop)
@@ -167,7 +167,7 @@ test('an app that gives trust up while a code is on its way gives no tokens for 
   await service.admin('PATCH', `/admin/apps/${shop.id}`, { body: { trust_device_days: 7 } })
 })
 
-test('a trust that is older than the date of a demand is not taken: the code is asked for, and opens the app', async () => {
+test('a trust from before the date of a demand is not accepted, and a code then opens the app', async () => {
   const app = await buildApp(service, {
     auto_grant_on_signup: true,
     allowed_redirect_urls: ['https://later.example/callback'],
@@ -191,7 +191,7 @@ test('the account page asks a trusted browser for the code', async () => {
   expect(next.html).toContain('name="two_factor_code"')
 })
 
-test('the API does not know of trust', async () => {
+test('the API ignores trust', async () => {
   const { person, visitor } = await trusted()
   const device_token = visitor.cookies.get('gatehouse_device')
   const reply = await service.login(person.email, shop.code, { device_token })
@@ -278,7 +278,7 @@ test('a new passkey ends trust', async () => {
   expect(await signIn(person, visitor)).toMatchObject({ wasAsked: true })
 })
 
-test('an app that administers the service neither offers trust nor takes it', async () => {
+test('an app that administers the service neither offers trust nor accepts it', async () => {
   const own = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
   const allowed_redirect_urls = ['https://console.example/callback']
   const console = await buildApp(own, {
@@ -298,7 +298,7 @@ test('an app that administers the service neither offers trust nor takes it', as
   expect(visitor.cookies.has('gatehouse_trust')).toBe(false)
 })
 
-test('a second factor that replaces the first one is asked for', async () => {
+test('a trusted browser is asked for a second factor that replaces the first one', async () => {
   const { person, visitor } = await trusted()
   const cookie = visitor.cookies.get('gatehouse_trust')!
   await service.admin('DELETE', `/admin/users/${person.user.id}/2fa`, { body: {} })
@@ -328,7 +328,7 @@ test('the user and an admin see trusted browsers, and end the trust of one', asy
   expect(events).toEqual(['browser.trusted', 'browser.untrusted'])
 })
 
-test('wrong codes that lock the second factor do not lock out who is trusted, who does not clear them either', async () => {
+test('a lock after wrong codes does not lock out a trusted browser, whose sign-in does not clear the lock', async () => {
   const { person, visitor } = await trusted()
   const { email } = person
   const stranger = visit(service)

@@ -11,7 +11,7 @@ const user: Json = fixture(() => buildUser(service, app))
 const other: Json = fixture(() => buildUser(service, app))
 
 test.each(['GET /api/v1/auth/me', 'GET /api/v1/admin/apps', 'GET /api/v1/revocations', 'GET /api/v1/health', 'GET /metrics'])(
-  '%s with two Authorization headers is 400, in either order and also where both are the same',
+  '%s with two Authorization headers is 400, in any order and even if both are equal',
   async (route) => {
     const [method, path] = route.split(' ') as [string, string]
     const bearers = [user, other].map(({ access_token }) => `Bearer ${access_token}`)
@@ -29,7 +29,7 @@ test.each(['GET /api/v1/auth/me', 'GET /api/v1/admin/apps', 'GET /api/v1/revocat
   },
 )
 
-test('with one it is answered as before, whatever the header is called', async () => {
+test('a request with one Authorization header is answered, whatever the case of the name', async () => {
   for (const name of ['Authorization', 'authorization', 'AUTHORIZATION']) {
     const headers = { [name]: `Bearer ${user.access_token}` }
     const { status, body } = await rawCall(service.url, 'GET', '/api/v1/auth/me', { headers })

@@ -52,7 +52,7 @@ function expectChallenge(reply: Reply): void {
 }
 
 describe('set-up and activation', () => {
-  test('a seed, a code of it, ten recovery codes; only then does a login ask for a code', async () => {
+  test('a set-up gives a seed, its code gives ten recovery codes, and only then does a login ask for a code', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const given = await setUp(token)
     expect(given.status).toBe(200)
@@ -80,7 +80,7 @@ describe('set-up and activation', () => {
     expectChallenge(await loginWithCode(service, user, app))
   })
 
-  test('a repeated set-up replaces the seed until it is activated; after that it is refused', async () => {
+  test('a repeated set-up replaces the seed before activation, and is refused after it', async () => {
     const { access_token: token } = await buildUser(service, app)
     const first = (await setUp(token)).body.secret
     const second = (await setUp(token)).body.secret
@@ -93,7 +93,7 @@ describe('set-up and activation', () => {
     expect(await isActive(token)).toBe(true)
   })
 
-  test('without a set-up there is nothing to activate or to disable', async () => {
+  test('a user without a set-up can neither activate nor disable', async () => {
     const { access_token: token } = await buildUser(service, app)
     expectError(await activate(token, '123456'), 'two_factor_not_set_up')
     expectError(await disable(token, { password: PASSWORD, code: '123456' }), 'two_factor_not_set_up')
@@ -119,7 +119,7 @@ describe('set-up and activation', () => {
     }
   })
 
-  test('wrong codes are limited; the right one then waits for the window, and counts nothing', async () => {
+  test('wrong codes at activation are limited, and the right code waits for the window and is not counted', async () => {
     const { access_token: token } = await buildUser(service, app)
     const { secret } = (await setUp(token)).body
     for (let i = 0; i < 10; i += 1) expectError(await activate(token, 'abcdef'), 'invalid_two_factor_code')
@@ -131,7 +131,7 @@ describe('set-up and activation', () => {
     expect(await countRows(service, 'rate_limits', { count: 0 })).toBeGreaterThan(0)
   })
 
-  test('of 50 activations at once one gets recovery codes, and those are the ones that count', async () => {
+  test('one of 50 concurrent activations gets recovery codes, and those are the valid ones', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const { secret } = (await setUp(token)).body
     await service.deps.db('rate_limits').delete()
@@ -146,7 +146,7 @@ describe('set-up and activation', () => {
     expect((await loginWithCode(service, user, app, winners[0]!.body.recovery_codes[0])).status).toBe(200)
   })
 
-  test('of many set-ups and activations at once, the seed that is active is one that was given out', async () => {
+  test('the active seed after concurrent set-ups and activations is one that was given out', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const secrets = new Set<string>([(await setUp(token)).body.secret])
     await Promise.all(
@@ -171,7 +171,7 @@ describe('set-up and activation', () => {
     expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(10)
   })
 
-  test('what is stored tells neither the seed nor the recovery codes, and a seed opens for its user alone', async () => {
+  test('stored rows reveal neither seed nor recovery codes, and a seed opens only for its user', async () => {
     const one = await buildProtected()
     const other = await buildProtected()
     const rows = JSON.stringify([await service.deps.db('second_factors'), await service.deps.db('recovery_codes')])
@@ -193,7 +193,7 @@ describe('set-up and activation', () => {
 
 describe('a login', () => {
   // covers login-second-factor error-second-factor
-  test('with a right password and no code is challenged, with nothing else in the body', async () => {
+  test('a login with the right password and no code is challenged, with nothing else in the body', async () => {
     const { user } = await buildProtected()
     for (const two_factor_code of [undefined, null, '', '   ']) {
       expectChallenge(await loginWithCode(service, user, app, two_factor_code))
@@ -207,7 +207,7 @@ describe('a login', () => {
   })
 
   // covers login-second-factor-after-password
-  test('with a wrong password is never challenged, whatever the code', async () => {
+  test('a login with a wrong password is never challenged, whatever the code', async () => {
     const { user, phone } = await buildProtected()
     for (const code of [undefined, phone.code(), phone.wrongCode(), phone.recoveryCodes[0]]) {
       expectError(await loginWithCode(service, user, app, code, 'not this password'), 'invalid_credentials')
@@ -217,7 +217,7 @@ describe('a login', () => {
   })
 
   // covers login-second-factor-code
-  test('takes a code of the step before, the present one and the next, and no other', async () => {
+  test('a login accepts a code of the step before, the present one and the next, and no other', async () => {
     for (const [steps, passes] of [
       [-2, false],
       [-1, true],
@@ -233,7 +233,7 @@ describe('a login', () => {
     }
   })
 
-  test('spends the code and every step before it, and takes the next', async () => {
+  test('a login spends its code and every step before it, and the next step is accepted', async () => {
     const { user, phone } = await buildProtected()
     service.advance(90)
     const [before, present, next] = [phone.code(-1), phone.code(), phone.code(1)]
@@ -244,7 +244,7 @@ describe('a login', () => {
     expectError(await loginWithCode(service, user, app, next), 'invalid_two_factor_code')
   })
 
-  test('does not take the code that activated the second factor', async () => {
+  test('a login does not accept the code that activated the second factor', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const { secret } = (await setUp(token)).body
     const code = totpAt(secret, service.deps.clock())
@@ -253,7 +253,7 @@ describe('a login', () => {
     expect((await loginWithCode(service, user, app, totpAt(secret, service.deps.clock() + 30_000))).status).toBe(200)
   })
 
-  test('takes the digits however they are spaced; they are a string', async () => {
+  test('a login accepts the digits with any spacing, and only as a string', async () => {
     const { user, phone } = await buildProtected()
     const code = phone.code()
     const reply = await loginWithCode(service, user, app, Number(code))
@@ -274,7 +274,7 @@ describe('a login', () => {
     expect((await loginWithCode(service, user, app, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(200)
   })
 
-  test('takes each recovery code once, in any case, with or without the hyphen', async () => {
+  test('a login accepts each recovery code once, in any case, with or without the hyphen', async () => {
     const { user, phone } = await buildProtected()
     const [plain, upper, bare, spaced] = phone.recoveryCodes as [string, string, string, string]
     const forms = [plain, upper.toUpperCase(), bare.replace('-', ''), ` ${spaced.replace('-', ' ')} `]
@@ -287,14 +287,14 @@ describe('a login', () => {
     expect(used.map(({ details }) => details)).toEqual([{ left: 9 }, { left: 8 }, { left: 7 }, { left: 6 }, { left: 5 }])
   })
 
-  test('takes no recovery code of somebody else', async () => {
+  test('a login does not accept a recovery code of another user', async () => {
     const one = await buildProtected()
     const other = await buildProtected()
     expectError(await loginWithCode(service, one.user, app, other.phone.recoveryCodes[0]), 'invalid_two_factor_code')
     expect((await loginWithCode(service, other.user, app, other.phone.recoveryCodes[0])).status).toBe(200)
   })
 
-  test('is challenged when the second factor is turned on while its password is checked', async () => {
+  test('a login is challenged if the second factor is turned on while its password is checked', async () => {
     const racing = await buildService()
     const hasher = await countBcrypts(racing)
     const through = await buildApp(racing, { auto_grant_on_signup: true })
@@ -304,7 +304,7 @@ describe('a login', () => {
     expect((await racing.call('GET', '/auth/sessions', { token })).body.items).toHaveLength(1)
   })
 
-  test('that is refused later has spent its code all the same', async () => {
+  test('a login that is refused after the code has spent the code', async () => {
     const closed = await buildApp(service)
     const { user, phone } = await buildProtected()
     const [recovery] = phone.recoveryCodes
@@ -318,7 +318,7 @@ describe('a login', () => {
     expect((await loginWithCode(service, user, app, phone.code(1))).status).toBe(200)
   })
 
-  test('of a suspended user tells so only after password and code', async () => {
+  test('a login of a suspended user says so only after password and code', async () => {
     const { user, phone } = await buildProtected()
     await closeAccount(service, user.id, 'suspended')
     expectChallenge(await loginWithCode(service, user, app))
@@ -326,12 +326,12 @@ describe('a login', () => {
     expectError(await loginWithCode(service, user, app, phone.code()), 'account_suspended')
   })
 
-  test('of a user without a second factor heeds no code', async () => {
+  test('a login of a user without a second factor ignores a code', async () => {
     const { user } = await buildUser(service, app)
     for (const code of ['123456', 'nonsense', '']) expect((await loginWithCode(service, user, app, code)).status).toBe(200)
   })
 
-  test('is audited with its reason, and no code', async () => {
+  test('a login is audited with the reason of its failure and without a code', async () => {
     const { user, phone } = await buildProtected()
     await loginWithCode(service, user, app)
     await loginWithCode(service, user, app, phone.wrongCode())
@@ -343,7 +343,7 @@ describe('a login', () => {
     for (const secret of [phone.secret, phone.code(), phone.wrongCode(), PASSWORD]) expect(all).not.toContain(`"${secret}"`)
   })
 
-  test('of many with one code at once passes once, by app and by recovery code', async () => {
+  test('one of many concurrent logins with one code succeeds, with a code of the app and with a recovery code', async () => {
     const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '1000', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     for (let round = 0; round < 3; round += 1) {
@@ -359,8 +359,8 @@ describe('a login', () => {
   })
 })
 
-describe('the limits', () => {
-  test('a challenge neither counts nor clears, and gives the attempt back', async () => {
+describe('the limits of second-factor codes', () => {
+  test('a challenge neither counts as a failure nor clears failures, and gives the attempt back', async () => {
     const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     const { user, phone } = await buildProtected(on, open)
@@ -380,7 +380,7 @@ describe('the limits', () => {
     expect([await failuresOf(on, user), await attemptsOf(on)]).toEqual([{ passwords: 0, codes: 0 }, 0])
   })
 
-  test('wrong codes lock at the threshold, also when they all come at once, and the right one among them is not told after it', async () => {
+  test('wrong codes lock at the threshold, even all at once, and the right code is refused after it', async () => {
     const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '5', AUTH_RATE_LIMIT_ACCOUNT: 'off' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     const { user, phone } = await buildProtected(on, open)
@@ -392,7 +392,7 @@ describe('the limits', () => {
     expect(await auditEvents(on, { event: 'user.locked', user_id: user.id })).toHaveLength(1)
   })
 
-  describe('of wrong codes', () => {
+  describe('the lock after wrong codes', () => {
     const settings = { AUTH_LOCKOUT_THRESHOLD: '3', AUTH_LOCKOUT_SECONDS: '900', AUTH_RATE_LIMIT_ACCOUNT: 'off' }
 
     async function buildGuessed() {
@@ -416,7 +416,7 @@ describe('the limits', () => {
       expect(notices.map(({ destination }) => destination)).toEqual([user.email])
     })
 
-    test('passes neither by time nor by a reset, but by a complete login and by an admin who unlocks', async () => {
+    test('a lock is forgotten after a complete login or an unlock by an admin, not after time or a reset', async () => {
       const { on, open, user, phone, guess } = await buildGuessed()
       const lockedFor = async () => {
         for (let i = 0; i < 3; i += 1) expectError(await guess(), 'invalid_two_factor_code')
@@ -443,7 +443,7 @@ describe('the limits', () => {
       expect(await lockedFor()).toBe('900')
     })
 
-    test('is for every door, and leaves those without a code open', async () => {
+    test('the lock closes every door that takes a code, and leaves the others open', async () => {
       const { on, open, user, token, phone, guess } = await buildGuessed()
       for (let i = 0; i < 2; i += 1) await guess()
       const body = { password: PASSWORD, code: phone.wrongCode() }
@@ -462,7 +462,7 @@ describe('the limits', () => {
       expect(await failuresOf(on, user)).toEqual({ passwords: 0, codes: 0 })
     })
 
-    test('counts no codes of a setup that is not active yet', async () => {
+    test('a set-up that is not active yet counts no wrong codes', async () => {
       const { on, open } = await buildGuessed()
       const { user, access_token } = await buildUser(on, open)
       await on.call('POST', '/auth/2fa/setup', { token: access_token })
@@ -476,7 +476,7 @@ describe('the limits', () => {
 describe('register_or_login', () => {
   const enter = (email: string, extra: object = {}) => service.register(email, app.code, { mode: 'register_or_login', ...extra })
 
-  test('of an existing user passes the second factor', async () => {
+  test('register_or_login of an existing user asks for the second factor', async () => {
     const { user, phone } = await buildProtected()
     expectChallenge(await enter(user.email))
     expectChallenge(await enter(user.email, { two_factor_code: ' ' }))
@@ -489,7 +489,7 @@ describe('register_or_login', () => {
     expectError(reply, 'validation_failed')
   })
 
-  test('spends no invitation before the second factor is passed', async () => {
+  test('register_or_login spends no invitation before the second factor is shown', async () => {
     const { user, phone } = await buildProtected()
     const organization = await buildOrganization(service)
     const invite_token = await buildInvitation(service, { organizationId: organization.id })
@@ -499,12 +499,12 @@ describe('register_or_login', () => {
     expect(entered.body.organization).toMatchObject({ id: organization.id })
   })
 
-  test('of a new user needs no code and heeds none', async () => {
+  test('register_or_login of a new user needs no code and ignores one', async () => {
     const entered = await enter(`new-${randomUUID()}@example.com`, { two_factor_code: '123456' })
     expect([entered.status, entered.body.created]).toEqual([201, true])
   })
 
-  test('sessions go on without a code', async () => {
+  test('a refresh needs no code', async () => {
     const { user, phone } = await buildProtected()
     const { body } = await loginWithCode(service, user, app, phone.code())
     const refreshed = await service.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
@@ -513,7 +513,7 @@ describe('register_or_login', () => {
 })
 
 describe('disabling', () => {
-  test('takes password and code, and then a login asks for none', async () => {
+  test('disabling takes password and code, and afterwards a login asks for no code', async () => {
     const { user, token, phone } = await buildProtected()
     expectError(await disable(token, { password: PASSWORD, code: phone.wrongCode() }), 'invalid_two_factor_code')
     expectError(await disable(token, { password: 'not this password', code: phone.code() }), 'invalid_credentials')
@@ -536,20 +536,20 @@ describe('disabling', () => {
     expect((await loginWithCode(service, user, app, again.recoveryCodes[0])).status).toBe(200)
   })
 
-  test('works with a recovery code', async () => {
+  test('disabling accepts a recovery code', async () => {
     const { token, phone } = await buildProtected()
     expect((await disable(token, { password: PASSWORD, code: phone.recoveryCodes[0]!.toUpperCase() })).status).toBe(204)
     expect(await isActive(token)).toBe(false)
   })
 
-  test('does not take a code that a login has spent', async () => {
+  test('disabling does not accept a code that a login has spent', async () => {
     const { user, token, phone } = await buildProtected()
     const code = phone.code()
     expect((await loginWithCode(service, user, app, code)).status).toBe(200)
     expectError(await disable(token, { password: PASSWORD, code }), 'invalid_two_factor_code')
   })
 
-  test('wrong passwords are counted per session, and wrong codes together with those at a login', async () => {
+  test('disabling counts wrong passwords per session, and wrong codes together with those at a login', async () => {
     const on = freezeClock(await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '7/300' }))
     const open = await buildApp(on, { auto_grant_on_signup: true })
     const { user, token, phone } = await buildProtected(on, open)
@@ -581,7 +581,7 @@ describe('disabling', () => {
     ).toBe(204)
   })
 
-  test('that passes clears no failures: only a complete login does', async () => {
+  test('disabling clears no failures, and a complete login does', async () => {
     const { user, token, phone } = await buildProtected()
     await loginWithCode(service, user, app, undefined, 'not this password')
     expect((await disable(token, { password: PASSWORD, code: phone.code() })).status).toBe(204)
@@ -590,7 +590,7 @@ describe('disabling', () => {
     expect((await failuresOf(service, user)).passwords).toBe(0)
   })
 
-  test('at once from many callers is done once', async () => {
+  test('one of many concurrent calls disables the second factor', async () => {
     const { user, token, phone } = await buildProtected()
     const replies = await Promise.all(phone.recoveryCodes.map((code) => disable(token, { password: PASSWORD, code })))
     expect(replies.filter(({ status }) => status === 204)).toHaveLength(1)
@@ -600,7 +600,7 @@ describe('disabling', () => {
 })
 
 describe('an admin', () => {
-  test('takes a second factor away; without an active one there is nothing', async () => {
+  test('an admin removes a second factor, and is refused if none is active', async () => {
     const { user, token, phone } = await buildProtected()
     const path = `/admin/users/${user.id}/2fa`
     const done = await service.admin('DELETE', path)
@@ -622,14 +622,14 @@ describe('an admin', () => {
   })
 })
 
-test('every two-factor route of a user needs the access token of one', async () => {
+test('every two-factor route of a user needs the access token of a user', async () => {
   for (const verb of ['setup', 'activate', 'disable']) {
     expectError(await service.call('POST', `/auth/2fa/${verb}`, { body: {} }), 'token_missing')
     expectError(await service.call('POST', `/auth/2fa/${verb}`, { token: 'gsa_nothing', body: {} }), 'token_invalid')
   }
 })
 
-test('a rotated encryption key opens what was sealed under the one before, recovery codes too', async () => {
+test('a rotated encryption key opens what the previous key sealed, recovery codes too', async () => {
   const { user, phone } = await buildProtected()
   const [current] = service.deps.config.encryptionKeys
   const { SecretBox } = await import('../../packages/server/src/lib/secrets.ts')

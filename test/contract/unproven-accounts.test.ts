@@ -125,7 +125,7 @@ async function expectUntouched(user: Json, token: string, authenticator: Authent
 }
 
 describe('a magic link', () => {
-  test('to the first admin, who never read a mail, asks for the second factor and removes nothing', async () => {
+  test('a magic link to the first admin, who never read a mail, asks for the second factor and removes nothing', async () => {
     await service.admin('GET', '/admin/apps')
     const user = { email: ADMIN_EMAIL }
     const { access_token: token, user: admin } = (await service.login(ADMIN_EMAIL, app.code)).body
@@ -141,7 +141,7 @@ describe('a magic link', () => {
     expect((await service.call('POST', '/auth/2fa/disable', off)).status).toBe(204)
   })
 
-  test('to a user whom an admin made, also with roles, asks for it, removes nothing and verifies the address', async () => {
+  test('a magic link to a user made by an admin asks for the second factor, removes nothing and verifies the address', async () => {
     const role = await buildRole(service, 'global')
     for (const roles of [[], [role], ['system_admin']]) {
       const email = `made-${randomUUID()}@example.com`
@@ -160,7 +160,7 @@ describe('a magic link', () => {
     }
   })
 
-  test('to an imported user whose address nobody verified, asks for it and removes nothing', async () => {
+  test('a magic link to an imported user with an unverified address asks for the second factor and removes nothing', async () => {
     const email = `imported-${randomUUID()}@example.com`
     await load({ email, password_hash: hash, apps: [app.code] })
     const { access_token: token, user } = (await service.login(email, app.code, { password: IMPORTED })).body
@@ -169,7 +169,7 @@ describe('a magic link', () => {
     await expectUntouched(user, token, authenticator, IMPORTED)
   })
 
-  test('to a user who was verified once, after an admin changed the e-mail, asks for it and removes nothing', async () => {
+  test('a magic link to a user verified under a former address asks for the second factor and removes nothing', async () => {
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
     await verify((await mailbox.take(user.email)).token)
     const authenticator = await enableTwoFactor(service, token)
@@ -182,7 +182,7 @@ describe('a magic link', () => {
     await expectUntouched({ ...user, email }, refreshed.body.access_token, authenticator)
   })
 
-  test('to an unproven account that holds another global role, asks for it and removes nothing', async () => {
+  test('a magic link to an unproven account with a global role asks for the second factor and removes nothing', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     expect((await give(user.id, await buildRole(service, 'global'))).status).toBe(201)
     const authenticator = await enableTwoFactor(service, token)
@@ -193,22 +193,25 @@ describe('a magic link', () => {
   test.each([
     ['that nobody has verified', false],
     ['whose address was verified by the link alone', true],
-  ])('claims an unproven account %s: everything a stranger put into it is gone, and grants stay', async (_, isClicked) => {
-    const planted = await plant({ isClicked })
-    const { user } = planted
-    const { status, body } = await consume((await ask(user.email)).token)
-    expect([status, body.user]).toEqual([200, { ...user, email_verified: true, first_name: null, last_name: null }])
-    await expectStripped(planted)
-    const me = await service.call('GET', '/auth/me', { token: body.access_token })
-    expect(me.body).toMatchObject({ organizations: [], locale: null, two_factor: false, user: { first_name: null } })
-    const [lost] = await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })
-    expect(lost.details).toEqual({
-      ...{ password: true, two_factor: true, passkeys: 0, identities: 0, memberships: 2, invitations: 1, names: true },
-    })
-    expect(await auditEvents(service, { user_id: user.id, event: 'membership.deleted' })).toHaveLength(2)
-  })
+  ])(
+    'a magic link takes over an unproven account %s, removes what a stranger put into it, and keeps grants',
+    async (_, isClicked) => {
+      const planted = await plant({ isClicked })
+      const { user } = planted
+      const { status, body } = await consume((await ask(user.email)).token)
+      expect([status, body.user]).toEqual([200, { ...user, email_verified: true, first_name: null, last_name: null }])
+      await expectStripped(planted)
+      const me = await service.call('GET', '/auth/me', { token: body.access_token })
+      expect(me.body).toMatchObject({ organizations: [], locale: null, two_factor: false, user: { first_name: null } })
+      const [lost] = await auditEvents(service, { user_id: user.id, event: 'credentials.removed' })
+      expect(lost.details).toEqual({
+        ...{ password: true, two_factor: true, passkeys: 0, identities: 0, memberships: 2, invitations: 1, names: true },
+      })
+      expect(await auditEvents(service, { user_id: user.id, event: 'membership.deleted' })).toHaveLength(2)
+    },
+  )
 
-  test('with the password of an unproven account proves it and removes nothing, and asks for its second factor', async () => {
+  test('a magic link with the password of an unproven account proves it, removes nothing and asks for its second factor', async () => {
     for (const isClicked of [false, true]) {
       const { user, tokens, authenticator } = await plant({ isClicked })
       const { token } = await ask(user.email)
@@ -225,7 +228,7 @@ describe('a magic link', () => {
     }
   })
 
-  test('refuses a password that is not a text, and does not look at a password of an account that has none', async () => {
+  test('a magic link refuses a password that is not a text, and any password for an account that has none', async () => {
     const email = someEmail()
     await service.admin('POST', '/admin/users', { body: { email } })
     const { token } = await ask(email)
@@ -234,7 +237,7 @@ describe('a magic link', () => {
     expect((await consume(token)).status).toBe(200)
   })
 
-  test('with wrong passwords locks what logins lock, and stays good without one', async () => {
+  test('a magic link with wrong passwords locks what logins lock, and still works without a password', async () => {
     const { user } = await buildUser(service, app)
     const { token } = await ask(user.email)
     for (let count = 0; count < 10; count += 1) expectError(await consume(token, { password: 'a guess' }), 'invalid_credentials')
@@ -243,7 +246,7 @@ describe('a magic link', () => {
     expect((await consume(token)).status).toBe(200)
   })
 
-  test('removes a second factor too whose setup a stranger had only begun', async () => {
+  test('a magic link also removes a second factor whose set-up a stranger had only begun', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await service.call('POST', '/auth/2fa/setup', { token })
     expect((await consume((await ask(user.email)).token)).status).toBe(200)
@@ -258,19 +261,22 @@ describe('a reset of an unproven account', () => {
     return service.call('POST', '/auth/password/reset', { body: { token, password: IMPORTED } })
   }
 
-  test.each([false, true])('removes the same but keeps the second factor, also after a click (%s)', async (isClicked) => {
-    const planted = await plant({ isClicked })
-    const { user, authenticator } = planted
-    expect((await reset(user.email)).status).toBe(204)
-    const login = (code?: string) => loginWithCode(service, user, app, code, IMPORTED)
-    expect((await login()).body).toEqual({ requires_2fa: true })
-    expect((await login(authenticator.code())).status).toBe(200)
-    expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(10)
-    await service.deps.db('recovery_codes').where({ user_id: user.id }).delete()
-    await expectStripped(planted)
-  })
+  test.each([false, true])(
+    'a reset removes what a magic link removes, but keeps the second factor, also after a click (%s)',
+    async (isClicked) => {
+      const planted = await plant({ isClicked })
+      const { user, authenticator } = planted
+      expect((await reset(user.email)).status).toBe(204)
+      const login = (code?: string) => loginWithCode(service, user, app, code, IMPORTED)
+      expect((await login()).body).toEqual({ requires_2fa: true })
+      expect((await login(authenticator.code())).status).toBe(200)
+      expect(await countRows(service, 'recovery_codes', { user_id: user.id })).toBe(10)
+      await service.deps.db('recovery_codes').where({ user_id: user.id }).delete()
+      await expectStripped(planted)
+    },
+  )
 
-  test('verifies the address where there is none, and one of a proven account removes no membership and no name', async () => {
+  test('a reset verifies the address, and removes no membership and no name of a proven account', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
     expect((await reset(user.email)).status).toBe(204)
@@ -285,7 +291,7 @@ describe('a reset of an unproven account', () => {
 
 describe('an import', () => {
   test.each([false, true])(
-    'fails for an unproven account and changes nothing of it, also after a click (%s)',
+    'an import fails for an unproven account and changes nothing of it, also after a click (%s)',
     async (isClicked) => {
       const planted = await plant({ isClicked })
       const { user, tokens, authenticator } = planted
@@ -307,7 +313,7 @@ describe('an import', () => {
     },
   )
 
-  test('with claim_unverified takes the account from the stranger and applies the line as for a new user', async () => {
+  test('an import with claim_unverified takes over the account and applies the line as for a new user', async () => {
     const planted = await plant()
     const { user } = planted
     const line = {
@@ -333,7 +339,7 @@ describe('an import', () => {
     expect((await load(line)).body).toMatchObject({ unchanged: 1 })
   })
 
-  test('claims an account by the first line that is good, once, in a dry run too; other lines add to it', async () => {
+  test('an import takes over an account once, by the first good line, also in a dry run, and other lines add to it', async () => {
     for (const query of ['&dry_run=true', '']) {
       const { user } = await buildUser(service, app)
       const lines = [
@@ -356,7 +362,7 @@ describe('an import', () => {
 })
 
 describe('system_admin and super_admin', () => {
-  test.each(['system_admin', 'super_admin'])('%s is refused to an unproven account, until it is proven', async (role) => {
+  test.each(['system_admin', 'super_admin'])('%s is refused to an unproven account until it is proven', async (role) => {
     const { user } = await buildUser(service, app)
     expectError(await give(user.id, role), 'account_unverified')
     await click(user.email)
@@ -366,7 +372,7 @@ describe('system_admin and super_admin', () => {
     expect((await give(user.id, role)).status).toBe(201)
   })
 
-  test('are given to users whom an operator made or who were verified once', async () => {
+  test('super_admin can be given to users whom an operator made or who were verified once', async () => {
     const email = `made-${randomUUID()}@example.com`
     const { body: made } = await service.admin('POST', '/admin/users', { body: { email } })
     expect((await give(made.id, 'super_admin')).status).toBe(201)
@@ -381,7 +387,7 @@ describe('create-admin --promote', () => {
   const promote = (email: string, extra: { claimsUnproven?: boolean; password?: string } = {}) =>
     createSystemAdmin(service.deps, { email, password: undefined, promote: true, unlessOneExists: false, ...extra }, systemActor)
 
-  test('refuses an unproven account', async () => {
+  test('create-admin --promote refuses an unproven account', async () => {
     const { user } = await buildUser(service, app)
     await expect(promote(user.email)).rejects.toMatchObject({ code: 'account_unverified' })
     expect((await show(user.id)).roles).toEqual(['base_user'])
@@ -389,7 +395,7 @@ describe('create-admin --promote', () => {
     expect(await promote(user.email)).toBe('promoted')
   })
 
-  test('with a claim takes the account from the stranger, with the given password or none', async () => {
+  test('create-admin --promote with a claim takes over the account, with the given password or none', async () => {
     for (const password of [undefined, IMPORTED]) {
       const planted = await plant()
       const { user } = planted
@@ -405,7 +411,7 @@ describe('create-admin --promote', () => {
   })
 })
 
-test('a login finds the proven account of two who share an address, whichever pool comes first', async () => {
+test('a login finds the proven one of two accounts with the same address, whichever pool comes first', async () => {
   const [first, second] = [`pool-${randomUUID()}`, `pool-${randomUUID()}`]
   const into = (namespace: string) => buildApp(service, { registration_namespace: namespace, auto_grant_on_signup: true })
   const [trap, home] = [await into(first), await into(second)]
@@ -449,7 +455,7 @@ test('a stranger who registers an address cannot have its owner mailed again and
   expect(notices(user.email)).toHaveLength(3 + 1 + 5)
 })
 
-test('a founder invites once the own address is proven, and not after a click alone', async () => {
+test('a founder can invite once their own address is proven, and not after a click alone', async () => {
   const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: 'Trap' })
   const invite = () =>
     service.call('POST', `/organizations/${organization.id}/invitations`, { token, body: { role_codes: ['org_member'] } })
@@ -459,7 +465,7 @@ test('a founder invites once the own address is proven, and not after a click al
   expect((await invite()).status).toBe(201)
 })
 
-test('what an admin gives to an unproven account is given, with a warning; to a proven one without', async () => {
+test('what an admin gives to an unproven account comes with a warning, and to a proven one without', async () => {
   const [unproven, proven] = [await buildUser(service, app), await buildUser(service, app)]
   await click(unproven.user.email)
   await markVerified(service, proven.user.id)
