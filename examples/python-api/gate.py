@@ -86,7 +86,7 @@ class Gate:
 
     def ask(self, path, headers={}):
         request = urllib.request.Request(self.url + path, headers={'Authorization': f'Bearer {self.assertion()}', **headers})
-        reply = urllib.request.urlopen(request, timeout=40)
+        reply = urllib.request.urlopen(request, timeout=20)
         owner = reply.headers['X-App-Id']
         self.app_id = self.app_id or owner  # the first one holds for the life of the process
         if owner not in (None, self.app_id):

@@ -119,6 +119,7 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
     'grant add --app shop --user bob@example.com',
   ),
   'administer/apps.md': async () => {},
+  'administer/audit.md': after(shop),
   'administer/importing-users.md': async ({ here }) =>
     writeFileSync(join(here.folder, 'users.ndjson'), '{"email": "ada@example.com"}\n'),
   'administer/own-keys.md': after(shop),
@@ -137,8 +138,8 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
   'operate/deep-check.md': async () => {},
   'operate/first-production-day.md': async ({ here }) =>
     writeFileSync(join(here.folder, 'password.txt'), 'a long enough password\n'),
-  'sign-users-in/account-mail.md#When it does not arrive': ({ here }) =>
-    addUser(here, { email: 'bob@example.com', password: 'a fine password' }),
+  'operate/mail.md': ({ here }) => addUser(here, { email: 'bob@example.com', password: 'a fine password' }),
+  'sign-users-in/account-mail.md#Look at it first': after(shop),
   'sign-users-in/branding-and-languages.md': async ({ here }) => {
     writeFileSync(join(here.folder, 'shop.png'), buildPng(40, 20))
     await here.authctl('app create shop --name Shop --redirect https://shop.example.com/callback')

@@ -298,7 +298,7 @@ describe('without a mail server', () => {
       await allSent(service)
     }
     const files = readdirSync(mailDir).sort()
-    // The command from docs/sign-users-in/account-mail.md.
+    // The command from docs/operate/mail.md.
     const links = execSync("grep -h '^http' *.eml", { cwd: mailDir, encoding: 'utf8' })
     expect(links.split('\n').filter((line) => line.includes('/verify-email?token=gmt_'))).toHaveLength(3)
     expect(files).toHaveLength(3)

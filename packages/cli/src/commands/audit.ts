@@ -35,7 +35,7 @@ export const listAudit = command({
   options: { ...auditFilters, until: untilOption, limit: count('N', 'Maximum number of events. Default: all') },
   summary: 'List what happened, newest first',
   description:
-    'JSON has more than the table: the request, the user agent, and what was changed, before and after. ' +
+    'Events are kept for ever, unless the service has AUTH_AUDIT_RETENTION_DAYS. JSON has more than the table: the request, the user agent, and what was changed, before and after. ' +
     '--ip, --app, --request-id and --event alone look through the whole audit, 10,000 events a request: add --since, --user or --actor.',
   examples: [
     "audit list --event login.failed 'two_factor.*' --user bob@example.com --limit 20",
