@@ -40,20 +40,20 @@ def code_of(verifier, token):
         return str(refused)
 
 class Tokens(unittest.TestCase):
-    def test_every_vector_of_the_page(self):
+    def test_each_vector_of_the_page_gets_its_result(self):
         self.assertEqual([kid_of(s) for s in build().secrets], [vectors['kid'], vectors['kid_previous']])
         for vector in vectors['tokens']:
             with self.subTest(vector['name']):
                 self.assertEqual(code_of(build(), vector['token']), vector['result'])
 
     @unittest.skipIf(open_token_pyjwt is None, 'PyJWT is not installed')
-    def test_pyjwt_takes_and_refuses_the_same(self):
+    def test_pyjwt_accepts_and_refuses_the_same_tokens(self):
         for vector in vectors['tokens']:
             with self.subTest(vector['name']):
                 taken = code_of(build(openers['PyJWT']), vector['token'])
                 self.assertEqual(taken == 'ok', vector['result'] == 'ok', taken)
 
-    def test_what_no_library_looks_for(self):
+    def test_a_hostile_token_is_refused(self):
         hostile = {
             'too long': 'a' * 16385,
             'blanks': f' {sign()}',
@@ -112,7 +112,7 @@ class Feed(unittest.TestCase):
         self.addCleanup(self.server.shutdown)
         self.url = f'http://127.0.0.1:{self.server.server_port}'
 
-    def test_what_was_revoked_is_refused_and_nothing_else(self):
+    def test_only_a_revoked_token_is_refused(self):
         guard = build(SERVICE_AUTH_URL=self.url, SERVICE_APP_ID='')
         guard.start()
         self.assertTrue(guard.ready.wait(10))
@@ -141,14 +141,14 @@ class Feed(unittest.TestCase):
             threading.Event().wait(0.001)
         self.fail(f'it never heard of {cursor}')
 
-    def test_the_feed_of_another_app_is_not_taken(self):
+    def test_the_feed_of_another_app_is_refused(self):
         guard = build(SERVICE_AUTH_URL=self.url)
         self.app_id = 'another'
         with self.assertRaisesRegex(ValueError, 'another app'):
             guard.catch_up()
         self.assertEqual((guard.floors, guard.app_id), ({}, vectors['app_id']))
 
-    def test_the_assertion_tells_the_service_who_asks(self):
+    def test_the_assertion_has_its_own_key_and_is_not_a_token(self):
         guard = build(SERVICE_AUTH_URL=self.url)
         guard.catch_up()
         header, claims, signature = self.asked[0][2].removeprefix('Bearer ').split('.')
