@@ -48,8 +48,8 @@ async function buildReader(service: TestService = shared, settings: Json = {}): 
   return { app, read, next }
 }
 
-describe('what an app is told', () => {
-  test('a changed name and a changed e-mail, with the values of now', async () => {
+describe('the changes that an app gets', () => {
+  test('an app gets changed names and changed e-mail addresses, with their present values', async () => {
     const { app, read, next } = await buildReader()
     const { user, access_token: token } = await buildUser(shared, app, { first_name: 'Ada' })
     expect(await next()).toEqual([])
@@ -69,7 +69,7 @@ describe('what an app is told', () => {
     ])
   })
 
-  test('the end of a grant, and then nothing more about that user', async () => {
+  test('an app gets the end of a grant, and then nothing more about that user', async () => {
     const { app, read, next } = await buildReader()
     const { user } = await buildUser(shared, app, { first_name: 'Ada' })
     await shared.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'Eve' } })
@@ -79,14 +79,14 @@ describe('what an app is told', () => {
     for (const item of (await read()).items) expect(item).toMatchObject({ email: null, first_name: null, last_name: null })
   })
 
-  test('that a user was offboarded, who has no grant any more', async () => {
+  test('an app gets the end of the grant of a user who was offboarded', async () => {
     const { app, next } = await buildReader()
     const { user } = await buildUser(shared, app)
     await shared.admin('POST', `/admin/users/${user.id}/offboard`, {})
     expect(await next()).toEqual(['grant_ended'])
   })
 
-  test('a grant that has expired, once, and again after another grant has', async () => {
+  test('an app gets an expired grant once, and again after another grant has expired', async () => {
     const service = await buildService()
     const { app, next } = await buildReader(service)
     const { user } = await buildUser(service, app)
@@ -116,7 +116,7 @@ describe('what an app is told', () => {
       'a user deletes itself',
       (_: string, token: string) => shared.call('DELETE', '/auth/me', { token, body: { password: PASSWORD } }),
     ],
-  ])('the deletion of a user, also where the grant had ended before: %s', async (who, remove) => {
+  ])('an app gets the deletion of a user, even if the grant had ended before: %s', async (who, remove) => {
     const [here, left] = [await buildReader(), await buildReader()]
     const { user, access_token } = await buildUser(shared, here.app, { first_name: 'Ada' })
     await shared.admin('POST', `/admin/users/${user.id}/apps/${left.app.id}`, { body: {} })
@@ -131,7 +131,7 @@ describe('what an app is told', () => {
     for (const item of items) expect(item).toMatchObject({ user_id: user.id, email: null, first_name: null, last_name: null })
   })
 
-  test('names that an account lost to the owner of its address, who claims it by an import', async () => {
+  test('an app gets the names that an account lost when an import took it over for the owner of its address', async () => {
     const { app, next } = await buildReader()
     const { user } = await buildUser(shared, app, { first_name: 'Eve' })
     const body = JSON.stringify({ email: user.email, email_verified: true })
@@ -141,7 +141,7 @@ describe('what an app is told', () => {
     expect(await next()).toEqual(['names_changed'])
   })
 
-  test('nothing of a change that is rolled back, as in a dry run', async () => {
+  test('an app gets no change that is rolled back, as in a dry run', async () => {
     const { app, next } = await buildReader()
     const { user } = await buildUser(shared, app)
     await shared.admin('PATCH', `/admin/users/${user.id}?dry_run=true`, { body: { first_name: 'Eve' } })
@@ -149,7 +149,7 @@ describe('what an app is told', () => {
     expect(await next()).toEqual([])
   })
 
-  test('nothing of the users of other apps', async () => {
+  test('an app gets no change of users of other apps', async () => {
     const [one, other] = [await buildReader(), await buildReader()]
     const { user } = await buildUser(shared, one.app)
     await shared.admin('PATCH', `/admin/users/${user.id}`, { body: { first_name: 'Ada' } })
@@ -157,7 +157,7 @@ describe('what an app is told', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('access to the changes', () => {
   const step = (app: Json, name: string) =>
     shared.admin('POST', `/admin/apps/${app.code}/signing?force=true`, { body: { step: name } })
   const ask = (app: Json, secret?: string, query = '') =>
@@ -165,7 +165,7 @@ describe('who may ask', () => {
       token: assertionOf({ code: app.code }, { now: shared.deps.clock(), ...(secret === undefined ? {} : { secret }) }),
     })
 
-  test('an app that shows its own key, and none that shows the shared secret, even while that counts for the app', async () => {
+  test('an app reads its changes with its own key, and not with the shared secret, even while that counts for the app', async () => {
     const app = await buildApp(shared)
     expectError(await ask(app), 'own_key_required')
     await step(app, 'prepare')
@@ -180,7 +180,7 @@ describe('who may ask', () => {
     expect(faultsOf(await ask(app, secret, '?app_code=other'))).toEqual(['app_code: invalid_value'])
   })
 
-  test('a service account for the apps of its app_codes alone', async () => {
+  test('a service account reads the changes of the apps in its app_codes only', async () => {
     const [mine, other] = [await buildApp(shared), await buildApp(shared)]
     const account = async (scopes: string[]) => {
       const body = { name: randomUUID(), service: 'crm', scopes, app_codes: [mine.code] }
@@ -197,8 +197,8 @@ describe('who may ask', () => {
   })
 })
 
-describe('where a reader stands', () => {
-  test('changes are kept for 30 days, and a reader that was away for longer is told that it missed some', async () => {
+describe('the cursor of a reader', () => {
+  test('changes are kept for 30 days, and a reader that was away for longer learns that it missed some', async () => {
     const service = await buildService()
     const { app, read } = await buildReader(service)
     const { user } = await buildUser(service, app)
@@ -226,7 +226,7 @@ describe('where a reader stands', () => {
     expect(await read(cursor)).toMatchObject({ reset: false })
   })
 
-  test('after a restore, every reader is told that it knows another database, and reads on', async () => {
+  test('after a restore, every reader learns that the database is another one, and reads on', async () => {
     const service = await buildService()
     const { app, read } = await buildReader(service)
     const { user } = await buildUser(service, app)
@@ -265,20 +265,17 @@ describe('where a reader stands', () => {
     expect(heard.size).toBe(rows.length)
   })
 
-  test.runIf(testDatabase() === 'postgres')(
-    'a change that commits late is not missed by a reader that read beyond it',
-    async () => {
-      const { app, next } = await buildReader()
-      const { user } = await buildUser(shared, app)
-      const db = createKnex({ databaseUrl: shared.deps.config.databaseUrl, dbPoolMax: 1 })
-      onTestFinished(() => db.destroy())
-      const slow = await db.transaction()
-      await slow('user_changes').insert({ type: 'names_changed', user_id: user.id, app_id: app.id, at: shared.deps.clock() })
-      await shared.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)
-      expect(await next()).toEqual(['grant_ended'])
-      await slow.commit()
-      expect(await next()).toEqual(['names_changed'])
-      expect(await next()).toEqual([])
-    },
-  )
+  test.runIf(testDatabase() === 'postgres')('a change that commits late reaches a reader that has read beyond it', async () => {
+    const { app, next } = await buildReader()
+    const { user } = await buildUser(shared, app)
+    const db = createKnex({ databaseUrl: shared.deps.config.databaseUrl, dbPoolMax: 1 })
+    onTestFinished(() => db.destroy())
+    const slow = await db.transaction()
+    await slow('user_changes').insert({ type: 'names_changed', user_id: user.id, app_id: app.id, at: shared.deps.clock() })
+    await shared.admin('DELETE', `/admin/users/${user.id}/apps/${app.id}`)
+    expect(await next()).toEqual(['grant_ended'])
+    await slow.commit()
+    expect(await next()).toEqual(['names_changed'])
+    expect(await next()).toEqual([])
+  })
 })

@@ -52,22 +52,19 @@ async function schema(): Promise<Map<string, string[]>> {
   return tables
 }
 
-test('every table is exported, left out with a reason, or of no user', async () => {
+test('every table is exported, left out with a reason, or not about users', async () => {
   const named = [...Object.keys(exportedTables), ...Object.keys(tablesLeftOut), ...notOfUsers]
   expect([...(await schema()).keys()].sort()).toEqual(named.sort())
 })
 
-test.each(Object.entries(exportedTables))(
-  'every column of %s is exported, or left out with a reason',
-  async (table, declared) => {
-    const { of, columns, leftOut } = declared
-    const stored = (await schema()).get(table)
-    const named = new Set([of, ...Object.keys(columns), ...Object.keys(leftOut)])
-    expect([...named].sort()).toEqual([...stored!].sort())
-    for (const reason of Object.values(leftOut)) expect(reason).toMatch(/\w+ \w+/)
-    expect(Object.keys(columns).filter((column) => column in leftOut)).toEqual([])
-  },
-)
+test.each(Object.entries(exportedTables))('every column of %s is exported or left out with a reason', async (table, declared) => {
+  const { of, columns, leftOut } = declared
+  const stored = (await schema()).get(table)
+  const named = new Set([of, ...Object.keys(columns), ...Object.keys(leftOut)])
+  expect([...named].sort()).toEqual([...stored!].sort())
+  for (const reason of Object.values(leftOut)) expect(reason).toMatch(/\w+ \w+/)
+  expect(Object.keys(columns).filter((column) => column in leftOut)).toEqual([])
+})
 
 /** Somebody of whom there is a row in every table. */
 async function buildKnown() {
@@ -112,7 +109,7 @@ async function buildKnown() {
   return { user, access_token, organization }
 }
 
-test('tells everything that there is of a user, by its columns, and the same to an admin', async () => {
+test('the export has everything about a user, by its columns, and an admin gets the same', async () => {
   const { user, access_token, organization } = await buildKnown()
   const given = await exportOf(access_token)
   expect(given).toMatchObject({ format: 'gatehouse-user-export', version: 1, user_id: user.id, complete: true })
@@ -141,7 +138,7 @@ test('tells everything that there is of a user, by its columns, and the same to 
   expect(events.map(({ actor_id }) => actor_id === user.id).sort()).toEqual([false, true])
 })
 
-test('holds no secret, and not where an admin was', async () => {
+test('the export holds no secret, and not the place of an admin', async () => {
   const { user, access_token } = await buildKnown()
   await service.admin('PATCH', `/admin/users/${user.id}`, {
     body: { first_name: 'Ada' },
@@ -170,7 +167,7 @@ test('holds no secret, and not where an admin was', async () => {
   expect(text).toContain('user.updated')
 })
 
-test('tells nobody of another user', async () => {
+test('the export holds nothing of another user, and a user cannot get that of another one', async () => {
   const [known, other] = [await buildKnown(), await buildUser(service, shop)]
   const text = JSON.stringify(await exportOf(other.access_token))
   expect(text).not.toContain(known.user.id)
@@ -180,14 +177,14 @@ test('tells nobody of another user', async () => {
   expect((await service.admin('GET', `/admin/users/${randomUUID()}/export`)).status).toBe(404)
 })
 
-test('an invitation to an address tells nothing to somebody who merely registered it', async () => {
+test('a user who merely registered an address finds no invitation to it in the export', async () => {
   const { user, access_token } = await buildUser(service, shop)
   const organization = await buildOrganization(service)
   await buildInvitation(service, { organizationId: organization.id, email: user.email })
   expect((await exportOf(access_token)).tables.invitations).toEqual([])
 })
 
-test('is limited, since it reads much', async () => {
+test('exports of one user are limited, since they read much', async () => {
   const own = await buildService({ AUTH_RATE_LIMIT_USER: '2/60' })
   const { access_token: token } = await buildUser(own, await buildApp(own, { auto_grant_on_signup: true }))
   const statuses: number[] = []
@@ -195,7 +192,7 @@ test('is limited, since it reads much', async () => {
   expect(statuses).toEqual([200, 200, 429])
 })
 
-test('of an erased user has ids and times alone', async () => {
+test('the export of an erased user has only ids and times', async () => {
   const { user } = await buildKnown()
   await service.admin('DELETE', `/admin/users/${user.id}?erase=true`)
   const { body } = await service.admin('GET', `/admin/users/${user.id}/export`)
@@ -204,7 +201,7 @@ test('of an erased user has ids and times alone', async () => {
   expect(body.tables.passkeys).toEqual([])
 })
 
-test('the account page gives it to the person who has just signed in, and to nobody else', async () => {
+test('the account page gives the export to the person who has just signed in, and to nobody else', async () => {
   const { user } = await buildUser(service, shop)
   const visitor = visit(service)
   expect((await visitor.get('/account/data.json')).title).toBe('Open this page from one of your apps')
@@ -228,7 +225,7 @@ test('the account page gives it to the person who has just signed in, and to nob
   expect(await countRows(service, 'audit_events', { user_id: user.id, event: 'user.exported' })).toBe(1)
 })
 
-test('/.well-known/change-password leads to the section of the password', async () => {
+test('/.well-known/change-password leads to the account section for the password', async () => {
   const reply = await fetch(`${service.url}/.well-known/change-password`, { redirect: 'manual' })
   expect([reply.status, reply.headers.get('location')]).toEqual([302, '/account/password'])
 })

@@ -40,7 +40,7 @@ const webhookOf = (user: Json) => ({
   }),
 })
 
-test('an erased user leaves ids and nothing that tells who it was', async () => {
+test('an erased user leaves ids and nothing that identifies the person', async () => {
   const first = { first_name: `First${randomUUID()}`, last_name: `Last${randomUUID()}` }
   const { user } = await buildUser(service, app, first)
   const path = `/admin/users/${user.id}`
@@ -117,7 +117,7 @@ test('an erased user leaves ids and nothing that tells who it was', async () => 
   )
 })
 
-test('a user deleted before is erased too, again and again', async () => {
+test('a deleted user can be erased later, and erased again', async () => {
   const { user } = await buildUser(service, app, { first_name: `First${randomUUID()}` })
   await service.admin('DELETE', `/admin/users/${user.id}`)
   expect((await whereStored(service, user.email)).length).toBeGreaterThan(0)
@@ -127,7 +127,7 @@ test('a user deleted before is erased too, again and again', async () => {
   expectError(await service.admin('DELETE', `/admin/users/${user.id}`), 'not_found')
 })
 
-test('the user who has the address now keeps everything', async () => {
+test('a user who now has the address of an erased one keeps everything', async () => {
   const { user } = await buildUser(service, app, { first_name: 'Ada' })
   await service.admin('DELETE', `/admin/users/${user.id}`)
   const again = await service.register(user.email, app.code, { first_name: 'Bea' })

@@ -33,50 +33,53 @@ const load = (...lines: (Json | string)[]) => send(linesOf(lines))
 const counts = ({ body: { errors: _, ...rest } }: Reply) => rest
 
 describe('a new user', () => {
-  test.each(['2a', '2b', '2y'])('logs in with the password of the $%s hash, with all that the line gives', async (prefix) => {
-    const app = await buildApp(service, { registration_namespace: 'imported' })
-    const role = await buildRole(service, 'global')
-    const email = someEmail()
-    const reply = await load({
-      email: ` ${email.toUpperCase()}`,
-      password_hash: hash.replace(/^\$2[aby]/, `$${prefix}`),
-      first_name: 'Ada',
-      last_name: 'Lovelace',
-      namespace: 'imported',
-      tags: ['b', 'a', 'imported', 'a'],
-      apps: [app.code, app.id],
-      roles: [role],
-      email_verified: true,
-    })
-    expect(reply.status).toBe(200)
-    expectHeaders(reply)
-    expect(reply.body).toEqual({ imported: 1, updated: 0, unchanged: 0, failed: 0, errors: [] })
-    const login = await service.login(email, app.code)
-    expect(login.status).toBe(200)
-    expect(await show(login.body.user.id)).toMatchObject({
-      email,
-      email_verified: true,
-      first_name: 'Ada',
-      last_name: 'Lovelace',
-      namespaces: ['imported', 'a', 'b'],
-      status: 'active',
-      apps: [{ app_id: app.id, status: 'active' }],
-      roles: ['base_user', role],
-    })
-    expect((await auditEvents(service, { user_id: login.body.user.id }))[0]).toMatchObject({
-      event: 'user.imported',
-      actor_type: 'user',
-      details: {
-        before: null,
-        after: { email, namespaces: ['imported', 'a', 'b'], apps: [app.code], roles: ['base_user', role] },
-      },
-    })
-    expect(JSON.stringify(await service.deps.db('audit_events'))).not.toMatch(/\$2[aby]\$/)
-    expect(await countRows(service, 'outbox')).toBe(0)
-  })
+  test.each(['2a', '2b', '2y'])(
+    'an imported user logs in with the password of the $%s hash, and has all that the line gives',
+    async (prefix) => {
+      const app = await buildApp(service, { registration_namespace: 'imported' })
+      const role = await buildRole(service, 'global')
+      const email = someEmail()
+      const reply = await load({
+        email: ` ${email.toUpperCase()}`,
+        password_hash: hash.replace(/^\$2[aby]/, `$${prefix}`),
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        namespace: 'imported',
+        tags: ['b', 'a', 'imported', 'a'],
+        apps: [app.code, app.id],
+        roles: [role],
+        email_verified: true,
+      })
+      expect(reply.status).toBe(200)
+      expectHeaders(reply)
+      expect(reply.body).toEqual({ imported: 1, updated: 0, unchanged: 0, failed: 0, errors: [] })
+      const login = await service.login(email, app.code)
+      expect(login.status).toBe(200)
+      expect(await show(login.body.user.id)).toMatchObject({
+        email,
+        email_verified: true,
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        namespaces: ['imported', 'a', 'b'],
+        status: 'active',
+        apps: [{ app_id: app.id, status: 'active' }],
+        roles: ['base_user', role],
+      })
+      expect((await auditEvents(service, { user_id: login.body.user.id }))[0]).toMatchObject({
+        event: 'user.imported',
+        actor_type: 'user',
+        details: {
+          before: null,
+          after: { email, namespaces: ['imported', 'a', 'b'], apps: [app.code], roles: ['base_user', role] },
+        },
+      })
+      expect(JSON.stringify(await service.deps.db('audit_events'))).not.toMatch(/\$2[aby]\$/)
+      expect(await countRows(service, 'outbox')).toBe(0)
+    },
+  )
 
   // covers provision-migrated state-grant-auto
-  test('who is given no app is provisioned at the first login, as anybody is', async () => {
+  test('an imported user without an app is provisioned at the first login, like any user', async () => {
     const { body: organization } = await service.admin('POST', '/admin/organizations', { body: { name: 'Movers' } })
     const linked = await buildApp(service)
     const app = await buildApp(service, {
@@ -96,20 +99,20 @@ describe('a new user', () => {
     expect(organizations).toMatchObject([{ id: organization.id, role_codes: ['org_member'] }])
   })
 
-  test('needs no more than an e-mail', async () => {
+  test('an imported user needs only an e-mail address', async () => {
     const email = someEmail()
     expect(counts(await load({ email, password_hash: '', first_name: null }))).toMatchObject({ imported: 1, failed: 0 })
     expect((await find(email))[0]).toMatchObject({ email_verified: false, first_name: null, namespaces: ['default'] })
   })
 
-  test('of one e-mail may be in each of two pools', async () => {
+  test('one e-mail address may be imported into each of two pools', async () => {
     const email = someEmail()
     expect(counts(await load({ email, namespace: somePool() }, { email, namespace: somePool() }))).toMatchObject({ imported: 2 })
   })
 })
 
-describe('a user who exists', () => {
-  test('gets tags, apps and roles added, and never another password, name, status or verification', async () => {
+describe('an existing user', () => {
+  test('an existing user gets more tags, apps and roles, and never another password, name, status or verification', async () => {
     const [first, second, third] = [await buildApp(service), await buildApp(service), await buildApp(service)]
     const { user } = await buildUser(service, first, { first_name: 'Ada' })
     await markVerified(service, user.id)
@@ -151,14 +154,14 @@ describe('a user who exists', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'user.imported' })).toHaveLength(1)
   })
 
-  test('may be the one of a line before', async () => {
+  test('an existing user may come from an earlier line', async () => {
     const email = someEmail()
     const reply = await load({ email, password_hash: hash }, { email, tags: ['y'] }, { email, tags: ['y'], password_hash: hash })
     expect(counts(reply)).toEqual({ imported: 1, updated: 1, unchanged: 1, failed: 0 })
     expect((await find(email))[0].namespaces).toEqual(['default', 'y'])
   })
 
-  test('and was deleted is not found: the line makes another', async () => {
+  test('a line with the address of a deleted user makes another user', async () => {
     const { user } = await buildUser(service, await buildApp(service))
     await service.admin('DELETE', `/admin/users/${user.id}`)
     expect(counts(await load({ email: user.email }))).toMatchObject({ imported: 1 })
@@ -166,7 +169,7 @@ describe('a user who exists', () => {
 })
 
 describe('bad lines', () => {
-  test('are told by their number and stop nothing; none of them is echoed', async () => {
+  test('bad lines are reported by their number, stop nothing, and are not echoed', async () => {
     const secret = '$2b$12$this.is.a.canary'
     const [good, last] = [someEmail(), someEmail()]
     const org = await buildRole(service, 'org')
@@ -204,7 +207,7 @@ describe('bad lines', () => {
     for (const email of [good, last]) expect(await find(email)).toHaveLength(1)
   })
 
-  test('in UTF-8 that is none are bad alone', async () => {
+  test('only the lines that are not valid UTF-8 are bad', async () => {
     const bytes = Buffer.concat([
       Buffer.from(`${JSON.stringify({ email: someEmail() })}\n{"email":"`),
       Buffer.from([0xff, 0xfe]),
@@ -213,14 +216,14 @@ describe('bad lines', () => {
     expect((await send(bytes)).body).toMatchObject({ imported: 2, failed: 1, errors: [{ line: 2, code: 'invalid_json' }] })
   })
 
-  test('are counted all and listed up to ten thousand', async () => {
+  test('bad lines are all counted, and listed up to ten thousand', async () => {
     const { body } = await send('{}\n'.repeat(10_500))
     expect([body.failed, body.errors.length, body.errors.at(-1).line]).toEqual([10_500, 10_000, 10_000])
   })
 })
 
 describe('the body', () => {
-  test('is newline-delimited JSON alone', async () => {
+  test('the body must be newline-delimited JSON', async () => {
     for (const type of [
       'application/json',
       'text/plain',
@@ -232,13 +235,13 @@ describe('the body', () => {
     expect((await send('{}', '', { 'content-type': 'Application/X-NDJSON; charset=UTF-8' })).body.failed).toBe(1)
   })
 
-  test('may be empty', async () => {
+  test('the body may be empty', async () => {
     for (const body of ['', '\n\n', ' '])
       expect((await send(body)).body).toEqual({ imported: 0, updated: 0, unchanged: 0, failed: 0, errors: [] })
     expect((await service.admin('POST', '/admin/users/import')).status).toBe(200)
   })
 
-  test('has 10 MiB and no byte more; what is longer writes nothing', async () => {
+  test('the body may have 10 MiB and not one byte more, and a longer one writes nothing', async () => {
     const email = someEmail()
     const line = `${JSON.stringify({ email })}\n`
     const limit = 10 * 1024 * 1024
@@ -247,7 +250,7 @@ describe('the body', () => {
     expect((await send(line + '\n'.repeat(limit - line.length))).body).toMatchObject({ imported: 1, failed: 0 })
   })
 
-  test('is not read before the caller is known to be a system_admin', async () => {
+  test('the body is not read before the caller is known to be a system_admin', async () => {
     const { access_token: token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
     const options = { body: linesOf([{ email: someEmail() }]), headers: { 'content-type': 'application/x-ndjson' } }
     expectError(await service.call('POST', '/admin/users/import', options), 'token_missing')
@@ -270,7 +273,7 @@ function mixedLines(app: Json): (Json | string)[] {
 }
 
 describe('a dry run', () => {
-  test('writes nothing and counts the same, over portions too', async () => {
+  test('a dry run writes nothing and counts the same, also over several portions', async () => {
     const app = await buildApp(service)
     const lines = linesOf(mixedLines(app))
     const tables = ['users', 'user_namespaces', 'user_roles', 'user_apps', 'audit_events']
@@ -288,8 +291,8 @@ describe('a dry run', () => {
   })
 })
 
-describe('at once', () => {
-  test('the same lines by five callers, in different order, and registrations, make each user once', async () => {
+describe('concurrent imports', () => {
+  test('five concurrent imports of the same lines, in different order, and registrations make each user once', async () => {
     const pool = somePool()
     const app = await buildApp(service, { registration_namespace: pool })
     const emails = Array.from({ length: 60 }, someEmail)
@@ -309,7 +312,7 @@ describe('at once', () => {
     expect(await countRows(service, 'user_apps', { app_id: app.id })).toBe(60 - registered)
   })
 
-  test('with moves and deletions of the same users leaves one user of an e-mail in each pool', async () => {
+  test('an import with concurrent moves and deletions leaves one user of an address in each pool', async () => {
     const pools = [somePool(), somePool()]
     const emails = Array.from({ length: 30 }, someEmail)
     await load(...emails.map((email) => ({ email, namespace: pools[0] })))

@@ -14,8 +14,8 @@ async function find(query: string): Promise<string[]> {
   return body.items.map((user: Json) => user.email)
 }
 
-describe('show', () => {
-  test('a user with pools, apps, roles and organizations, and nothing secret', async () => {
+describe('GET /admin/users/:id', () => {
+  test('a user is shown with pools, apps, roles and organizations, and nothing secret', async () => {
     const { user } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Lovelace' })
     const organization = await buildOrganization(service, 'acme')
     await addMember(service, organization.id, user.id, ['org_admin'])
@@ -39,21 +39,21 @@ describe('show', () => {
     expect(JSON.stringify(reply.body)).not.toMatch(/password|hash|\$2[aby]\$|token_version|secret/i)
   })
 
-  test('a user is named by the UUID in any case; others are 404', async () => {
+  test('a user is named by the UUID in upper or lower case, and anything else is 404', async () => {
     const { user } = await buildUser(service, app)
     expect((await service.admin('GET', `/admin/users/${user.id.toUpperCase()}`)).body.id).toBe(user.id)
     for (const id of [randomUUID(), 'me', user.email, `${user.id}x`, '0', '%00'])
       expectError(await service.admin('GET', `/admin/users/${id}`), 'not_found', id)
   })
 
-  test('a suspended user is shown as such', async () => {
+  test('a suspended user is shown as suspended', async () => {
     const { user } = await buildUser(service, app)
     await service.deps.db('users').where({ id: user.id }).update({ status: 'suspended' })
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body.status).toBe('suspended')
   })
 })
 
-describe('list', () => {
+describe('GET /admin/users', () => {
   let people: Record<'ada' | 'bob' | 'eve' | 'gone', Json>
   let vault: Json
 
@@ -71,7 +71,7 @@ describe('list', () => {
     await service.deps.db('users').where({ id: people.gone.id }).update({ status: 'deleted' })
   })
 
-  test('is of users as every answer shows them, newest first, the deleted ones not among them', async () => {
+  test('the list shows users as every answer does, newest first, without the deleted ones', async () => {
     const { body } = await service.admin('GET', '/admin/users?q=list.example')
     expect(body.next_cursor).toBeNull()
     expect(body.items.map((user: Json) => user.email)).toEqual(['eve@list.example', 'bob@list.example', 'ada_1@list.example'])
@@ -79,7 +79,7 @@ describe('list', () => {
     expect(JSON.stringify(body)).not.toMatch(/password|hash|\$2[aby]\$|token_version/i)
   })
 
-  test('by e-mail, in the form in which addresses are compared', async () => {
+  test('the list filters by e-mail address, in the form in which addresses are compared', async () => {
     for (const email of ['bob@list.example', 'BOB@List.Example', '%20bob%40list.example%20', 'ｂｏｂ@list.example'])
       expect(await find(`email=${email}`)).toEqual(['bob@list.example'])
     expect(await find('email=bo@list.example')).toEqual([])
@@ -88,7 +88,7 @@ describe('list', () => {
     expect(faultsOf(reply)).toEqual(['email: invalid_value'])
   })
 
-  test('by pool: home or tag', async () => {
+  test('the list filters by pool, home or tag', async () => {
     expect(await find('namespace=vault')).toEqual(['bob@list.example'])
     expect(await find('namespace=alumni&q=list.example')).toEqual(['eve@list.example', 'ada_1@list.example'])
     expect(await find('namespace=default&q=list.example')).toEqual(['eve@list.example', 'ada_1@list.example'])
@@ -96,7 +96,7 @@ describe('list', () => {
     expectError(await service.admin('GET', '/admin/users?namespace=No%20Pool'), 'validation_failed')
   })
 
-  test('by app, by UUID or code: active grants only', async () => {
+  test('the list filters by the UUID or code of an app, and counts only active grants', async () => {
     for (const ref of [app.id, app.code])
       expect(await find(`app=${ref}&q=list.example`)).toEqual(['eve@list.example', 'ada_1@list.example'])
     expect(await find(`app=${vault.code}`)).toEqual([])
@@ -109,7 +109,7 @@ describe('list', () => {
     expect(await find(`app=${app.id}&q=list.example`)).toEqual(['ada_1@list.example'])
   })
 
-  test('by role', async () => {
+  test('the list filters by role', async () => {
     expect(await find('role=system_admin')).toEqual([ADMIN_EMAIL])
     expect(await find('role=base_user&q=list.example')).toHaveLength(3)
     expect(await find('role=org_member')).toEqual([])
@@ -118,7 +118,7 @@ describe('list', () => {
     expect(unknown.body.detail).toBe('No role has the code sytem_admin; the nearest is system_admin')
   })
 
-  test('by status', async () => {
+  test('the list filters by status', async () => {
     expect(await find('status=suspended&q=list.example')).toEqual(['eve@list.example'])
     expect(await find('status=deleted&q=list.example')).toEqual(['gone@list.example'])
     expect(await find('status=active&q=list.example')).toEqual(['bob@list.example', 'ada_1@list.example'])
@@ -140,11 +140,11 @@ describe('list', () => {
     ['ünal', []],
     ['LIST.EXAMPLE', ['eve', 'bob', 'ada_1']],
     ['\\', []],
-  ])('by text: %j is literal, in e-mails and names', async (q, names) => {
+  ])('the list filters by text: %j is literal, in addresses and names', async (q, names) => {
     expect(await find(`q=${encodeURIComponent(q)}`)).toEqual(names.map((name) => `${name}@list.example`))
   })
 
-  test('by all of them together, in pages', async () => {
+  test('the list applies all filters together, in pages', async () => {
     expect(await find(`q=ada&status=active&namespace=partners&role=base_user&app=${app.code}&email=ada_1@list.example`)).toEqual([
       'ada_1@list.example',
     ])

@@ -51,19 +51,19 @@ const waysOut: Record<string, (call: Call, id: string, token?: string) => Promis
 }
 const ways = Object.keys(waysOut)
 
-test.each(ways)('%s the only one is 409 and changes nothing', async (way) => {
+test.each(ways)('%s the only system_admin is 409 and changes nothing', async (way) => {
   const before = (await service.admin('GET', `/admin/users/${first}`)).body
   expectError(await waysOut[way]!(service.admin, first), 'last_system_admin')
   expect((await service.admin('GET', `/admin/users/${first}`)).body).toEqual(before)
 })
 
-test.each(ways)('%s one of two works, and the one left stays, also when the other is not active', async (way) => {
+test.each(ways)('%s one of two system_admins works, and the last one cannot be removed in any way', async (way) => {
   const other = await buildAdmin()
   expect((await waysOut[way]!(service.admin, other.id)).status).toBeLessThan(300)
   for (const each of ways) expectError(await waysOut[each]!(service.admin, first), 'last_system_admin', each)
 })
 
-test('a suspended admin counts for nothing, can be deleted, and counts again once active', async () => {
+test('a suspended system_admin does not count, can be deleted, and counts again once active', async () => {
   const [other, third] = [await buildAdmin(), await buildAdmin()]
   for (const { id } of [other, third]) await service.admin('PATCH', `/admin/users/${id}`, { body: { status: 'suspended' } })
   expectError(await waysOut.deleting!(service.admin, first), 'last_system_admin')
@@ -72,7 +72,7 @@ test('a suspended admin counts for nothing, can be deleted, and counts again onc
   expect((await waysOut.suspending!(service.admin, first)).status).toBe(200)
 })
 
-test('other changes to the last one go through', async () => {
+test('other changes to the last system_admin work', async () => {
   const email = `moved-${ADMIN_EMAIL}`
   const reply = await service.admin('PATCH', `/admin/users/${first}`, { body: { email, first_name: 'Ada', status: 'active' } })
   expect(reply.body).toMatchObject({ email, first_name: 'Ada', status: 'active' })
@@ -93,7 +93,7 @@ test.each([
   ['suspending', 'deleting'],
   ['demoting', 'suspending'],
   ['erasing', 'demoting'],
-] as const)('of two who remove each other at once, by %s and %s, one stays', async (one, two) => {
+] as const)('one of two system_admins who remove each other at once, by %s and %s, stays', async (one, two) => {
   let keeper: { id: string; token?: string } = { id: first }
   for (let round = 0; round < 4; round += 1) {
     const [a, b] = [await buildAdmin(keeper.token), await buildAdmin(keeper.token)]
@@ -108,7 +108,7 @@ test.each([
   }
 })
 
-test('of six admins who all suspend one another at once, one stays', async () => {
+test('at least one of six system_admins who all suspend one another at once stays', async () => {
   const admins = await Promise.all(Array.from({ length: 6 }, () => buildAdmin()))
   await Promise.all(
     admins
@@ -118,33 +118,36 @@ test('of six admins who all suspend one another at once, one stays', async () =>
   expect((await activeAdmins()).length).toBeGreaterThanOrEqual(1)
 })
 
-test.runIf(testDatabase() === 'postgres')('over two servers too', async () => {
-  const database = await createDatabase('postgres', inject('templates'))
-  onTestFinished(() => database.drop())
-  const settings = {
-    DATABASE_URL: database.url,
-    ...bootstrapAdmin,
-  }
-  const servers = await Promise.all([startInstance(settings), startInstance(settings)])
-  let keeper = { email: ADMIN_EMAIL, token: (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token, id: '' }
-  keeper.id = (await servers[0].call('GET', '/auth/me', { token: keeper.token })).body.user.id
-  for (let round = 0; round < 8; round += 1) {
-    const email = `admin-${round}@example.com`
-    const body = { email, password: PASSWORD, roles: ['system_admin'] }
-    const { id } = (await servers[0].call('POST', '/admin/users', { token: keeper.token, body })).body
-    const rival = { id, email, token: (await servers[1].login(email, 'authctl')).body.access_token }
-    const way = waysOut[['suspending', 'deleting', 'demoting'][round % 3]!]!
-    await Promise.all([way(servers[0].call, rival.id, keeper.token), way(servers[1].call, keeper.id, rival.token)])
-    const alive = await Promise.all(
-      [keeper, rival].map(async (each) => {
-        const { status } = await servers[round % 2]!.call('GET', '/admin/users', { token: each.token })
-        return status === 200
-      }),
-    )
-    expect(alive.filter(Boolean)).toHaveLength(1)
-    keeper = alive[0] ? keeper : rival
-  }
-})
+test.runIf(testDatabase() === 'postgres')(
+  'one of two system_admins who remove each other at once on two servers stays',
+  async () => {
+    const database = await createDatabase('postgres', inject('templates'))
+    onTestFinished(() => database.drop())
+    const settings = {
+      DATABASE_URL: database.url,
+      ...bootstrapAdmin,
+    }
+    const servers = await Promise.all([startInstance(settings), startInstance(settings)])
+    let keeper = { email: ADMIN_EMAIL, token: (await servers[0].login(ADMIN_EMAIL, 'authctl')).body.access_token, id: '' }
+    keeper.id = (await servers[0].call('GET', '/auth/me', { token: keeper.token })).body.user.id
+    for (let round = 0; round < 8; round += 1) {
+      const email = `admin-${round}@example.com`
+      const body = { email, password: PASSWORD, roles: ['system_admin'] }
+      const { id } = (await servers[0].call('POST', '/admin/users', { token: keeper.token, body })).body
+      const rival = { id, email, token: (await servers[1].login(email, 'authctl')).body.access_token }
+      const way = waysOut[['suspending', 'deleting', 'demoting'][round % 3]!]!
+      await Promise.all([way(servers[0].call, rival.id, keeper.token), way(servers[1].call, keeper.id, rival.token)])
+      const alive = await Promise.all(
+        [keeper, rival].map(async (each) => {
+          const { status } = await servers[round % 2]!.call('GET', '/admin/users', { token: each.token })
+          return status === 200
+        }),
+      )
+      expect(alive.filter(Boolean)).toHaveLength(1)
+      keeper = alive[0] ? keeper : rival
+    }
+  },
+)
 
 /** A service that takes tokens of one app for its admin API, and its only admin, who may enter that app. */
 async function buildConsole(): Promise<{ on: TestService; app: Json; id: string }> {
@@ -154,7 +157,7 @@ async function buildConsole(): Promise<{ on: TestService; app: Json; id: string 
   return { on, app, id }
 }
 
-test('whatever leaves no system_admin who can enter an app of AUTH_ADMIN_APP_CODES is 409 and changes nothing', async () => {
+test('a change that leaves no system_admin who can enter an app of AUTH_ADMIN_APP_CODES is 409 and changes nothing', async () => {
   const { on, app, id } = await buildConsole()
   // A system_admin of another pool cannot enter that app, and so does not count.
   const outsider = { email: someEmail(), password: PASSWORD, namespace: somePool(), roles: ['system_admin'] }
@@ -176,7 +179,7 @@ test('whatever leaves no system_admin who can enter an app of AUTH_ADMIN_APP_COD
   )
 })
 
-test('an app and a pool tag that the only system_admin enters by cannot go either', async () => {
+test('an app and a pool tag by which the only system_admin enters cannot be removed', async () => {
   const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,console' })
   const pool = somePool()
   const { body: app } = await on.admin('POST', '/admin/apps', {
@@ -201,7 +204,7 @@ test('an app and a pool tag that the only system_admin enters by cannot go eithe
 
 describe('a system_admin', () => {
   // covers login-grant
-  test('enters an app as any user does: with an active grant, and not without one', async () => {
+  test('a system_admin enters an app like any user, with an active grant and not without one', async () => {
     const app = await buildApp(service)
     const { id, email } = await buildAdmin()
     const grant = `/admin/users/${id}/apps/${app.id}`
@@ -219,7 +222,7 @@ describe('a system_admin', () => {
     expectError(await service.login(email, app.code), 'app_access_denied')
   })
 
-  test('enters authctl without a grant, and not with a revoked one', async () => {
+  test('a system_admin enters authctl without a grant, and not with a revoked one', async () => {
     const { id, email } = await buildAdmin()
     const grant = `/admin/users/${id}/apps/authctl`
     expect((await service.login(email, 'authctl')).status).toBe(200)
@@ -230,7 +233,7 @@ describe('a system_admin', () => {
   })
 
   // covers provision-first-touch
-  test('is provisioned by an auto-granting app at the first entry, as any user is', async () => {
+  test('a system_admin is provisioned by an auto-granting app at the first entry, like any user', async () => {
     const linked = await buildApp(service)
     const organization = await buildOrganization(service)
     const app = await buildApp(service, {
@@ -252,7 +255,7 @@ describe('a system_admin', () => {
   })
 })
 
-test('an app that the only system_admin enters asks for no verified address that they lack', async () => {
+test('a system_admin without the verified address that an app asks for does not count as one who can enter it', async () => {
   const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
   const write = (body: Json) => on.admin('PATCH', '/admin/apps/authctl', { body })
   const { id } = (await on.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
@@ -272,7 +275,7 @@ test('an app that the only system_admin enters asks for no verified address that
   expect((await on.call('PATCH', '/admin/apps/authctl', enable)).status).toBe(200)
 })
 
-describe('in an installation whose only admin app is not authctl', () => {
+describe('an installation whose only admin app is not authctl', () => {
   /** A service whose only admin app is `console`, with a system_admin who may enter it, and a call in their name. */
   async function buildOwnConsole() {
     const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
@@ -289,7 +292,7 @@ describe('in an installation whose only admin app is not authctl', () => {
     return { on, app, id, grant, ask }
   }
 
-  test('no change leaves it without a system_admin whose grant lasts', async () => {
+  test('no change leaves the installation without a system_admin whose grant lasts', async () => {
     const { on, app, id, grant, ask } = await buildOwnConsole()
     const newcomer = { email: someEmail(), password: PASSWORD, roles: ['system_admin'] }
     const other = (await ask('POST', '/admin/users', newcomer)).body.id
@@ -328,7 +331,7 @@ describe('in an installation whose only admin app is not authctl', () => {
       expectError(await ask(method, theirs, body), 'last_system_admin')
   })
 
-  test('of two system_admins whose grants are revoked or shortened at once, one keeps theirs', async () => {
+  test('one of two system_admins keeps their grant if both grants are revoked or shortened at once', async () => {
     const { on, id, grant, ask } = await buildOwnConsole()
     const newcomer = { email: someEmail(), password: PASSWORD, roles: ['system_admin'] }
     const other = (await ask('POST', '/admin/users', newcomer)).body.id
@@ -340,7 +343,7 @@ describe('in an installation whose only admin app is not authctl', () => {
     expect(lasting).toHaveLength(1)
   })
 
-  test('whatever two do at once to each other, to their grants and to the apps, no call deadlocks and one of them still administers', async () => {
+  test('concurrent changes by two system_admins never deadlock, and one of them can still administer', async () => {
     const on = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl', AUTH_RATE_LIMIT_IP: 'off' })
     const { next } = chance(42)
     const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
@@ -388,7 +391,7 @@ describe('in an installation whose only admin app is not authctl', () => {
     on.deps.config.adminAppCodes = ['authctl']
   })
 
-  test('an operator on the machine can make a system_admin who enters it, or give the grant back', async () => {
+  test('an operator on the machine can make a system_admin who enters the app, or give the grant back', async () => {
     const { on, id, grant } = await buildOwnConsole()
     const make = (email: string, promote: boolean) =>
       createSystemAdmin(on.deps, { email, password: PASSWORD, promote, unlessOneExists: false }, systemActor)
@@ -405,7 +408,7 @@ describe('in an installation whose only admin app is not authctl', () => {
 })
 
 test.each(['authctl', '*'])(
-  'an operator on the machine can give a revoked authctl back, with AUTH_ADMIN_APP_CODES %s',
+  'an operator on the machine can give a revoked authctl grant back, with AUTH_ADMIN_APP_CODES %s',
   async (codes) => {
     const on = await buildService({ AUTH_ADMIN_APP_CODES: codes })
     const admin = { email: someEmail(), password: PASSWORD, roles: ['system_admin'], email_verified: true }
@@ -438,7 +441,7 @@ describe('the first start after an upgrade from a version without these grants',
     return { on, one, other, inactive, foreign, admin, user, grantsOf }
   }
 
-  test('grants every system_admin the apps of AUTH_ADMIN_APP_CODES, once, and leaves existing grants as they are', async () => {
+  test('the start grants every system_admin the apps of AUTH_ADMIN_APP_CODES once, and leaves existing grants as they are', async () => {
     const { on, one, other, inactive, foreign, admin, user, grantsOf } = await upgraded('authctl')
     on.deps.config.adminAppCodes = ['authctl', one, other, inactive, foreign].map((app) =>
       typeof app === 'string' ? app : app.code,
@@ -464,7 +467,7 @@ describe('the first start after an upgrade from a version without these grants',
     expect(await grantsOf(admin)).toMatchObject({ [one.code]: 'revoked' })
   })
 
-  test('grants nothing for good while no system_admin could enter: the next start has another try, with the setting corrected', async () => {
+  test('the start grants nothing while no system_admin could enter, and the next start tries again with the new setting', async () => {
     const { on, one, admin, grantsOf } = await upgraded('authctl')
     on.deps.config.adminAppCodes = ['mistyped']
     expect([await grantAdminApps(on.deps), await grantAdminApps(on.deps)]).toEqual([0, 0])
@@ -475,7 +478,7 @@ describe('the first start after an upgrade from a version without these grants',
     expect(await grantsOf(admin)).toEqual({ [one.code]: 'active' })
   })
 
-  test('grants every active app if the setting is *', async () => {
+  test('the start grants every active app if the setting is *', async () => {
     const { on, one, other, admin, grantsOf } = await upgraded('*')
     expect(await grantAdminApps(on.deps)).toBe(4)
     expect(await grantsOf(admin)).toEqual({ [one.code]: 'active', [other.code]: 'active' })

@@ -41,8 +41,8 @@ async function expectEnded(...all: Json[]): Promise<void> {
     expect(await countRows(service, 'sessions', { id: claimsOf(access_token).sid, ended_at: null })).toBe(0)
 }
 
-describe('create', () => {
-  test('makes a user with all that is given, who can log in', async () => {
+describe('creating a user', () => {
+  test('a created user has all that is given, and can log in', async () => {
     const role = await buildRole(service, 'global')
     const email = someEmail()
     const reply = await create({
@@ -89,7 +89,7 @@ describe('create', () => {
     expect(JSON.stringify(await audited(reply.body.id))).not.toMatch(/\$2[aby]\$|correct horse/)
   })
 
-  test('needs no more than an e-mail; without a password nobody logs in', async () => {
+  test('a created user needs only an e-mail address, and cannot log in without a password', async () => {
     const email = someEmail()
     const { status, body } = await create({ email, first_name: '', last_name: null })
     expect(status).toBe(201)
@@ -100,14 +100,14 @@ describe('create', () => {
     }
   })
 
-  test('sends nothing and grants nothing', async () => {
+  test('creating a user sends nothing and grants nothing', async () => {
     const hooked = await buildApp(service, { webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook' }] })
     await create({ email: someEmail() })
     expect(await countRows(service, 'outbox')).toBe(0)
     expect(await countRows(service, 'user_apps', { app_id: hooked.id })).toBe(0)
   })
 
-  test('is 409 when the address is in one of the pools, as home or tag, and 201 when it is in others', async () => {
+  test('creating a user is 409 if the address is in one of the pools, as home or tag, and 201 if it is in others', async () => {
     const [home, tag, other] = [somePool(), somePool(), somePool()]
     const email = someEmail()
     expect((await create({ email, namespace: home, tags: [tag] })).status).toBe(201)
@@ -122,7 +122,7 @@ describe('create', () => {
     expect(await countRows(service, 'users', { email })).toBe(2)
   })
 
-  test('names each field that is wrong, and never the password', async () => {
+  test('creating a user names each wrong field, and never the password', async () => {
     const reply = await create({
       email: 'nobody',
       namespace: 'No Pool',
@@ -153,7 +153,7 @@ describe('create', () => {
     expect(await countRows(service, 'users', { email })).toBe(0)
   })
 
-  test('of twenty callers with one address over overlapping pools and as many registrations leaves one user in each pool', async () => {
+  test('twenty creations and registrations of one address over overlapping pools leave one user in each pool', async () => {
     const pools = [somePool(), somePool(), somePool()]
     const apps = [await appOver(pools[0]!, pools[1]!), await appOver(pools[1]!, pools[2]!)]
     const email = someEmail()
@@ -171,8 +171,8 @@ describe('create', () => {
   })
 })
 
-describe('update', () => {
-  test('changes the names, and clears them with null or nothing', async () => {
+describe('updating a user', () => {
+  test('an update changes the names, and clears them with null or an empty string', async () => {
     const { user } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Byron' })
     const reply = await patch(user.id, { last_name: ' Lovelace ' })
     expect(reply.status).toBe(200)
@@ -192,7 +192,7 @@ describe('update', () => {
     ])
   })
 
-  test('of what is so already writes nothing', async () => {
+  test('an update to the present values writes nothing', async () => {
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
     const before = await service.deps.db('users').where({ id: user.id }).first()
     service.advance(5)
@@ -202,7 +202,7 @@ describe('update', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'user.updated' })).toEqual([])
   })
 
-  test('takes nothing else', async () => {
+  test('an update refuses any other field', async () => {
     const { user } = await buildUser(service, app)
     const reply = await patch(user.id, {
       namespace: 'x',
@@ -220,7 +220,7 @@ describe('update', () => {
     expect(others.sort()).toEqual(['namespace: invalid_value', 'roles: invalid_value'])
   })
 
-  test.each(['status', 'email'])('with null or "" for %s is 400 and changes nothing', async (field) => {
+  test.each(['status', 'email'])('an update with null or "" for %s is 400 and changes nothing', async (field) => {
     const { user } = await buildUser(service, app)
     await patch(user.id, { status: 'suspended' })
     const before = await show(user.id)
@@ -232,7 +232,7 @@ describe('update', () => {
     expect(await show(user.id)).toEqual(before)
   })
 
-  test('of the e-mail makes it unverified, moves the login there, and ends no session', async () => {
+  test('an update of the e-mail address makes it unverified, moves the login there, and ends no session', async () => {
     const { user, access_token, refresh_token } = await buildUser(service, app)
     await markVerified(service, user.id)
     const email = someEmail()
@@ -250,7 +250,7 @@ describe('update', () => {
     expect((await service.register(user.email, app.code)).status).toBe(201)
   })
 
-  test('of the e-mail is 409 when another user of one of the pools has it', async () => {
+  test('an update to an e-mail address that another user of one of the pools has is 409', async () => {
     const [home, tag] = [somePool(), somePool()]
     const { user } = await buildUser(service, await appOver(home, tag))
     const inHome = (await create({ email: someEmail(), namespace: home })).body
@@ -263,7 +263,7 @@ describe('update', () => {
     expectError(await patch(inHome.id, { email: elsewhere.email }), 'email_exists_in_pool')
   })
 
-  test('of two users who swap their addresses with others, all at once, leaves each address one user', async () => {
+  test('concurrent updates that swap addresses leave each address one user', async () => {
     const pool = somePool()
     const emails = Array.from({ length: 3 }, someEmail)
     const users = await Promise.all(
@@ -280,7 +280,7 @@ describe('update', () => {
     expect(left).toEqual(expect.arrayContaining(emails))
   })
 
-  test('of different fields at once sticks for both', async () => {
+  test('concurrent updates of different fields are all kept', async () => {
     const { user } = await buildUser(service, app)
     const email = someEmail()
     await Promise.all([patch(user.id, { first_name: 'A' }), patch(user.id, { last_name: 'B' }), patch(user.id, { email })])
@@ -288,8 +288,8 @@ describe('update', () => {
   })
 })
 
-describe('suspend', () => {
-  test('ends every session in every app, refuses logins, and activating revives none', async () => {
+describe('suspending a user', () => {
+  test('suspending ends every session in every app and refuses logins, and activating revives no session', async () => {
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const first = await buildUser(service, app)
     const second = (await service.login(first.user.email, other.code)).body
@@ -326,7 +326,7 @@ describe('suspend', () => {
     ])
   })
 
-  test('that races logins and refreshes leaves nothing alive', async () => {
+  test('suspending leaves nothing alive, even with concurrent logins and refreshes', async () => {
     for (let round = 0; round < 5; round += 1) {
       const first = await buildUser(service, app)
       const [suspended, ...replies] = await Promise.all([
@@ -342,8 +342,8 @@ describe('suspend', () => {
   })
 })
 
-describe('unlock', () => {
-  test('lifts the lock and forgets the failures, of this user alone', async () => {
+describe('unlocking a user', () => {
+  test('unlocking lifts the lock and forgets the failures of this user only', async () => {
     const locking = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3' })
     const target = await buildApp(locking, { auto_grant_on_signup: true })
     const [one, two] = [await buildUser(locking, target), await buildUser(locking, target)]
@@ -368,8 +368,8 @@ describe('unlock', () => {
   })
 })
 
-describe('delete', () => {
-  test('ends everything the user had and keeps the id', async () => {
+describe('deleting a user', () => {
+  test('deleting ends everything that the user had and keeps the id', async () => {
     const other = await buildApp(service, { auto_grant_on_signup: true, read_namespaces: ['alumni'] })
     const first = await buildUser(service, other, { first_name: 'Ada' })
     const second = (await service.login(first.user.email, app.code)).body
@@ -399,7 +399,7 @@ describe('delete', () => {
     expect((await service.admin('DELETE', `/admin/organizations/${organizationId}`)).status).toBe(204)
   })
 
-  test('frees the address: who registers it is another user, without anything of the first', async () => {
+  test('deleting frees the address, and a user who registers it has nothing of the first one', async () => {
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
     await remove(user.id)
     const again = await service.register(user.email, app.code, { password: 'another password' })
@@ -411,7 +411,7 @@ describe('delete', () => {
     expect(await countRows(service, 'users', { email: user.email })).toBe(3)
   })
 
-  test('takes the second factor and the password with it', async () => {
+  test('deleting removes the second factor and the password', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const { secret } = (await service.call('POST', '/auth/2fa/setup', { token })).body
     await service.call('POST', '/auth/2fa/activate', { token, body: { code: totpAt(secret, service.deps.clock()) } })
@@ -422,7 +422,7 @@ describe('delete', () => {
     expect(await countRows(service, 'users', { id: user.id, password_hash: null })).toBe(1)
   })
 
-  test('makes every write to the user 404', async () => {
+  test('every write to a deleted user is 404', async () => {
     const { user } = await buildUser(service, app)
     await remove(user.id)
     const path = `/admin/users/${user.id}`
@@ -443,7 +443,7 @@ describe('delete', () => {
       expectError(await service.admin(method, path + rest, { body }), 'not_found', `${method} ${rest}`)
   })
 
-  test('of twenty callers at once succeeds once', async () => {
+  test('one of twenty concurrent deletions succeeds', async () => {
     const { user } = await buildUser(service, app)
     const replies = await Promise.all(Array.from({ length: 20 }, () => remove(user.id)))
     expect(replies.map(({ status }) => status).sort()).toEqual([204, ...Array(19).fill(404)])
@@ -451,7 +451,7 @@ describe('delete', () => {
     expect(await versionOf(user.id)).toBe(1)
   })
 
-  test('that races logins and registrations of the address leaves nothing of the old user alive', async () => {
+  test('deleting leaves nothing of the old user alive, even with concurrent logins and registrations of the address', async () => {
     for (let round = 0; round < 5; round += 1) {
       const first = await buildUser(service, app)
       const [deleted, ...replies] = await Promise.all([

@@ -31,7 +31,7 @@ async function register(through: Json = asking, extra: Json = {}): Promise<{ rep
 }
 
 describe('a registration', () => {
-  test('gives no token, and what the app provisions waits for the first entry', async () => {
+  test('a registration gives no token, and the app provisions at the first entry', async () => {
     const organization = await buildOrganization(service)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
@@ -50,7 +50,7 @@ describe('a registration', () => {
     expect(organizations).toMatchObject([{ id: organization.id }])
   })
 
-  test('that founds an organization joins no other one at the first entry; a user of another app does', async () => {
+  test('a founder joins no other organization at the first entry, and a user of another app does', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, {
       ...{ auto_grant_on_signup: true, require_verified_email: true, default_organization_id: organization.id },
@@ -67,7 +67,7 @@ describe('a registration', () => {
     expect((await show(other.user.id)).organizations).toHaveLength(2)
   })
 
-  test('with the invitation that an admin mailed to the address is let in at once', async () => {
+  test('a registration with the invitation that an admin mailed to the address is let in at once', async () => {
     const organization = await buildOrganization(service)
     const email = someEmail()
     const token = await buildInvitation(service, { organizationId: organization.id, email })
@@ -76,7 +76,7 @@ describe('a registration', () => {
     expect(claimsOf(reply.body.access_token).email_verified).toBe(true)
   })
 
-  test('register_or_login of an unverified user is refused as a login is; register_or_return says why there is no access', async () => {
+  test('register_or_login of an unverified user is refused like a login, and register_or_return says why', async () => {
     const { user } = await register()
     const again = await service.register(user.email, asking.code, { mode: 'register_or_login' })
     expectError(again, 'email_unverified')
@@ -86,7 +86,7 @@ describe('a registration', () => {
 })
 
 describe('a login', () => {
-  test('tells an unverified address after a right password alone, before the code, and counts as no failure', async () => {
+  test('a login reports an unverified address only after the right password, before the code, and counts no failure', async () => {
     const { user, access_token } = await buildUser(service, open)
     await mailbox.take(user.email)
     await enableTwoFactor(service, access_token)
@@ -97,13 +97,13 @@ describe('a login', () => {
     expect(await countRows(service, 'user_apps', { user_id: user.id, app_id: asking.id })).toBe(0)
   })
 
-  test('of a suspended account is told that, verified or not', async () => {
+  test('a login of a suspended account is account_suspended, even if the address is unverified', async () => {
     const { user } = await register()
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
     expectError(await service.login(user.email, asking.code), 'account_suspended')
   })
 
-  test('carries in its token whether the address is verified, through every app', async () => {
+  test('a login says in its token whether the address is verified, through every app', async () => {
     const { user, mail } = await register(open)
     const before = (await service.login(user.email, open.code)).body
     expect(claimsOf(before.access_token).email_verified).toBe(false)
@@ -112,7 +112,7 @@ describe('a login', () => {
     expect(claimsOf(body.access_token).email_verified).toBe(true)
   })
 
-  test('explain tells the same', async () => {
+  test('explain reports the unverified address like a login', async () => {
     const { user } = await register()
     const query = new URLSearchParams({ email: user.email, app: asking.code })
     const { body } = await service.admin('GET', `/admin/explain?${query}`)
@@ -122,7 +122,7 @@ describe('a login', () => {
 })
 
 describe('a refresh', () => {
-  test('is refused while the address is unverified, and spends nothing', async () => {
+  test('a refresh is refused while the address is unverified, and spends nothing', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { reply, mail } = await register(app)
     await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { require_verified_email: true } })
@@ -136,7 +136,7 @@ describe('a refresh', () => {
     expect((await service.call('POST', '/auth/refresh', { body })).status).toBe(200)
   })
 
-  test('is refused once an admin gives the account another address', async () => {
+  test('a refresh is refused once an admin has given the account another address', async () => {
     const { user, mail } = await register()
     await verify(mail.token, { password: PASSWORD })
     const { refresh_token } = (await service.login(user.email, asking.code)).body
@@ -145,8 +145,8 @@ describe('a refresh', () => {
   })
 })
 
-describe('what opens the app', () => {
-  test('the link of the mail with the password, and with a bearer of the account', async () => {
+describe('the proofs that open the app', () => {
+  test('the link of the mail opens the app with the password, and with a bearer of the account', async () => {
     const byPassword = await register()
     expect((await verify(byPassword.mail.token, { password: PASSWORD })).status).toBe(200)
     expect((await service.login(byPassword.user.email, asking.code)).status).toBe(200)
@@ -155,7 +155,7 @@ describe('what opens the app', () => {
     expect((await service.login(byBearer.user.email, asking.code)).status).toBe(200)
   })
 
-  test('not the link alone, nor with a bearer of somebody else or a dead one: it verifies, and another mail opens', async () => {
+  test('the link alone, or with the bearer of another account, verifies but does not open the app, and another mail does', async () => {
     const stranger = await register(open)
     for (const bearer of [undefined, stranger.reply.body.access_token, 'x.y.z']) {
       const { user, mail } = await register()
@@ -184,7 +184,7 @@ describe('what opens the app', () => {
     expect((await verify(mail.token, { password: PASSWORD })).status).toBe(200)
   })
 
-  test('a magic link, which removes what a stranger had put in', async () => {
+  test('a magic link opens the app, and removes what a stranger had put in', async () => {
     const { user } = await register()
     const link = await ask('/auth/magic-link', user.email)
     const entered = await service.call('POST', '/auth/magic-link/consume', { body: { token: link.token } })
@@ -194,7 +194,7 @@ describe('what opens the app', () => {
     expect((await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status).toBe(200)
   })
 
-  test('a password reset, also where the link alone had verified the address', async () => {
+  test('a password reset opens the app, even if the link alone had verified the address', async () => {
     const { user, mail } = await register()
     await verify(mail.token)
     const { token } = await ask('/auth/password/forgot', user.email)
@@ -205,7 +205,7 @@ describe('what opens the app', () => {
 })
 
 describe('"this was not me"', () => {
-  test('stands in every verification mail, beside the app, the time and the address', async () => {
+  test('the link is in every verification mail, with the app, the time and the address', async () => {
     const { user, mail } = await register(open)
     const again = await ask('/auth/email/resend', user.email, open)
     for (const { links, text, token } of [mail, again]) {
@@ -216,7 +216,7 @@ describe('"this was not me"', () => {
     }
   })
 
-  test('deletes an account that nobody has proven: tokens are dead and the address is free', async () => {
+  test('the link deletes an account that nobody has proven, ends its tokens and frees the address', async () => {
     const { reply, user, mail } = await register(open)
     expect((await disown(mail.token)).status).toBe(204)
     expect((await show(user.id)).status).toBe('deleted')
@@ -228,7 +228,7 @@ describe('"this was not me"', () => {
     expect((await service.register(user.email, open.code)).status).toBe(201)
   })
 
-  test('leaves an account that somebody has proven, or an operator has made; the link is spent', async () => {
+  test('the link leaves an account that somebody has proven or an operator has made, and is spent', async () => {
     const email = someEmail()
     const { body: made } = await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD } })
     const { token } = await ask('/auth/email/resend', email, open)
@@ -242,7 +242,7 @@ describe('"this was not me"', () => {
     expect((await show(user.id)).status).toBe('active')
   })
 
-  test('and a confirmation at the same time: one of the two holds, and nothing of the other', async () => {
+  test('either the link or a concurrent confirmation takes effect, and the other one does nothing', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { user, mail } = await register(open)
       const replies = await atOnce(8, (index) => (index % 2 === 0 ? disown(mail.token) : verify(mail.token)))
@@ -254,7 +254,7 @@ describe('"this was not me"', () => {
   })
 })
 
-test('where registrations found no organizations, one that asks for it is refused and writes nothing', async () => {
+test('a registration that founds an organization is refused if the app does not allow that, and writes nothing', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true, organization_sign_up: false })
   const before = await countWrites(service)
   for (const mode of ['register', 'register_or_login'])

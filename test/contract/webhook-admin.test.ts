@@ -25,7 +25,7 @@ const fireTest = (app: Json, body?: unknown) => service.admin('POST', `/admin/ap
 const list = (app: Json, query = '') => service.admin('GET', `/admin/apps/${app.code}/webhook-deliveries${query}`)
 
 describe('the list of deliveries', () => {
-  test('says how each went, and nothing of what it told', async () => {
+  test('the list says how each delivery went, and nothing of its content', async () => {
     const { app, receiver } = await appTowards()
     const { user } = await buildUser(service, app)
     const [delivery] = await deliveriesOf(service, app, [{ status: 'delivered' }])
@@ -47,7 +47,7 @@ describe('the list of deliveries', () => {
     expect(JSON.stringify((await list(app)).body)).not.toContain(user.email)
   })
 
-  test('comes in pages, newest first, of this app alone, without mails, and by status', async () => {
+  test('the list has pages, newest first, of this app only, without mails, and filters by status', async () => {
     const { app } = await appTowards((response, { body }) => {
       response.writeHead(JSON.parse(body).registration.fails ? 410 : 204).end()
     })
@@ -67,7 +67,7 @@ describe('the list of deliveries', () => {
     expect(await countRows(service, 'outbox', { app_id: app.id, kind: 'mail' })).toBeGreaterThan(0)
   })
 
-  test('of an unknown app is 404; bad filters are 400', async () => {
+  test('the list is 404 for an unknown app and 400 for a bad filter', async () => {
     expectError(await list({ code: 'no-such-app' }), 'not_found')
     const { app } = await appTowards()
     for (const query of ['?status=lost', '?limit=0', '?cursor=x', '?q=x'])
@@ -76,7 +76,7 @@ describe('the list of deliveries', () => {
 })
 
 describe('a redelivery', () => {
-  test('sends the same event again under its id, with a new signature, as often as an admin likes', async () => {
+  test('a redelivery sends the same event under its id with a new signature, as often as an admin likes', async () => {
     const { app, receiver } = await appTowards()
     await buildUser(service, app)
     const [delivery] = await deliveriesOf(service, app, [{ status: 'delivered' }])
@@ -97,7 +97,7 @@ describe('a redelivery', () => {
     expect(audited.details).toEqual({ delivery: delivery.id, webhook: 'crm' })
   })
 
-  test('of one that failed has three attempts', async () => {
+  test('a redelivery of a failed delivery has three attempts', async () => {
     const answers = [410, 500, 500, 500]
     const { app, receiver } = await appTowards((response, _, turn) => void response.writeHead(answers[turn - 1]!).end())
     await buildUser(service, app)
@@ -111,7 +111,7 @@ describe('a redelivery', () => {
     expect(receiver.requests).toHaveLength(4)
   })
 
-  test('of one that is on its way is a conflict, and of many at once one is taken', async () => {
+  test('a redelivery of a pending delivery is a conflict, and one of many concurrent redeliveries is accepted', async () => {
     let release = () => {}
     const { app, receiver } = await appTowards((response, _, turn) => {
       release = () => void response.writeHead(410).end()
@@ -132,14 +132,14 @@ describe('a redelivery', () => {
     expect(receiver.requests).toHaveLength(3)
   })
 
-  test('of an unknown id, a mail or a malformed id is 404', async () => {
+  test('a redelivery of an unknown id, a mail or a malformed id is 404', async () => {
     const { app } = await appTowards()
     await buildUser(service, app)
     const mail = await service.deps.db('outbox').where({ app_id: app.id, kind: 'mail' }).first('id')
     for (const id of [mail.id, '0190a0a0-0000-7000-8000-000000000000', 'x']) expectError(await redeliver(id), 'not_found')
   })
 
-  test('of a user who was erased is refused: nothing of them is left to tell', async () => {
+  test('a redelivery about an erased user is refused, and its stored event names nobody', async () => {
     const { app, receiver } = await appTowards()
     const { user } = await buildUser(service, app, { phone: '555 0100' })
     const [delivery] = await deliveriesOf(service, app, [{ status: 'delivered' }])
@@ -152,7 +152,7 @@ describe('a redelivery', () => {
 })
 
 describe('a test', () => {
-  test('goes to each enabled webhook like an event, marked, about nobody', async () => {
+  test('a test goes to each enabled webhook like an event, marked as a test and about nobody', async () => {
     const { app, receiver } = await appTowards()
     const off = { name: 'off', url: `${receiver.url}/off`, enabled: false }
     const more = { name: 'more', url: `${receiver.url}/more`, secret: whsec }
@@ -187,7 +187,7 @@ describe('a test', () => {
     expect(audited.details).toEqual({ webhooks: ['crm', 'more'] })
   })
 
-  test('goes to the one that is named; an unknown name is 400, a disabled one or none at all 409', async () => {
+  test('a test goes to the webhook that is named; an unknown name is 400, and a disabled webhook or none at all is 409', async () => {
     const { app, receiver } = await appTowards()
     const off = { name: 'off', url: `${receiver.url}/off`, enabled: false }
     const more = { name: 'more', url: `${receiver.url}/more` }
@@ -205,7 +205,7 @@ describe('a test', () => {
       expectError(await fireTest(app, body), 'validation_failed')
   })
 
-  test('is said to be one in a chat, too', async () => {
+  test('a test in a chat says that it is one', async () => {
     const { app } = await appTowards()
     const chat = await startReceiver()
     const webhooks = [{ name: 'chat', url: chat.url }]
@@ -219,7 +219,7 @@ describe('a test', () => {
   })
 })
 
-test('none of it is for anyone but a system_admin', async () => {
+test('only a system_admin can list deliveries, redeliver and test', async () => {
   const { app } = await appTowards(gone)
   const grants = await buildApp(service, { auto_grant_on_signup: true })
   const { access_token } = await buildUser(service, grants)
@@ -235,7 +235,7 @@ test('none of it is for anyone but a system_admin', async () => {
   }
 })
 
-test('finished deliveries are kept for AUTH_RETENTION_DAYS; what waits is kept for as long as it waits', async () => {
+test('finished deliveries are kept for AUTH_RETENTION_DAYS, and pending ones for as long as they wait', async () => {
   const { app } = await appTowards()
   const { app: failing } = await appTowards(gone)
   const dead = await buildApp(service, { webhooks: [{ name: 'crm', url: 'http://127.0.0.1:1/' }] })
@@ -259,10 +259,10 @@ test('finished deliveries are kept for AUTH_RETENTION_DAYS; what waits is kept f
   expect(await counts()).toEqual([0, 0, 1])
 })
 
-describe('a redelivery of all that failed', () => {
+describe('a redelivery of all failed deliveries', () => {
   const redeliverAll = (body: Json) => service.admin('POST', '/admin/webhook-deliveries/redeliver', { body })
 
-  test('sends what failed of one app again, in a time range, and nothing twice', async () => {
+  test('the failed deliveries of one app are sent again by time range, and never twice', async () => {
     let isDown = true
     const { app, receiver } = await appTowards((response) => void response.writeHead(isDown ? 410 : 204).end())
     const { app: other } = await appTowards(gone)
@@ -292,7 +292,7 @@ describe('a redelivery of all that failed', () => {
     expect((await redeliverAll({ app: app.code })).body).toEqual({ count: 1 })
   })
 
-  test('leaves out what nobody may be sent: webhooks that are off or gone, and users who were erased', async () => {
+  test('deliveries are left out if the webhook is off or gone or the user was erased', async () => {
     const { app, receiver } = await appTowards(gone)
     const { user } = await buildUser(service, app)
     await buildUser(service, app)
@@ -309,7 +309,7 @@ describe('a redelivery of all that failed', () => {
     await expect.poll(() => receiver.requests.at(-1)!.path, { interval: 10 }).toBe('/moved')
   })
 
-  test('names an app that there is, and an ending', async () => {
+  test('a redelivery of all without an existing app or with a bad filter is refused', async () => {
     expectError(await redeliverAll({ app: 'no-such-app' }), 'not_found')
     const { app } = await appTowards()
     for (const body of [

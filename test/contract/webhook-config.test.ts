@@ -19,9 +19,9 @@ async function boxesOf(app: Json): Promise<Record<string, string | null>> {
   return Object.fromEntries(JSON.parse(webhooks).map((webhook: Json) => [webhook.name, webhook.secret_box]))
 }
 
-describe('an element', () => {
+describe('an element of the list', () => {
   // covers webhook-events
-  test('is enabled and gets user.registered by default', async () => {
+  test('a webhook is enabled and gets user.registered by default', async () => {
     const app = await buildApp(service, { webhooks: [{ name: ' crm ', url }] })
     expect(app.webhooks).toEqual([{ name: 'crm', url, events: ['user.registered'], enabled: true, has_secret: false }])
     expect((await patch(app, [{ name: 'crm', url, enabled: false }])).body.webhooks[0].enabled).toBe(false)
@@ -67,7 +67,7 @@ describe('an element', () => {
     ['https://crm.example.com', 'webhooks.0: invalid_type'],
     [null, 'webhooks.0: invalid_type'],
     [[], 'webhooks.0: invalid_type'],
-  ])('%j is 400', async (webhook, fault) => {
+  ])('the webhook %j is 400', async (webhook, fault) => {
     const app = await buildApp(service)
     const created = await service.admin('POST', '/admin/apps', { body: { code: 'never', name: 'Never', webhooks: [webhook] } })
     for (const reply of [await patch(app, [webhook]), created]) {
@@ -78,7 +78,7 @@ describe('an element', () => {
 
   // covers webhook-name
   // covers webhook-name
-  test('may have the name of another one, but not its name and URL', async () => {
+  test('two webhooks may have one name, but not one name and one URL', async () => {
     const app = await buildApp(service)
     const reply = await patch(app, [valid, { ...valid, name: 'b' }, { ...valid, url: `${url}&b` }, { ...valid, name: ' crm' }])
     expectError(reply, 'validation_failed')
@@ -94,7 +94,7 @@ describe('an element', () => {
   })
 
   // covers app-webhooks
-  test('the list is a list, replaced as a whole', async () => {
+  test('the list must be a list, and is replaced as a whole', async () => {
     const app = await buildApp(service, { webhooks: [valid, { ...valid, name: 'b' }] })
     for (const webhooks of [valid, 'x', 5, true]) expectError(await patch(app, webhooks), 'validation_failed')
     expect((await patch(app, [{ ...valid, name: 'c' }])).body.webhooks.map((webhook: Json) => webhook.name)).toEqual(['c'])
@@ -102,7 +102,7 @@ describe('an element', () => {
 })
 
 describe('a secret', () => {
-  test('is kept under the name and URL of its element, changed by another, and cleared by null or ""', async () => {
+  test('a secret is kept under the name and URL of its webhook, replaced by another, and cleared by null or ""', async () => {
     const app = await buildApp(service, {
       webhooks: [
         { name: 'a', url, secret: whsec },
@@ -137,13 +137,13 @@ describe('a secret', () => {
     }
   })
 
-  test('goes with its element, and does not come back with its name', async () => {
+  test('a secret goes with its webhook, and does not come back with its name', async () => {
     const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
     await patch(app, [{ name: 'renamed', url }])
     expect((await patch(app, [{ name: 'a', url }])).body.webhooks[0].has_secret).toBe(false)
   })
 
-  test('does not go to another URL, which the answer warns of unless the secret is given or cleared', async () => {
+  test('a secret does not move to another URL, and the answer warns of that unless the secret is given or cleared', async () => {
     const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
     const moved = { name: 'a', url: 'https://elsewhere.example' }
     const sent = [moved, { ...moved, secret: other }, { ...moved, secret: null }]
@@ -161,7 +161,7 @@ describe('a secret', () => {
     expect((await service.admin('GET', `/admin/apps/${app.code}`)).body.webhooks).toMatchObject([{ url, has_secret: true }])
   })
 
-  test('does not go to another name, which the answer warns of unless the secret is given or cleared', async () => {
+  test('a secret does not move to another name, and the answer warns of that unless the secret is given or cleared', async () => {
     const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
     const renamed = { name: 'b', url }
     const message = 'deliveries of b are not signed: the stored secret belongs to its old name, a'
@@ -184,7 +184,7 @@ describe('a secret', () => {
     }
   })
 
-  test('of two webhooks of one name each keeps its own, however the list is sent back', async () => {
+  test('each of two webhooks of one name keeps its own secret, in whatever order the list is sent back', async () => {
     const twins = [
       { name: 'a', url, secret: whsec },
       { name: 'a', url: `${url}&b`, secret: other },
@@ -208,7 +208,7 @@ describe('a secret', () => {
     expect(await stored()).toEqual({ [url]: whsec, [`${url}&b`]: null })
   })
 
-  test('has_secret is read, never written', async () => {
+  test('has_secret can be read and not written', async () => {
     const app = await buildApp(service, {
       webhooks: [
         { name: 'a', url, has_secret: true },
@@ -219,7 +219,7 @@ describe('a secret', () => {
     expect((await patch(app, [{ name: 'a', url, has_secret: 'x' }])).status).toBe(200)
   })
 
-  test('is stored sealed, and opens for its app and name alone', async () => {
+  test('a secret is stored sealed, and opens only for its app and name', async () => {
     const app = await buildApp(service, { webhooks: [{ name: 'a', url, secret: whsec }] })
     const { a } = await boxesOf(app)
     expect(a).not.toContain(whsec.slice(6))
@@ -228,7 +228,7 @@ describe('a secret', () => {
     expect(() => secretBox.open(a!, `apps/${app.id}/webhooks/b`)).toThrow()
   })
 
-  test('is in no answer and in no row of the audit', async () => {
+  test('a secret is in no answer and in no row of the audit', async () => {
     const secrets = [whsec, other].map((secret) => secret.slice('whsec_'.length))
     const created = await service.admin('POST', '/admin/apps', {
       body: { code: 'discreet', name: 'Discreet', webhooks: [{ name: 'a', url, secret: whsec }] },

@@ -39,7 +39,7 @@ const status =
     void response.writeHead(code, headers).end()
 
 // covers event-asynchronous
-test('a registration is answered while the receiver of its webhook still holds it up', async () => {
+test('a registration is answered while the receiver of its webhook still holds the request', async () => {
   const patient = await buildService()
   sendWebhooks(patient, { timeoutMs: 600_000 })
   const held: Parameters<Answer>[0][] = []
@@ -50,9 +50,9 @@ test('a registration is answered while the receiver of its webhook still holds i
   await deliveriesOf(patient, app, [{ status: 'delivered', attempts: 1 }])
 })
 
-describe('an attempt fails, and is made three times in all, when', () => {
+describe('an attempt that fails', () => {
   // covers event-attempts limit-webhook
-  test('the receiver hangs, drips its headers or drips its body', async () => {
+  test('an attempt fails if the receiver hangs, drips its headers or drips its body', async () => {
     const drip = (response: Parameters<Answer>[0], write: () => void) => {
       const timer = setInterval(write, 30)
       response.on('close', () => clearInterval(timer))
@@ -85,7 +85,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
   })
 
   // covers event-attempts limit-webhook
-  test('there is no whole answer within five seconds', async () => {
+  test('an attempt fails without a whole answer within five seconds', async () => {
     const usual = await buildService()
     const worker = startOutbox(usual.deps, { webhook: createWebhookChannel(), mail: idle })
     onTestFinished(() => worker.stop())
@@ -104,7 +104,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     ['it redirects', redirecting('/elsewhere'), { last_status: 302, last_error: 'answered 302; redirects are not followed' }],
     ['it redirects to keep the method', status(307, { location: '/elsewhere' }), { last_status: 307 }],
     ['it answers 304', status(304), { last_status: 304 }],
-  ])('%s', async (_, answer, ending) => {
+  ])('a receiver gets three attempts in all if %s', async (_, answer, ending) => {
     const { app, receiver } = await registerTowards(answer)
     const [first] = await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, ...ending }])
     expect(Date.parse(first.next_attempt_at) - service.deps.clock()).toBe(2_000)
@@ -120,7 +120,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     await expect.poll(receiver.open, { interval: 10 }).toBe(0)
   })
 
-  test('nothing listens, or the host does not exist', async () => {
+  test('an attempt fails if nothing listens or the host does not exist', async () => {
     const apps = [await buildAppFor('http://127.0.0.1:1/'), await buildAppFor('http://no-such-host.invalid/')]
     for (const app of apps) {
       await buildUser(service, app)
@@ -130,7 +130,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     }
   })
 
-  test('the certificate cannot be trusted', async () => {
+  test('an attempt fails if the certificate cannot be trusted', async () => {
     const requests: string[] = []
     const server = createTlsServer(selfSigned, (request, response) => {
       requests.push(request.url!)
@@ -144,7 +144,7 @@ describe('an attempt fails, and is made three times in all, when', () => {
     expect(requests).toEqual([])
   })
 
-  test('the connection is taken and TLS never begins', async () => {
+  test('an attempt fails if the connection is accepted and TLS never begins', async () => {
     const server = createNetServer((socket) => void socket.on('error', () => {}))
     const app = await buildAppFor(await listen(server, 'https'), hasty)
     await buildUser(hasty, app)
@@ -159,8 +159,8 @@ async function listen(server: import('node:net').Server, scheme: string): Promis
   return `${scheme}://127.0.0.1:${port}/`
 }
 
-describe('an attempt delivers when', () => {
-  test.each([200, 201, 202, 204, 299])('the receiver answers %i', async (code) => {
+describe('an attempt that succeeds', () => {
+  test.each([200, 201, 202, 204, 299])('an attempt succeeds if the receiver answers %i', async (code) => {
     const { app, receiver } = await registerTowards(status(code))
     const ending = { status: 'delivered', attempts: 1, last_status: code, last_error: null, next_attempt_at: null }
     await deliveriesOf(service, app, [ending])
@@ -168,7 +168,7 @@ describe('an attempt delivers when', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('the answer is huge: it is read to 64 KiB and no further', async () => {
+  test('an attempt succeeds if the answer is huge, and reads it to 64 KiB and no further', async () => {
     let written = 0
     const { app } = await registerTowards((response) => {
       response.writeHead(200)
@@ -184,7 +184,7 @@ describe('an attempt delivers when', () => {
     expect(written).toBeLessThan(16 * 1024 * 1024)
   })
 
-  test('an earlier one failed', async () => {
+  test('an attempt succeeds after an earlier one failed', async () => {
     const { app, receiver } = await registerTowards((response, _, turn) => void response.writeHead(turn === 1 ? 503 : 200).end())
     await deliveriesOf(service, app, [{ attempts: 1, last_status: 503 }])
     passTime(service, 2)
@@ -194,7 +194,7 @@ describe('an attempt delivers when', () => {
   })
 })
 
-test('410 is final', async () => {
+test('an answer of 410 is final', async () => {
   const { app, receiver } = await registerTowards(status(410))
   await deliveriesOf(service, app, [{ status: 'failed', attempts: 1, last_status: 410, last_error: 'answered 410' }])
   passTime(service, 100)
@@ -203,12 +203,12 @@ test('410 is final', async () => {
 
 describe('Retry-After', () => {
   test.each<[string, (now: number) => string, number]>([
-    ['seconds', () => '30', 30_000],
-    ['an HTTP date', (now) => new Date(now + 40_000).toUTCString(), 40_000],
-    ['more than a minute counts as one', () => '86400', 60_000],
+    ['seconds sets the pause', () => '30', 30_000],
+    ['an HTTP date sets the pause', (now) => new Date(now + 40_000).toUTCString(), 40_000],
+    ['more than a minute sets a pause of one minute', () => '86400', 60_000],
     ['less than the usual pause changes nothing', () => '1', 2_000],
-    ['what nobody can read changes nothing', () => 'later', 2_000],
-  ])('%s', async (_, header, waitMs) => {
+    ['an unreadable value changes nothing', () => 'later', 2_000],
+  ])('a Retry-After with %s', async (_, header, waitMs) => {
     const { app, receiver } = await registerTowards((response) => {
       response.writeHead(429, { 'retry-after': header(service.deps.clock()) }).end()
     })
@@ -234,7 +234,7 @@ describe('a webhook that was changed before its turn', () => {
     return { app, receiver, present }
   }
 
-  test('gets the rest at its new URL, and the list says so', async () => {
+  test('a changed webhook gets the rest at its new URL, and the list says so', async () => {
     const { app, receiver, present } = await changed((url) => [{ name: 'crm', url, secret: whsec }])
     const [delivery] = await deliveriesOf(service, app, [{ status: 'delivered', attempts: 2 }])
     expect(delivery.url).toBe(`${present.url}/new`)
@@ -246,7 +246,7 @@ describe('a webhook that was changed before its turn', () => {
     ['disabled', (url) => [{ name: 'crm', url, enabled: false }], 'the webhook is disabled'],
     ['removed', () => [], 'the app no longer has this webhook'],
     ['renamed', (url) => [{ name: 'other', url }], 'the app no longer has this webhook'],
-  ])('is sent nothing more once %s, and comes back by a redelivery', async (_, webhooks, last_error) => {
+  ])('a webhook gets nothing more once it is %s, and comes back by a redelivery', async (_, webhooks, last_error) => {
     const { app, receiver, present } = await changed(webhooks)
     const [delivery] = await deliveriesOf(service, app, [{ status: 'failed', attempts: 2, last_status: null, last_error }])
     expect([receiver.requests.length, present.requests.length]).toEqual([1, 0])
@@ -274,7 +274,7 @@ describe('two webhooks of one name', () => {
     return { app, receivers: receivers as [Receiver, Receiver], change, webhooks: app.webhooks as [Json, Json] }
   }
 
-  test('each get the event, under an id and a signature of their own, at every attempt', async () => {
+  test('two webhooks of one name each get the event at every attempt, under their own id and signature', async () => {
     const { app, receivers } = await registerTowardsTwo()
     passTime(service, 2)
     const [one, other] = await deliveriesOf(service, app, [{ status: 'delivered' }, { status: 'delivered' }])
@@ -292,26 +292,29 @@ describe('two webhooks of one name', () => {
     ['removed', ([, other]) => [other], 'the app no longer has this webhook'],
     ['disabled', ([one, other]) => [{ ...one, enabled: false }, other], 'the webhook is disabled'],
     ['sent elsewhere', ([one, other]) => [{ ...one, url: `${one.url}/new` }, other], 'the app no longer has this webhook'],
-  ])('share no delivery: what one of them waits for does not go to the other once it is %s', async (_, changed, last_error) => {
-    const { app, receivers, change, webhooks } = await registerTowardsTwo()
-    expect((await change(changed(webhooks))).status).toBe(200)
-    passTime(service, 2)
-    const [lost] = await deliveriesOf(service, app, [{ status: 'failed', last_error }, { status: 'delivered' }])
-    const redeliver = () => service.admin('POST', `/admin/webhook-deliveries/${lost.id}/redeliver`)
-    const redeliverAll = (query = '') =>
-      service.admin('POST', `/admin/webhook-deliveries/redeliver${query}`, { body: { app: app.code } })
-    expect((await redeliver()).body.code).toBe('webhook_not_enabled')
-    for (const query of ['?dry_run=true', '']) expect((await redeliverAll(query)).body).toEqual({ count: 0 })
-    expect(receivers.map(({ requests }) => requests.length)).toEqual([1, 1])
+  ])(
+    'a delivery for one of two webhooks of one name does not go to the other once the first is %s',
+    async (_, changed, last_error) => {
+      const { app, receivers, change, webhooks } = await registerTowardsTwo()
+      expect((await change(changed(webhooks))).status).toBe(200)
+      passTime(service, 2)
+      const [lost] = await deliveriesOf(service, app, [{ status: 'failed', last_error }, { status: 'delivered' }])
+      const redeliver = () => service.admin('POST', `/admin/webhook-deliveries/${lost.id}/redeliver`)
+      const redeliverAll = (query = '') =>
+        service.admin('POST', `/admin/webhook-deliveries/redeliver${query}`, { body: { app: app.code } })
+      expect((await redeliver()).body.code).toBe('webhook_not_enabled')
+      for (const query of ['?dry_run=true', '']) expect((await redeliverAll(query)).body).toEqual({ count: 0 })
+      expect(receivers.map(({ requests }) => requests.length)).toEqual([1, 1])
 
-    await change(webhooks)
-    expect((await redeliverAll('?dry_run=true')).body).toEqual({ count: 1 })
-    expect((await redeliverAll()).body).toEqual({ count: 1 })
-    await deliveriesOf(service, app, [{ status: 'delivered', url: webhooks[0].url }, { status: 'delivered' }])
-    expect(receivers.map(({ requests }) => requests.length)).toEqual([2, 1])
-  })
+      await change(webhooks)
+      expect((await redeliverAll('?dry_run=true')).body).toEqual({ count: 1 })
+      expect((await redeliverAll()).body).toEqual({ count: 1 })
+      await deliveriesOf(service, app, [{ status: 'delivered', url: webhooks[0].url }, { status: 'delivered' }])
+      expect(receivers.map(({ requests }) => requests.length)).toEqual([2, 1])
+    },
+  )
 
-  test('a test by their name goes to both', async () => {
+  test('a test by the name of two webhooks goes to both', async () => {
     const { app, receivers } = await registerTowardsTwo()
     const fired = await service.admin('POST', `/admin/apps/${app.code}/webhooks/test`, { body: { webhook: 'crm' } })
     expect(fired.status).toBe(202)
@@ -319,7 +322,7 @@ describe('two webhooks of one name', () => {
   })
 })
 
-test('a dead endpoint delays no other, however much waits for it', async () => {
+test('a dead endpoint does not delay others, however many messages wait for it', async () => {
   const service = await buildService()
   sendWebhooks(service)
   const dead = await startReceiver(hang)

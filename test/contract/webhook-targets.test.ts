@@ -58,7 +58,7 @@ test.each([
   '[fd00::1]',
   '[fe80::1]',
   '１２７.0.0.1',
-])('http://%s is not dialled', async (host) => {
+])('no connection is made to http://%s', async (host) => {
   const app = await registerTowards(`http://${host}:${port}/`)
   await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_status: null, last_error: refused }])
   expect(receiver.requests).toEqual([])
@@ -70,8 +70,8 @@ describe('a host name', () => {
     ['of a private address among public ones', [['93.184.216.34', '127.0.0.1']]],
     ['of a private IPv6 address', [['::1']]],
     ['of an IPv4-mapped one', [['::ffff:127.0.0.1']]],
-    ['of none', [[]]],
-  ])('%s is not dialled', async (_, turns) => {
+    ['of no address', [[]]],
+  ])('no connection is made to a host name %s', async (_, turns) => {
     const host = `h${answers.size}.example`
     answers.set(host, turns)
     const app = await registerTowards(`http://${host}:${port}/`)
@@ -79,7 +79,7 @@ describe('a host name', () => {
     expect(receiver.requests).toEqual([])
   })
 
-  test('that names a public address at first and this machine on the next question is never dialled here', async () => {
+  test('no connection is made to a host name that first has a public address and then that of this machine', async () => {
     // Nothing answers at this address: it is in IPv6 space that was returned.
     answers.set('rebinding.example', [['3ffe::1'], ['127.0.0.1']])
     const app = await registerTowards(`http://rebinding.example:${port}/`)
@@ -95,7 +95,7 @@ describe('a host name', () => {
   })
 })
 
-test('a port of another protocol is not dialled, though the webhook was stored before such ports were refused', async () => {
+test('no connection is made to a port of another protocol, even for a webhook that was stored earlier', async () => {
   const app = await buildApp(service, { webhooks: [{ name: 'crm', url: 'http://93.184.216.34:8025/' }] })
   const { webhooks } = await service.deps.db('apps').where({ id: app.id }).first('webhooks')
   await service.deps
@@ -108,7 +108,7 @@ test('a port of another protocol is not dialled, though the webhook was stored b
   await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_error: refusal }])
 })
 
-test('with AUTH_WEBHOOK_ALLOW_PRIVATE the address that the name has at that dial is the one that is dialled', async () => {
+test('the address that a name has at that time is called with AUTH_WEBHOOK_ALLOW_PRIVATE', async () => {
   const permissive = await buildService({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'true' })
   sendWebhooks(permissive, { resolve })
   answers.set('inside.example', [['127.0.0.1']])

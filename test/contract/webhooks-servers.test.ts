@@ -10,7 +10,7 @@ const registrations = 200
 const atOnce = 20
 
 describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
-  test('200 registrations at both: every event arrives once, none is missing', async () => {
+  test('every event of 200 registrations at both servers arrives exactly once', async () => {
     const database = await createDatabase('postgres', inject('templates'))
     onTestFinished(() => database.drop())
     const settings = {

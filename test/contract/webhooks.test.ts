@@ -37,7 +37,7 @@ const eventsOf = async (received: Promise<Received[]>): Promise<Json[]> => (awai
 
 describe('the event', () => {
   // covers event-envelope
-  test('has the app, the new user with pools, no organization, the body and the context, under one id', async () => {
+  test('the event has the app, the new user with pools, no organization, the body and the context, under one id', async () => {
     const { app, received } = await appWithWebhook({ registration_namespace: 'crm', read_namespaces: ['default', 'a'] })
     const reply = await service.call('POST', '/auth/register', {
       body: {
@@ -73,7 +73,7 @@ describe('the event', () => {
   })
 
   // covers event-envelope
-  test('has the organization that the registration joined or founded', async () => {
+  test('the event has the organization that the registration joined or founded', async () => {
     const { app, received } = await appWithWebhook()
     await service.register('founder@example.com', app.code, { organization_name: 'Acme' })
     const organization = await buildOrganization(service)
@@ -87,7 +87,7 @@ describe('the event', () => {
   })
 
   // covers register-other-fields event-redacted
-  test('carries the body verbatim but for the password, wherever it stands, and the second factor', async () => {
+  test('the event has the body verbatim, except for the password, wherever it stands, and the second factor', async () => {
     const { app, received } = await appWithWebhook()
     const secret = 'a password that is nowhere'
     const body = `{"email":"verbatim@example.com","password":"${secret}","app_code":"${app.code}","mode":"register",
@@ -113,7 +113,7 @@ describe('the event', () => {
   })
 
   // covers register-other-fields
-  test('carries numbers in the digits that they were sent in', async () => {
+  test('the event has numbers in the digits that were sent', async () => {
     const { app, received } = await appWithWebhook()
     const extras = '"referral":12345678901234567890,"rate":[1.0,{"of":1e3}],"small":-0'
     const body = `{"email":"digits@example.com","password":"${PASSWORD}","app_code":"${app.code}",${extras}}`
@@ -123,7 +123,7 @@ describe('the event', () => {
   })
 
   // covers webhook-url webhook-enabled webhook-events
-  test('goes to each enabled webhook, under an id of its own', async () => {
+  test('the event goes to each enabled webhook, under an id of its own', async () => {
     const { app, received } = await appWithWebhook({
       webhooks: [
         { name: 'a', url: `${receiver.url}/each` },
@@ -142,9 +142,9 @@ describe('the event', () => {
   })
 })
 
-describe('it is fired', () => {
+describe('the registrations that fire an event', () => {
   // covers register-webhooks event-new-user
-  test('for every mode that creates a user, and by the default app', async () => {
+  test('every mode that creates a user fires an event, and so does a registration with the default app', async () => {
     const { app, received } = await appWithWebhook()
     for (const mode of ['register', 'register_or_login']) await service.register(`${mode}@example.com`, app.code, { mode })
     const body = { email: 'returned@example.com', password: PASSWORD, app_code: app.code, mode: 'register_or_return' }
@@ -160,7 +160,7 @@ describe('it is fired', () => {
   })
 
   // covers event-no-login
-  test('never for logins, existing users, refusals, imports or users that admins create', async () => {
+  test('logins, existing users, refusals, imports and users that admins create fire no event', async () => {
     const { app } = await appWithWebhook({ auto_grant_on_signup: true })
     const email = 'once@example.com'
     const { body: first } = await service.register(email, app.code)
@@ -184,7 +184,7 @@ describe('it is fired', () => {
     expect(await countRows(service, 'outbox', { app_id: app.id, kind: 'webhook' })).toBe(1)
   })
 
-  test('by the registration that a race lets through, once', async () => {
+  test('concurrent registrations of one address fire one event', async () => {
     const { app, received } = await appWithWebhook()
     const replies = await Promise.all(Array.from({ length: 8 }, () => service.register('race@example.com', app.code)))
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -195,7 +195,7 @@ describe('it is fired', () => {
 
 describe('the request', () => {
   // covers event-header
-  test('is a POST of JSON with its event, id and time, without cookies or signature', async () => {
+  test('the request is a POST of JSON with event, id and time, and without cookies and signature', async () => {
     const { app, received } = await appWithWebhook()
     const before = Math.floor(service.deps.clock() / 1_000)
     await service.register('headers@example.com', app.code)
@@ -213,7 +213,7 @@ describe('the request', () => {
     for (const name of ['webhook-signature', 'cookie', 'authorization']) expect(headers[name]).toBeUndefined()
   })
 
-  test('is signed when the webhook has a secret, as the published verifier reads it', async () => {
+  test('the request is signed if the webhook has a secret, and the published verifier accepts it', async () => {
     const { app, received } = await appWithWebhook({}, { secret: whsec })
     await service.register('signed@example.com', app.code, { note: 'Grüße 🦊' })
     const [{ headers, body }] = (await received()) as [Received]
@@ -224,7 +224,7 @@ describe('the request', () => {
     expect(() => other.verify(body, headers as Record<string, string>)).toThrow()
   })
 
-  test('is verified by the lines that docs/guard-a-backend/webhooks.md gives receivers', async () => {
+  test('the request is verified by the lines in docs/guard-a-backend/webhooks.md', async () => {
     const { app, received } = await appWithWebhook({}, { secret: whsec })
     await service.register('documented@example.com', app.code)
     const [{ headers, body }] = (await received()) as [Received]
@@ -250,7 +250,7 @@ describe('the request', () => {
     }
   })
 
-  test('is verified by the SDK, which gives its members', async () => {
+  test('the request is verified by the SDK, which returns the members of the event', async () => {
     const { app, received } = await appWithWebhook({}, { secret: whsec })
     await service.register('sdk@example.com', app.code, { note: 'Grüße 🦊' })
     const [{ headers, body }] = (await received()) as [Received]
@@ -262,7 +262,7 @@ describe('the request', () => {
     await expect(verifyWebhook(headers, `${body} `, [other, whsec])).rejects.toMatchObject({ code: 'WEBHOOK_SIGNATURE' })
   })
 
-  test('is signed with the secret that the webhook has when it goes out', async () => {
+  test('the request is signed with the secret that the webhook has when it is sent', async () => {
     const { app, received } = await appWithWebhook({}, { secret: whsec })
     const rotated = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
     const webhooks = [{ ...app.webhooks[0], secret: rotated }]
@@ -275,7 +275,7 @@ describe('the request', () => {
 
 describe('a chat host', () => {
   // covers event-chat
-  test('gets a text alone, in which nothing that a user wrote is a mention, a link or markup', async () => {
+  test('a chat host gets only a text, in which nothing that a user wrote is a mention, a link or markup', async () => {
     const path = '/services/T0/B0'
     const url = receiver.url.replace('127.0.0.1', 'localhost') + path
     const { app } = await appWithWebhook({ name: 'Shop & <!channel>', webhooks: [{ name: 'slack', url }] })
