@@ -137,7 +137,7 @@ test.each<[string, (user: Json, asked: Json) => Promise<unknown>]>([
   expect(mailbox.mailsTo(user.email).filter(({ subject }) => /access/.test(subject))).toEqual([])
 })
 
-test('many calls at once open one request, and of many decisions at once one takes effect', async () => {
+test('many calls at once open one request, and many decisions at once make one', async () => {
   const user = await waitingUser()
   const replies = await atOnce(20, () => ask(user))
   expect(replies.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201])

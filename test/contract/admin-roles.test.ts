@@ -116,29 +116,32 @@ describe('the roles auditor and help_desk', () => {
       [role, 'imported'],
     ]),
     ['system_admin', 'given by create-admin'],
-  ])('%s, %s to a user without the second factor that admins must show, opens nothing to the open session', async (role, way) => {
-    const strict = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
-    await strict.admin('PATCH', '/admin/apps/authctl', { body: { require_two_factor: 'admins' } })
-    const app = await buildApp(strict, { auto_grant_on_signup: true })
-    const { user, access_token: elsewhere } = await buildUser(strict, app as { code: string })
-    await strict.admin('POST', `/admin/users/${user.id}/apps/authctl`)
-    const { body } = await strict.login(user.email, 'authctl')
-    const read = () => strict.call('GET', '/admin/users', { token: body.access_token })
-    expectError(await read(), 'system_admin_required')
-    await markVerified(strict, user.id)
-    const line = JSON.stringify({ email: user.email, roles: [role] })
-    const headers = { 'content-type': 'application/x-ndjson' }
-    const promoted = { email: user.email, password: undefined, promote: true, unlessOneExists: false }
-    if (way === 'given') await assignRole(strict, user.id, role!)
-    else if (way !== 'imported') expect(await createSystemAdmin(strict.deps, promoted, systemActor)).toBe('promoted')
-    else expect((await strict.admin('POST', '/admin/users/import', { body: line, headers })).body.updated).toBe(1)
-    expectError(await read(), 'token_revoked')
-    const refresh = await strict.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
-    expect(refresh.body.code).toBe('two_factor_enrollment_required')
-    expect((await strict.call('GET', '/auth/me', { token: elsewhere })).status).toBe(200)
-  })
+  ])(
+    '%s, %s while the user has a session without the required second factor, gives that session no rights',
+    async (role, way) => {
+      const strict = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl' })
+      await strict.admin('PATCH', '/admin/apps/authctl', { body: { require_two_factor: 'admins' } })
+      const app = await buildApp(strict, { auto_grant_on_signup: true })
+      const { user, access_token: elsewhere } = await buildUser(strict, app as { code: string })
+      await strict.admin('POST', `/admin/users/${user.id}/apps/authctl`)
+      const { body } = await strict.login(user.email, 'authctl')
+      const read = () => strict.call('GET', '/admin/users', { token: body.access_token })
+      expectError(await read(), 'system_admin_required')
+      await markVerified(strict, user.id)
+      const line = JSON.stringify({ email: user.email, roles: [role] })
+      const headers = { 'content-type': 'application/x-ndjson' }
+      const promoted = { email: user.email, password: undefined, promote: true, unlessOneExists: false }
+      if (way === 'given') await assignRole(strict, user.id, role!)
+      else if (way !== 'imported') expect(await createSystemAdmin(strict.deps, promoted, systemActor)).toBe('promoted')
+      else expect((await strict.admin('POST', '/admin/users/import', { body: line, headers })).body.updated).toBe(1)
+      expectError(await read(), 'token_revoked')
+      const refresh = await strict.call('POST', '/auth/refresh', { body: { refresh_token: body.refresh_token } })
+      expect(refresh.body.code).toBe('two_factor_enrollment_required')
+      expect((await strict.call('GET', '/auth/me', { token: elsewhere })).status).toBe(200)
+    },
+  )
 
-  test('a user with both roles may do what each of them allows', async () => {
+  test('a user with both roles has the rights of each', async () => {
     const { user, token } = await buildHolder('auditor')
     await assignRole(service, user.id, 'help_desk')
     expect((await service.call('GET', '/admin/apps', { token })).status).toBe(200)

@@ -127,7 +127,7 @@ async function rowsOf(holders: readonly string[]): Promise<string[]> {
   return helping.flatMap((table) => (rows[table] ?? []).filter((row) => holders.some((id) => row.includes(id))))
 }
 
-describe('any calls, one after the other,', () => {
+describe('any sequence of admin calls', () => {
   // Half of the calls are to doors that are open to somebody besides a system_admin.
   const open = routes.filter(({ auth }) => auth === 'help_desk' || auth === 'configurer')
   const steps = fc.array(

@@ -245,7 +245,7 @@ describe('deleting an app', () => {
     expect(replies.map((reply) => reply.status).sort()).toEqual([204, ...Array(9).fill(404)])
   })
 
-  test('a deletion and a grant at the same time leave an app in use, or neither app nor grant', async () => {
+  test('a deletion and a grant at the same time leave both app and grant, or neither', async () => {
     const home = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, home)
     for (let round = 0; round < 10; round += 1) {

@@ -114,7 +114,7 @@ test('an unknown app is 404 and names the nearest, and a deleted one is found on
   expectError(await service.admin('GET', `/admin/audit?app_id=${app.code}`), 'not_found')
 })
 
-test('the e-mail filter finds events of its users in every pool and refused logins, and the address filter those of a client', async () => {
+test('the e-mail filter finds events of its users in every pool and refused logins, and the ip filter those of a client', async () => {
   const apps = [await buildApp(service), await buildApp(service, { registration_namespace: 'elsewhere' })] as const
   const email = `${randomUUID()}@example.com`
   for (const app of apps) await service.register(email, app.code)

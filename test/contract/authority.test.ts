@@ -128,7 +128,7 @@ describe('a service account', () => {
     },
   )
 
-  test('register_or_return overrides nothing more without users:override, and what that scope allows with it', async () => {
+  test('register_or_return applies overrides only with users:override', async () => {
     const { app, target, overrides } = await buildWorld()
     for (const [scopes, apps] of [
       [without('users:override'), [app.code]],

@@ -83,7 +83,7 @@ const ofConsumers: Verdicts = { ...everybody('token_invalid'), nobody: 'token_mi
  * `body` and `query` get the call that far.
  */
 const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); query?: string; routes: string[] }> = {
-  'anybody: a bearer is not looked at': {
+  'anybody, with the bearer ignored': {
     verdicts: everybody('open'),
     routes: [
       'GET /health',
@@ -275,7 +275,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'POST /admin/mails/{mailId}/resend',
     ],
   },
-  'who configures': {
+  'callers who configure': {
     verdicts: { ...ofSystemAdmins, 'service account with admin:configure': 'open' },
     query: 'nope=1',
     routes: [
@@ -287,7 +287,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
       'POST /admin/roles/{roleCode}/permissions',
     ],
   },
-  'the service whose permissions they are': {
+  'the service that owns the permissions': {
     verdicts: {
       ...ofSystemAdmins,
       'a user': 'service_caller_required',
@@ -307,7 +307,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
     query: 'nope=1',
     routes: ['GET /consumer', 'GET /revocations', 'GET /revocations/stream'],
   },
-  'who may read changes of users': {
+  'readers of user changes': {
     verdicts: {
       ...ofConsumers,
       ...accounts('scope_required'),
@@ -316,7 +316,7 @@ const kinds: Record<string, { verdicts: Verdicts; body?: Json | (() => Json); qu
     },
     routes: ['GET /consumer/changes'],
   },
-  'who may ask about tokens': {
+  'callers of introspection': {
     verdicts: { ...ofConsumers, ...accounts('scope_required'), 'service account with tokens:introspect': 'open' },
     body: { token: 'anything' },
     routes: ['POST /auth/introspect'],
@@ -460,7 +460,7 @@ describe.each(Object.entries(kinds))('routes for %s', (_, { verdicts, routes, ..
   const refused = callers.filter((caller) => verdicts[caller] !== 'open')
   const welcome = callers.filter((caller) => verdicts[caller] === 'open')
 
-  test.each(routes)('%s', async (route) => {
+  test.each(routes)('%s answers each kind of caller as its row says', async (route) => {
     const found: Record<string, string> = {}
     const before = await rowsNow()
     for (const caller of refused) found[caller] = await verdictFor(route, caller, input)

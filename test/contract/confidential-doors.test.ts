@@ -60,7 +60,7 @@ const doors: Record<string, Door> = {
       () =>
         register(email, more()),
   },
-  'registration of somebody who is registered': {
+  'registration of a known user': {
     route: '/auth/register',
     arriveAt:
       async ({ email, more }) =>
@@ -227,7 +227,7 @@ test('a backend registers users without tokens', async () => {
   expect([status, answer.access, answer.access_token]).toEqual([201, 'granted', undefined])
 })
 
-test('explain answers what the sign-in page and the token endpoint would answer', async () => {
+test('explain answers as the sign-in page and the token endpoint would', async () => {
   const { email } = await buildPerson({} as Door, 'a password')
   const { body } = await service.admin('GET', `/admin/explain?${new URLSearchParams({ email, app: wiki.app.code })}`)
   expect(body.outcome).toBe('granted')

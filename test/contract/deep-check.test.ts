@@ -130,7 +130,7 @@ describe('a planted fault', () => {
 
 /** What also changes or hides what the service writes. */
 const foreign: Record<string, string[]> = {
-  'a view in the place of a table of the audit': [
+  'a view in place of an audit table': [
     'alter table audit_checkpoints rename to hidden',
     "create view audit_checkpoints as select * from hidden where seal <> 'x'",
   ],

@@ -263,7 +263,7 @@ describe('an account at the provider that another user is linked with', () => {
 describe('a link that the provider or the app does not allow', () => {
   const begin = async (token: string, body: Json = {}) => (await beginLink(token, { provider: 'narrow', ...body })).reply
 
-  test('a link is refused at the start and at the exchange if app_codes does not list the app', async () => {
+  test('a link needs the app in app_codes of the provider, at the start and at the exchange', async () => {
     const { access_token: token } = await buildUser(service, app)
     const subject = someone()
     const arrived = await come(token, subject, { provider: 'narrow' })
@@ -278,7 +278,7 @@ describe('a link that the provider or the app does not allow', () => {
     expect((await finish(arrived, token)).status).toBe(200)
   })
 
-  test('a link is refused at the start and at the exchange without the provider in allowed_auth_methods, or if the app is inactive', async () => {
+  test('a link needs the provider in allowed_auth_methods and an active app, at the start and at the exchange', async () => {
     const own = await ssoApp()
     const { access_token: token } = await buildUser(service, own)
     const arrived = await come(token, someone(), { provider: 'narrow' })

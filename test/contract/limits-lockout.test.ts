@@ -122,7 +122,7 @@ describe('a complete login', () => {
     }
   })
 
-  test('a right password that is refused later neither counts nor clears nor prolongs the count', async () => {
+  test('a right password that is refused later does not count, clear or prolong the count', async () => {
     const world = await build()
     const { service, app, user } = world
     const closed = await buildApp(service)
