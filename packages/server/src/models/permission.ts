@@ -1,9 +1,7 @@
 import type { Db, Tx } from '../db/handle.ts'
 import { forUpdate } from '../db/locks.ts'
 import { chunksOf } from '../lib/collections.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
 
 type PermissionRow = Pick<
   Permission,
@@ -67,47 +65,11 @@ export class Permission extends BaseModel {
     }
   }
 
-  static async prune(db: Tx, ids: readonly string[], now: number): Promise<void> {
-    for (const chunk of chunksOf(ids)) {
-      await rowsOf(Permission, db).whereIn('id', chunk).update({ pruned_at: now, updated_at: now })
-    }
-  }
-
-  /** Newest first, without pruned ones. */
-  static async listPage(db: Db, request: PageRequest & { service?: string | undefined }): Promise<Page<Permission>> {
-    const query = Permission.query(db).whereNull('pruned_at')
-    if (request.service !== undefined) query.where({ service: request.service })
-    return withPage(query, request, 'permissions.id')
-  }
-
-  static async listLive(db: Db, service: string): Promise<LivePermission[]> {
-    return rowsOf(Permission, db).where({ service }).whereNull('pruned_at').select('id', 'code', 'name', 'resource', 'action')
-  }
-
-  /** The live permissions with these codes. */
-  static async listLiveIds(db: Db, codes: readonly string[]): Promise<Pick<Permission, 'id' | 'code'>[]> {
-    const live: Pick<Permission, 'id' | 'code'>[] = []
-    for (const chunk of chunksOf(codes)) {
-      live.push(...(await rowsOf(Permission, db).whereIn('code', chunk).whereNull('pruned_at').select('id', 'code')))
-    }
-    return live
-  }
-
   /** The ids of all permissions with one of these codes, pruned ones too. */
   static async listIds(db: Db, codes: readonly string[]): Promise<string[]> {
     const ids: string[] = []
     for (const chunk of chunksOf(codes)) ids.push(...(await rowsOf(Permission, db).whereIn('code', chunk).pluck('id')))
     return ids
-  }
-
-  /** The live permissions with these codes that belong to another service. */
-  static async listOfOthers(db: Db, service: string, codes: readonly string[]): Promise<Pick<Permission, 'code' | 'service'>[]> {
-    const owned: Pick<Permission, 'code' | 'service'>[] = []
-    for (const chunk of chunksOf(codes)) {
-      const query = rowsOf(Permission, db).whereIn('code', chunk).whereNull('pruned_at').whereNot({ service })
-      owned.push(...(await query.orderBy('code').select('code', 'service')))
-    }
-    return owned
   }
 
   /** How many live permissions each of the services has, and how long their codes are. */

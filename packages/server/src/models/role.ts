@@ -2,9 +2,7 @@ import type { Db, Tx } from '../db/handle.ts'
 import { keptFromDeletion } from '../db/locks.ts'
 import type { Giver } from '../lib/authority.ts'
 import { chunksOf } from '../lib/collections.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPageByName } from './list-query.ts'
 
 export type GivableRole = Pick<Role, 'code' | 'scope' | 'assignable_by'>
 type RoleChanges = Pick<Role, 'name' | 'description' | 'assignable_by' | 'updated_at'>
@@ -25,22 +23,9 @@ export class Role extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  /** Lists the roles, and keeps them from being deleted until the transaction ends. */
+  /** Lists the roles, and keeps them from being deleted until the transaction ends. Takes the locks in the order of the codes. */
   static async listKept(db: Tx, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
-    return Role.#kept(db, codes)
-  }
-
-  /** Like `listKept`, but takes the locks in the order of the codes. */
-  static async listKeptInOrder(db: Tx, codes: readonly string[]): Promise<Pick<Role, 'code' | 'scope'>[]> {
-    return Role.#kept(db, codes).orderBy('code')
-  }
-
-  static async isOrganizationRole(db: Db, code: string): Promise<boolean> {
-    return (await rowsOf(Role, db).where({ code, scope: 'org' }).first('code')) !== undefined
-  }
-
-  static #kept(db: Tx, codes: readonly string[]) {
-    return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).select('code', 'scope'))
+    return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope'))
   }
 
   static async find(db: Db, code: string): Promise<Role | undefined> {
@@ -68,28 +53,6 @@ export class Role extends BaseModel {
 
   static async update(db: Tx, code: string, changes: RoleChanges): Promise<Role> {
     return Role.query(db).patchAndFetchById(code, changes)
-  }
-
-  static async delete(db: Tx, code: string): Promise<void> {
-    await Role.query(db).deleteById(code)
-  }
-
-  /** Sorted by code. */
-  static async listPage(db: Db, request: PageRequest): Promise<Page<Role>> {
-    return withPageByName(Role.query(db), request, 'code')
-  }
-
-  static async listCodes(db: Db): Promise<string[]> {
-    return rowsOf(Role, db).pluck('code')
-  }
-
-  static async listByCodes(db: Db, codes: readonly string[]): Promise<Role[]> {
-    return Role.query(db).whereIn('code', [...codes])
-  }
-
-  /** The scope of each of these roles, and who may give it. Skips unknown codes. */
-  static async listGivable(db: Db, codes: readonly string[]): Promise<GivableRole[]> {
-    return rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope', 'assignable_by')
   }
 
   /** Those of the codes that are org-scoped roles, in any order. Keeps them from being deleted until the transaction ends. */
@@ -154,19 +117,5 @@ export class RolePermission extends BaseModel {
       deleted += await rowsOf(RolePermission, db).where({ role_code: roleCode }).whereIn('permission_id', chunk).delete()
     }
     return deleted
-  }
-
-  /** The ids of the permissions that a role holds, pruned ones too. */
-  static async listPermissionIds(db: Db, roleCode: string): Promise<string[]> {
-    return rowsOf(RolePermission, db).where({ role_code: roleCode }).pluck('permission_id')
-  }
-
-  /** The roles that hold any of these permissions. */
-  static async listOf(db: Db, permissionIds: readonly string[]): Promise<Pick<RolePermission, 'role_code' | 'permission_id'>[]> {
-    const held: Pick<RolePermission, 'role_code' | 'permission_id'>[] = []
-    for (const chunk of chunksOf(permissionIds)) {
-      held.push(...(await rowsOf(RolePermission, db).whereIn('permission_id', chunk).select('role_code', 'permission_id')))
-    }
-    return held
   }
 }

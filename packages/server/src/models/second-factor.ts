@@ -32,11 +32,6 @@ export class SecondFactor extends BaseModel {
     return activeFactor.first(db, { userId })
   }
 
-  /** The second factor that the user set up, active or not. */
-  static async findByUser(db: Db, userId: string): Promise<(FactorRow & Pick<SecondFactor, 'created_at'>) | undefined> {
-    return rowsOf(SecondFactor, db).where({ user_id: userId }).first()
-  }
-
   /** Stores a seed, and replaces one that is not active. False if the user has an active one. */
   static async setUp(db: Tx, factor: Pick<SecondFactor, 'user_id' | 'totp_box' | 'created_at'>): Promise<boolean> {
     const { user_id, totp_box, created_at } = factor
@@ -71,14 +66,6 @@ export class SecondFactor extends BaseModel {
     return updated > 0
   }
 
-  static async deleteActive(db: Tx, userId: string): Promise<boolean> {
-    return (await rowsOf(SecondFactor, db).where({ user_id: userId }).whereNotNull('activated_at').delete()) > 0
-  }
-
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(SecondFactor, db).where({ user_id: userId }).delete()
-  }
-
   /** How many seeds are sealed under each key, by the prefix of their boxes. */
   static async countByKey(db: Db): Promise<{ box: string; count: number }[]> {
     const start = 'substr(totp_box, 1, 9)'
@@ -100,7 +87,7 @@ export class RecoveryCode extends BaseModel {
   declare used_at: number | null
 
   static async replace(db: Tx, userId: string, hashes: readonly string[]): Promise<void> {
-    await RecoveryCode.deleteOfUser(db, userId)
+    await rowsOf(RecoveryCode, db).where({ user_id: userId }).delete()
     await rowsOf(RecoveryCode, db).insert(hashes.map((code_hash) => ({ user_id: userId, code_hash })))
   }
 
@@ -112,14 +99,5 @@ export class RecoveryCode extends BaseModel {
       .whereNull('used_at')
       .update({ used_at: now })
     return used > 0
-  }
-
-  static async countLeft(db: Db, userId: string): Promise<number> {
-    const [left] = await rowsOf(RecoveryCode, db).where({ user_id: userId }).whereNull('used_at').count({ n: '*' })
-    return Number(left?.n)
-  }
-
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(RecoveryCode, db).where({ user_id: userId }).delete()
   }
 }

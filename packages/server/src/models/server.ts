@@ -42,8 +42,4 @@ export class Server extends BaseModel {
       .where('seen_at', '>', now - serverAliveMs)
       .orderBy(['started_at', 'id'])
   }
-
-  static async delete(db: Pool, id: string): Promise<void> {
-    await rowsOf(Server, db).where({ id }).delete()
-  }
 }

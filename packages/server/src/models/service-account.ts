@@ -114,11 +114,6 @@ export class ServiceAccount extends BaseModel {
     return row?.token_version
   }
 
-  /** The names of the accounts with these ids. Skips unknown ids. */
-  static async listNames(db: Db, ids: readonly string[]): Promise<Pick<ServiceAccount, 'id' | 'name'>[]> {
-    return ids.length === 0 ? [] : rowsOf(ServiceAccount, db).whereIn('id', ids).select('id', 'name')
-  }
-
   /** The accounts with these ids, oldest first. Skips unknown ids. */
   static async listByIds(db: Db, ids: readonly string[]): Promise<ServiceAccount[]> {
     return ServiceAccount.query(db)
@@ -156,11 +151,6 @@ export class ServiceAccount extends BaseModel {
   static async replaceApps(db: Tx, id: string, appIds: readonly string[]): Promise<void> {
     await rowsOf(ServiceAccountApp, db).where({ service_account_id: id }).delete()
     await ServiceAccountApp.insert(db, id, appIds)
-  }
-
-  /** False if the account does not exist. */
-  static async delete(db: Tx, id: string): Promise<boolean> {
-    return (await ServiceAccount.query(db).deleteById(id)) > 0
   }
 }
 
@@ -206,11 +196,6 @@ export class ServiceAccountPermission extends BaseModel {
       deleted += await held.whereIn('permission_id', chunk).delete()
     }
     return deleted
-  }
-
-  /** The ids of all permissions of the account, pruned ones too. */
-  static async listIds(db: Db, accountId: string): Promise<string[]> {
-    return rowsOf(ServiceAccountPermission, db).where({ service_account_id: accountId }).pluck('permission_id')
   }
 
   /** The codes of the account's permissions that are not pruned and belong to one of the services. */

@@ -23,10 +23,6 @@ export class Service extends BaseModel {
     return only(await idOfService.all(db, {})).id
   }
 
-  static async getMinIat(db: Db): Promise<number> {
-    return only(await rowsOf(Service, db).select('min_iat')).min_iat
-  }
-
   /** Raises the lowest valid `iat` of all tokens to slightly after the present, and returns it. */
   static async raiseMinIat(db: Tx, lead: Lead): Promise<number> {
     return only(
@@ -39,11 +35,6 @@ export class Service extends BaseModel {
   /** True once after an upgrade from a version in which a system_admin entered every app without a grant. */
   static async takeAdminGrantsDue(db: Tx): Promise<boolean> {
     return (await rowsOf(Service, db).where({ admin_grants_due: 1 }).update({ admin_grants_due: 0 })) > 0
-  }
-
-  /** Leaves the grants of the upgrade to the next start. */
-  static async setAdminGrantsDue(db: Tx): Promise<void> {
-    await rowsOf(Service, db).update({ admin_grants_due: 1 })
   }
 }
 

@@ -27,18 +27,8 @@ export class UserRole extends BaseModel {
     return inserted.length > 0
   }
 
-  /** The codes of a user's global roles, by name. */
-  static async listCodes(db: Db, userId: string): Promise<string[]> {
-    return rowsOf(UserRole, db).where({ user_id: userId }).orderBy('role_code').pluck('role_code')
-  }
-
   static async listOfUsers(db: Db, userIds: readonly string[]): Promise<Pick<UserRole, 'user_id' | 'role_code'>[]> {
     return rowsOf(UserRole, db).whereIn('user_id', userIds).select('user_id', 'role_code')
-  }
-
-  static async isHeldByAny(db: Db, userIds: readonly string[], code: string): Promise<boolean> {
-    const found = await rowsOf(UserRole, db).whereIn('user_id', userIds).where({ role_code: code }).first('user_id')
-    return found !== undefined
   }
 
   /** Whether any active user holds the role. */
@@ -50,28 +40,11 @@ export class UserRole extends BaseModel {
     return found !== undefined
   }
 
-  static async listHolders(db: Db, code: string): Promise<string[]> {
-    return rowsOf(UserRole, db).where({ role_code: code }).orderBy('user_id').pluck('user_id')
-  }
-
   static async find(
     db: Db,
     { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>,
   ): Promise<Pick<UserRole, 'created_at'> | undefined> {
     return rowsOf(UserRole, db).where({ user_id, role_code }).first('created_at')
-  }
-
-  static async listOfUser(db: Db, userId: string): Promise<Pick<UserRole, 'role_code' | 'created_at'>[]> {
-    return rowsOf(UserRole, db).where({ user_id: userId }).select('role_code', 'created_at')
-  }
-
-  /** False if the user does not hold it. */
-  static async delete(db: Tx, { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>): Promise<boolean> {
-    return (await rowsOf(UserRole, db).where({ user_id, role_code }).delete()) > 0
-  }
-
-  static async deleteOfRole(db: Tx, roleCode: string): Promise<void> {
-    await rowsOf(UserRole, db).where({ role_code: roleCode }).delete()
   }
 
   /** Whether a user who is not deleted holds the role. */

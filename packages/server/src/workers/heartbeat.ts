@@ -74,7 +74,9 @@ export function startHeartbeat(deps: Deps<Pool>, everyMs: number = intervalMs): 
       clearInterval(timer)
       await running
       // Without its row, it would count as alive for a minute. If this fails, it does.
-      await Server.delete(db, id).catch(() => {})
+      await Server.query(db)
+        .deleteById(id)
+        .catch(() => {})
     },
   }
 }

@@ -100,7 +100,7 @@ export const twoFactor: Section = {
     const { texts, user, live, isFresh, seed, refusal, hidden } = person
     const { none, setUp, active, codesLeft, remove, moreCodes, renewCodes, startAgain } = texts.account.twoFactor
     if (live.factor_activated_at !== null) {
-      const left = await RecoveryCode.countLeft(deps.db, user.id)
+      const left = await RecoveryCode.query(deps.db).where({ user_id: user.id, used_at: null }).resultSize()
       const forms = () =>
         html`${sectionForm('two-factor', person, { step: 'renew_codes', button: renewCodes, isQuiet: true })}${sectionForm(
           'two-factor',

@@ -112,7 +112,8 @@ async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'p
 export async function grantAdminApps(deps: Deps<Pool>): Promise<number> {
   return transaction(deps, async (deps) => {
     if (!(await Service.takeAdminGrantsDue(deps.db))) return 0
-    const ids = await UserRole.listHolders(deps.db, SYSTEM_ADMIN)
+    const holders = await UserRole.query(deps.db).where({ role_code: SYSTEM_ADMIN }).orderBy('user_id').select('user_id')
+    const ids = holders.map(({ user_id }) => user_id)
     await User.lockAll(deps.db, ids)
     const admins = (await User.listByIds(deps.db, ids)).map(userOf)
     const grants = await UserApp.listOfUsers(deps.db, ids)
@@ -123,7 +124,8 @@ export async function grantAdminApps(deps: Deps<Pool>): Promise<number> {
       const users = admins.filter((admin) => isInPools(admin, poolSet(app)) && !held.has(admin.id))
       if (users.length > 0) count += (await giveGrants(deps, { users, app, reason }, systemActor)).length
     }
-    if (ids.length > 0 && !(await isAdministrable(deps))) await Service.setAdminGrantsDue(deps.db)
+    // Leaves them to the next start.
+    if (ids.length > 0 && !(await isAdministrable(deps))) await Service.query(deps.db).patch({ admin_grants_due: 1 })
     return count
   })
 }

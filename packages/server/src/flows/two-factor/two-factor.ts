@@ -129,7 +129,7 @@ export async function activateTwoFactor(
  * person who scans it.
  */
 export async function findPendingSeed(deps: Deps, { id, email }: { id: string; email: string }, digest: string | undefined) {
-  const factor = digest === undefined ? undefined : await SecondFactor.findByUser(deps.db, id)
+  const factor = digest === undefined ? undefined : await SecondFactor.query(deps.db).findById(id)
   if (!factor || factor.activated_at !== null) return undefined
   const secret = deps.secretBox.open(factor.totp_box, seedContext(id))
   if (digestOfSeed(secret) !== digest) return undefined
@@ -141,7 +141,7 @@ export function digestOfSeed(secret: string): string {
 }
 
 async function getPendingFactor(deps: Deps, userId: string): Promise<FactorRow> {
-  const factor = await SecondFactor.findByUser(deps.db, userId)
+  const factor = await SecondFactor.query(deps.db).findById(userId)
   if (!factor) throw new ApiError('two_factor_not_set_up')
   if (factor.activated_at !== null) throw new ApiError('two_factor_active')
   return factor

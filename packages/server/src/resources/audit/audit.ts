@@ -50,7 +50,9 @@ export async function findNames(deps: Deps, events: readonly AuditEvent[]): Prom
   const [users, apps, accounts] = await Promise.all([
     User.listNames(deps.db, distinct([...events.map(({ user_id }) => user_id), ...actors('user')])),
     App.listCodes(deps.db, distinct(events.map(({ app_id }) => app_id))),
-    ServiceAccount.listNames(deps.db, distinct(actors('service_account'))),
+    ServiceAccount.query(deps.db)
+      .whereIn('id', distinct(actors('service_account')))
+      .select('id', 'name'),
   ])
   return {
     users: new Map(users.map(({ id, email, namespace }) => [id, `${email}@@${namespace}`])),

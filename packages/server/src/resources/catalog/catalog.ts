@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Tx } from '../../db/handle.ts'
 import type { Deps } from '../../deps.ts'
 import { projectTokenBytes } from '../../lib/access-token.ts'
-import { deepFreeze } from '../../lib/collections.ts'
+import { deepFreeze, only } from '../../lib/collections.ts'
 import { type Keyring, Keyrings, signingKeyOf } from '../../lib/keyrings.ts'
 import { privateKeyOf, publicKeyOf } from '../../lib/rs256.ts'
 import { newId } from '../../lib/uuid.ts'
@@ -45,7 +45,7 @@ export async function readCatalog(deps: Deps, generation?: string): Promise<Cata
     findApp,
     getKeyrings: () => remember('keyrings', () => readKeyrings(deps)),
     getSigningKeys: () => remember('signing keys', () => readSigningKeys(deps)),
-    getMinIat: () => remember('min_iat', () => Service.getMinIat(deps.db)),
+    getMinIat: () => remember('min_iat', async () => only(await Service.query(deps.db).select('min_iat')).min_iat),
     listTokenPermissions: (appId, roles) =>
       remember(`permissions ${JSON.stringify([appId, ...roles])}`, async () => {
         const app = appId === null ? null : ((await findApp({ id: appId })) ?? null)

@@ -97,7 +97,8 @@ async function resolveMemberRole(
   userId: string,
 ): Promise<string> {
   const defaultRole = membershipRoleOf(app) ?? fallbackRole
-  const configured = (await Role.isOrganizationRole(deps.db, defaultRole)) ? defaultRole : fallbackRole
+  const isKnown = (await Role.query(deps.db).where({ code: defaultRole, scope: 'org' }).resultSize()) > 0
+  const configured = isKnown ? defaultRole : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
   const role = await Role.find(deps.db, override)

@@ -13,7 +13,8 @@ export async function unknownApp(deps: Deps, ref: string): Promise<ApiError> {
 
 /** The error for a role that does not exist. For admins: it tells the nearest code. */
 export async function unknownRole(deps: Deps, code: string): Promise<ApiError> {
-  return unknownName(`No role has the code ${code}`, code, await Role.listCodes(deps.db))
+  const codes = (await Role.query(deps.db).select('code')).map((role) => role.code)
+  return unknownName(`No role has the code ${code}`, code, codes)
 }
 
 /** `not_found`, with the name that was probably meant, if one resembles what was typed. */

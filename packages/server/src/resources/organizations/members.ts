@@ -53,7 +53,7 @@ interface Giving extends Pick<Governed, 'by'> {
  * org-scoped role. An org_admin may add and remove only roles that are `assignable_by` an org_admin, even for themselves.
  */
 export async function validateMemberRoles(deps: Deps, codes: readonly string[], { by, held }: Giving): Promise<string[]> {
-  const roles = await Role.listGivable(deps.db, [...codes, ...held])
+  const roles = await listGivable(deps, [...codes, ...held])
   const byCode = new Map(roles.map((role) => [role.code, role]))
   const errors = codes.flatMap((code, index): FieldError[] => {
     const message = faultOf(byCode.get(code), held.includes(code) ? SYSTEM_ADMIN : by)
@@ -71,16 +71,24 @@ export async function validateMemberRoles(deps: Deps, codes: readonly string[], 
   return [...new Set(codes)].sort()
 }
 
+/** The scope of each of these roles, and who may give it. Skips unknown codes. */
+async function listGivable(deps: Deps, codes: readonly string[]): Promise<GivableRole[]> {
+  return Role.query(deps.db)
+    .whereIn('code', [...codes])
+    .orderBy('code')
+    .select('code', 'scope', 'assignable_by')
+}
+
 /** Throws `system_admin_required` if the member holds a role that the caller may not take away. */
 async function assertRolesTakeable(deps: Deps, giving: Giving): Promise<void> {
-  const [kept] = keptRoles(await Role.listGivable(deps.db, giving.held), giving)
+  const [kept] = keptRoles(await listGivable(deps, giving.held), giving)
   if (kept)
     throw new ApiError('system_admin_required', { detail: `The member holds ${kept.code}, which only a system_admin can remove` })
 }
 
 /** Those of the codes that are still org-scoped roles and that the giver may still give, by name. */
 export async function listGivableCodes(deps: Deps, codes: readonly string[], by: Governed['by']): Promise<string[]> {
-  const roles = await Role.listGivable(deps.db, codes)
+  const roles = await listGivable(deps, codes)
   return roles.filter((role) => faultOf(role, by) === undefined).map(({ code }) => code)
 }
 

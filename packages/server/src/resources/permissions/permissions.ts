@@ -5,6 +5,7 @@ import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
 import type { Actor, Caller } from '../../lib/caller.ts'
+import { chunksOf } from '../../lib/collections.ts'
 import {
   list,
   MAX_NAME,
@@ -19,6 +20,7 @@ import {
 import type { Page, PageRequest } from '../../lib/keyset.ts'
 import { tokenSizeWarnings } from '../../lib/records.ts'
 import { newId } from '../../lib/uuid.ts'
+import { withPage } from '../../models/list-query.ts'
 import { type LivePermission, Permission, PermissionService } from '../../models/permission.ts'
 import { Role, RolePermission } from '../../models/role.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -105,7 +107,9 @@ export async function listPermissions(
   deps: Deps,
   request: PageRequest & { service?: string | undefined },
 ): Promise<Page<Permission>> {
-  return Permission.listPage(deps.db, request)
+  const live = Permission.query(deps.db).whereNull('pruned_at')
+  if (request.service !== undefined) live.where({ service: request.service })
+  return withPage(live, request, 'permissions.id')
 }
 
 interface Losses {
@@ -115,12 +119,10 @@ interface Losses {
 
 /** The roles that hold any of these permissions, and how many users hold those roles. Deleted users do not count. */
 async function listLosses(deps: Deps, pruned: readonly LivePermission[]): Promise<Losses> {
-  const held = await RolePermission.listOf(
-    deps.db,
-    pruned.map(({ id }) => id),
-  )
   const idsOf = new Map<string, Set<string>>()
-  for (const { role_code, permission_id } of held) idsOf.set(role_code, (idsOf.get(role_code) ?? new Set()).add(permission_id))
+  for (const chunk of chunksOf(pruned.map(({ id }) => id)))
+    for (const { role_code, permission_id } of await RolePermission.query(deps.db).whereIn('permission_id', chunk))
+      idsOf.set(role_code, (idsOf.get(role_code) ?? new Set()).add(permission_id))
   const roles = [...idsOf].map(([code, ids]) => {
     const lost = pruned.filter(({ id }) => ids.has(id))
     return { code, permissions: lost.map((permission) => permission.code).sort() }
@@ -137,8 +139,11 @@ async function listLosses(deps: Deps, pruned: readonly LivePermission[]): Promis
 
 /** The ids of the live permissions that a request names in this field. Throws `validation_failed` naming each unknown one. */
 export async function resolvePermissionIds(deps: Deps, codes: readonly string[], field: string): Promise<string[]> {
-  const live = await Permission.listLiveIds(deps.db, codes)
-  const idOf = new Map(live.map(({ id, code }) => [code, id]))
+  const idOf = new Map<string, string>()
+  for (const chunk of chunksOf(codes)) {
+    const live = await Permission.query(deps.db).whereIn('code', chunk).whereNull('pruned_at').select('id', 'code')
+    for (const { id, code } of live) idOf.set(code, id)
+  }
   const errors = codes.flatMap((code, index): FieldError[] =>
     idOf.has(code) ? [] : [{ path: `${field}.${index}`, code: 'invalid_value', message: 'unknown permission' }],
   )
@@ -201,8 +206,9 @@ function assertPruneLimit(pruned: readonly LivePermission[], limit: number | und
 
 /** Leaves tombstones: a pruned permission has no effect, and keeps its roles in case the service declares it again. */
 async function prunePermissions(deps: Deps<Tx>, pruned: readonly LivePermission[]): Promise<void> {
-  const ids = pruned.map(({ id }) => id)
-  await Permission.prune(deps.db, ids, deps.clock())
+  const now = deps.clock()
+  for (const chunk of chunksOf(pruned.map(({ id }) => id)))
+    await Permission.query(deps.db).whereIn('id', chunk).patch({ pruned_at: now, updated_at: now })
 }
 
 /** An audit event lists at most this many codes of each kind. Its counts are complete. */
@@ -228,7 +234,7 @@ export async function registerPermissions(
   const answer = await transaction(deps, async (deps) => {
     const newest = await lockService(deps, service, { create: !dryRun })
     const isOutdated = revision !== undefined && newest !== null && revision < newest
-    const plan = planRegistration(await Permission.listLive(deps.db, service), input.permissions, { prunes: !isOutdated })
+    const plan = planRegistration(await listLive(deps, service), input.permissions, { prunes: !isOutdated })
     assertPruneLimit(plan.pruned, input.max_prune)
 
     const written = [...plan.created, ...plan.updated]
@@ -283,12 +289,17 @@ async function lockService(deps: Deps<Tx>, service: string, { create }: { create
   return known?.revision ?? null
 }
 
+async function listLive(deps: Deps, service: string): Promise<LivePermission[]> {
+  const live = Permission.query(deps.db).where({ service }).whereNull('pruned_at')
+  return live.select('id', 'code', 'name', 'resource', 'action')
+}
+
 async function assertUnowned(deps: Deps, service: string, declared: readonly DeclaredPermission[]): Promise<void> {
-  const owned = await Permission.listOfOthers(
-    deps.db,
-    service,
-    declared.map(({ code }) => code),
-  )
+  const owned: Permission[] = []
+  for (const chunk of chunksOf(declared.map(({ code }) => code))) {
+    const others = Permission.query(deps.db).whereIn('code', chunk).whereNull('pruned_at').whereNot({ service })
+    owned.push(...(await others.orderBy('code').select('code', 'service')))
+  }
   if (owned.length === 0) return
   const named = owned.slice(0, maxCodesTold).map(({ code, service }) => `${code} (${service})`)
   throw new ApiError('permission_owned_by_other_service', { detail: `Declared by another service: ${named.join(', ')}` })

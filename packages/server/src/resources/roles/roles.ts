@@ -14,6 +14,7 @@ import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
+import { withPageByName } from '../../models/list-query.ts'
 import { MembershipRole } from '../../models/organization-membership.ts'
 import { Permission } from '../../models/permission.ts'
 import { Role, RolePermission } from '../../models/role.ts'
@@ -121,7 +122,7 @@ async function known(deps: Deps, role: Role | undefined, code: string): Promise<
 
 /** Roles, by code. */
 export async function listRoles(deps: Deps, request: PageRequest): Promise<Page<Role>> {
-  return Role.listPage(deps.db, request)
+  return withPageByName(Role.query(deps.db), request, 'code')
 }
 
 type HeldPermission = Pick<Permission, 'code' | 'service'>
@@ -144,11 +145,9 @@ interface HeldRole {
 /** A user's global roles, by code. Throws `not_found`. */
 export async function listUserRoles(deps: Deps, userId: string): Promise<HeldRole[]> {
   await getUser(deps, userId)
-  const held = await UserRole.listOfUser(deps.db, userId)
-  const roles = await Role.listByCodes(
-    deps.db,
-    held.map(({ role_code }) => role_code),
-  )
+  const held = await UserRole.query(deps.db).where({ user_id: userId })
+  const codes = held.map(({ role_code }) => role_code)
+  const roles = await Role.query(deps.db).whereIn('code', codes)
   return held
     .flatMap(({ role_code, created_at }) => {
       const role = roles.find(({ code }) => code === role_code)
@@ -241,9 +240,9 @@ export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): 
     await assertUnheld(deps, code)
     await renewCatalog(deps)
     // Roles of deleted users do not keep the role.
-    await UserRole.deleteOfRole(deps.db, code)
+    await UserRole.query(deps.db).where({ role_code: code }).delete()
     await MembershipRole.deleteOfRole(deps.db, code)
-    await Role.delete(deps.db, code)
+    await Role.query(deps.db).deleteById(code)
     await recordEvent(deps, { event: 'role.deleted', actor, details: { before: presentRole(role) } })
   })
 }
@@ -280,13 +279,10 @@ export async function replaceRolePermissions(
 ): Promise<ChangedPermissions> {
   return warned(deps, input.roleCode, actor, async (deps) => {
     const wanted = await resolvePermissionIds(deps, input.permissions, 'permissions')
-    const held = await RolePermission.listPermissionIds(deps.db, input.roleCode)
+    const held = await RolePermission.query(deps.db).where({ role_code: input.roleCode }).select('permission_id')
     const kept = new Set(wanted)
-    const removed = await RolePermission.delete(
-      deps.db,
-      input.roleCode,
-      held.filter((id) => !kept.has(id)),
-    )
+    const lost = held.map(({ permission_id }) => permission_id).filter((id) => !kept.has(id))
+    const removed = await RolePermission.delete(deps.db, input.roleCode, lost)
     return (await assign(deps, input.roleCode, wanted)) + removed
   })
 }
@@ -404,8 +400,8 @@ export async function unassignRole(deps: Deps<Pool>, input: { userId: string; ro
   const { userId, roleCode } = input
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
-    const isRemoved = await UserRole.delete(deps.db, { user_id: userId, role_code: roleCode })
-    if (!isRemoved) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
+    const removed = await UserRole.query(deps.db).where({ user_id: userId, role_code: roleCode }).delete()
+    if (removed === 0) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
     if (roleCode === 'system_admin') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })
     await raiseAccessFloor(deps, userId)

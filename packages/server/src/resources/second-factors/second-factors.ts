@@ -47,22 +47,23 @@ export async function removeSecondFactor(deps: Deps<Pool>, userId: string, actor
 /** Deletes the second factor with its recovery codes, even if its setup is not complete. Returns whether it was active. */
 export async function clearSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
   const wasActive = await deleteSecondFactor(deps, userId)
-  await SecondFactor.deleteOfUser(deps.db, userId)
+  await SecondFactor.query(deps.db).deleteById(userId)
   return wasActive
 }
 
 /** Deletes a second factor that was set up or activated since then, with its recovery codes. Returns whether it was active. */
 export async function clearSecondFactorSince(deps: Deps<Tx>, userId: string, since: number): Promise<boolean> {
-  const factor = await SecondFactor.findByUser(deps.db, userId)
+  const factor = await SecondFactor.query(deps.db).findById(userId)
   if (!factor || Math.max(factor.created_at, factor.activated_at ?? 0) < since) return false
   return clearSecondFactor(deps, userId)
 }
 
 /** Deletes the active second factor with its recovery codes, and the trust of browsers. Returns false if there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
-  const wasActive = await SecondFactor.deleteActive(deps.db, userId)
+  const active = SecondFactor.query(deps.db).where({ user_id: userId }).whereNotNull('activated_at')
+  const wasActive = (await active.delete()) > 0
   if (wasActive) {
-    await RecoveryCode.deleteOfUser(deps.db, userId)
+    await RecoveryCode.query(deps.db).where({ user_id: userId }).delete()
     await TrustedBrowser.deleteOfUser(deps.db, userId)
   }
   return wasActive

@@ -139,7 +139,8 @@ export async function deleteServiceAccount(deps: Deps<Pool>, id: string, actor: 
 /** Deletes a service account in the transaction of the caller. Throws `not_found` if the account was deleted meanwhile. */
 export async function removeServiceAccount(deps: Deps<Tx>, account: ServiceAccount, actor: Actor): Promise<void> {
   if (account.scopes.includes('tokens:issue')) await endMachineTokens(deps, account.id)
-  if (!(await ServiceAccount.delete(deps.db, account.id))) throw unknownAccount()
+  const deleted = await ServiceAccount.query(deps.db).deleteById(account.id)
+  if (deleted === 0) throw unknownAccount()
   await recordEvent(deps, { event: 'service_account.deleted', actor, details: { before: presentServiceAccount(account) } })
 }
 
@@ -230,7 +231,8 @@ export async function replacePermissions(
   return changePermissions(deps, input.serviceAccountId, actor, async (deps, id) => {
     const wanted = await resolvePermissionIds(deps, input.permissions, 'permissions')
     const kept = new Set(wanted)
-    const lost = (await ServiceAccountPermission.listIds(deps.db, id)).filter((held) => !kept.has(held))
+    const held = await ServiceAccountPermission.query(deps.db).where({ service_account_id: id }).select('permission_id')
+    const lost = held.map(({ permission_id }) => permission_id).filter((held) => !kept.has(held))
     const removed = await ServiceAccountPermission.delete(deps.db, id, lost)
     return { added: await ServiceAccountPermission.insert(deps.db, id, wanted, deps.clock()), removed }
   })

@@ -205,7 +205,7 @@ async function loadNamed(deps: Deps<Tx>, lines: readonly ImportedUser[], plan: I
   const apps = await App.listKeptByRefs(deps.db, { ids: refs.filter(isUuid), codes: refs })
   for (const { id, code } of apps) plan.appIds.set(id, id).set(code, id)
   const codes = [BASE_ROLE, ...lines.flatMap(({ roles = [] }) => roles)]
-  const roles = await Role.listKeptInOrder(deps.db, [...new Set(codes)])
+  const roles = await Role.listKept(deps.db, [...new Set(codes)])
   for (const { code, scope } of roles) plan.roleScopes.set(code, scope)
 }
 

@@ -36,7 +36,8 @@ export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[
 
 /** The codes of a user's global roles, by name. */
 export async function listGlobalRoles(deps: Deps, userId: string): Promise<string[]> {
-  return UserRole.listCodes(deps.db, userId)
+  const roles = await UserRole.query(deps.db).where({ user_id: userId }).orderBy('role_code').select('role_code')
+  return roles.map(({ role_code }) => role_code)
 }
 
 /** The audit events of the roles that a user is made with or gains. `base_user` has no event, because every user holds it. */
@@ -71,12 +72,19 @@ export async function lockAdministration(deps: Deps<Tx>): Promise<void> {
 
 /** Like `lockAdministration`, before a change to these users. Locks only if one of them is a system_admin. */
 export async function lockAdministrationOf(deps: Deps<Tx>, ...userIds: string[]): Promise<void> {
-  if (await UserRole.isHeldByAny(deps.db, userIds, SYSTEM_ADMIN)) await lockAdministration(deps)
+  if (await isAnyAdmin(deps, userIds)) await lockAdministration(deps)
+}
+
+async function isAnyAdmin(deps: Deps, userIds: readonly string[]): Promise<boolean> {
+  const held = UserRole.query(deps.db)
+    .whereIn('user_id', [...userIds])
+    .where({ role_code: SYSTEM_ADMIN })
+  return (await held.resultSize()) > 0
 }
 
 /** Like `assertAdministrable`, after a change to these users. Checks only if one of them is a system_admin. */
 export async function assertAdministrableWithout(deps: Deps<Tx>, ...userIds: string[]): Promise<void> {
-  if (await UserRole.isHeldByAny(deps.db, userIds, SYSTEM_ADMIN)) await assertAdministrable(deps)
+  if (await isAnyAdmin(deps, userIds)) await assertAdministrable(deps)
 }
 
 /**
