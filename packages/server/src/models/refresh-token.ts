@@ -140,11 +140,6 @@ export class RefreshToken extends BaseModel {
     return appByHash.first(db, { hash })
   }
 
-  /** Spends the unused token of a session without a successor, since another token takes its place. */
-  static async replaceUnused(db: Tx, sessionId: string, now: number): Promise<void> {
-    await rowsOf(RefreshToken, db).where({ session_id: sessionId }).whereNull('used_at').update({ used_at: now })
-  }
-
   /** Deletes tokens of the sessions, at most `limit`. Returns their number. */
   static async deleteOfSessions(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
     const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)

@@ -3,7 +3,7 @@ import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { adminRoles } from '../lib/authority.ts'
 import { type PageRequest, rowsToRead } from '../lib/keyset.ts'
-import type { ShownFactors, SignInFacts } from '../lib/proof.ts'
+import type { ShownFactors } from '../lib/proof.ts'
 import { type AuditEventRow, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
@@ -206,21 +206,10 @@ export class Session extends BaseModel {
       .first('created_at', 'expires_at', 'organization_id', 'amr', 'auth_method', 'second_factor', 'shown_at')
   }
 
-  /** When the newest session of a user began. Null if none is kept. */
-  static async findLastLogin(db: Db, userId: string): Promise<number | null> {
-    const newest = await rowsOf(Session, db).where({ user_id: userId }).orderBy('id', 'desc').first('created_at')
-    return newest?.created_at ?? null
-  }
-
   /** How many sessions of a user are alive. */
   static async countAlive(db: Db, userId: string, now: number): Promise<number> {
     const [counted] = await aliveOf(db, userId, now).count({ n: '*' })
     return Number(counted?.n)
-  }
-
-  /** Whether a session, of any state, came from a browser session. */
-  static async isOfBrowser(db: Db, { id, browserSessionId }: { id: string; browserSessionId: string }): Promise<boolean> {
-    return (await rowsOf(Session, db).where({ id, browser_session_id: browserSessionId }).first('id')) !== undefined
   }
 
   /** A session of any state, with its app. */
@@ -264,53 +253,9 @@ export class Session extends BaseModel {
     return query
   }
 
-  /** The apps of the sessions that a user has open in an organization. Null stands for a session without an app. */
-  static async listAppIdsIn(
-    db: Db,
-    { userId, organizationId, now }: { userId: string; organizationId: string; now: number },
-  ): Promise<(string | null)[]> {
-    return rowsOf(Session, db)
-      .where({ user_id: userId, organization_id: organizationId })
-      .whereNull('ended_at')
-      .where('expires_at', '>', now)
-      .distinct()
-      .pluck('app_id')
-  }
-
-  /** Notes that a session is now for another organization, or for none. */
-  static async move(db: Tx, id: string, organizationId: string | null): Promise<void> {
-    await rowsOf(Session, db).where({ id }).update({ organization_id: organizationId })
-  }
-
   /** Ends a session, with the event that records it, and tells local validators. False, with no change, if it had ended already. */
   static async end(db: Db, sessionId: string, event: AuditEventRow): Promise<boolean> {
     return (await ending.run(db, { ...event, sessionId })) > 0
-  }
-
-  /** Ends the sessions of a user, of one app or of all, that are below a version. */
-  static async endBelow(
-    db: Tx,
-    { userId, appId, version }: { userId: string; appId: string | null; version: number },
-    { now, reason }: { now: number; reason: string },
-  ): Promise<void> {
-    await rowsOf(Session, db)
-      .where({ user_id: userId, ...(appId === null ? {} : { app_id: appId }) })
-      .where('token_version', '<', version)
-      .whereNull('ended_at')
-      .update({ ended_at: now, ended_reason: reason })
-  }
-
-  /** Ends the sessions of these users in an app. */
-  static async endOfApp(
-    db: Tx,
-    { appId, userIds }: { appId: string; userIds: readonly string[] },
-    { now, reason }: { now: number; reason: string },
-  ): Promise<void> {
-    await rowsOf(Session, db)
-      .where({ app_id: appId })
-      .whereIn('user_id', userIds)
-      .whereNull('ended_at')
-      .update({ ended_at: now, ended_reason: reason })
   }
 
   /** Ends the sessions that came from a browser session. Returns them. */
@@ -326,11 +271,6 @@ export class Session extends BaseModel {
       .returning(['id', 'user_id', 'app_id'])
   }
 
-  /** Ends all sessions that have not ended. Returns their number. */
-  static async endAll(db: Tx, { now, reason }: { now: number; reason: string }): Promise<number> {
-    return rowsOf(Session, db).whereNull('ended_at').update({ ended_at: now, ended_reason: reason })
-  }
-
   /** Notes a proof of identity in a session that has not ended. A newer proof stays. */
   static async noteProof(db: Pool, id: string, provenAt: number): Promise<void> {
     await rowsOf(Session, db)
@@ -340,32 +280,11 @@ export class Session extends BaseModel {
       .update({ proven_at: provenAt })
   }
 
-  /** Lifts a session over a floor that ended it. */
-  static async keep(db: Tx, id: string, version: number): Promise<void> {
-    await rowsOf(Session, db).where({ id }).update({ ended_at: null, ended_reason: null, token_version: version })
-  }
-
-  /** Notes how the user of a session has just signed in again. */
-  static async noteFacts(db: Tx, id: string, { firstProvenAt, amr }: SignInFacts): Promise<void> {
-    await rowsOf(Session, db)
-      .where({ id })
-      .update({ first_proven_at: firstProvenAt, amr: amr.join(' ') })
-  }
-
   /** Some sessions that had expired or ended by then and that are not locked. Locks them until the transaction ends. */
   static async listOver(
     db: Tx,
     { since, until, limit }: { since: 'expires_at' | 'ended_at'; until: number; limit: number },
   ): Promise<string[]> {
     return forUpdateOfUnlocked(db, rowsOf(Session, db).limit(limit).where(since, '<=', until)).pluck('id')
-  }
-
-  /** Removes where a user was, for one who is erased. */
-  static async blankPlaces(db: Db, userId: string): Promise<void> {
-    await rowsOf(Session, db).where({ user_id: userId }).update({ ip: null, user_agent: null })
-  }
-
-  static async delete(db: Tx, ids: readonly string[]): Promise<void> {
-    await rowsOf(Session, db).whereIn('id', ids).delete()
   }
 }

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Tx } from '../db/handle.ts'
 import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
@@ -11,11 +11,6 @@ export class SharedEmail extends BaseModel {
   static override idColumn = 'email'
 
   declare email: string
-
-  /** The next ones, in order. */
-  static async list(db: Db, { after, limit }: { after: string; limit: number }): Promise<string[]> {
-    return rowsOf(SharedEmail, db).where('email', '>', after).orderBy('email').limit(limit).pluck('email')
-  }
 
   /** After users have got these addresses. The caller holds the lock of each. */
   static async add(db: Tx, emails: readonly string[]): Promise<void> {

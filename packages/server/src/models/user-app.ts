@@ -1,6 +1,6 @@
 import type { QueryBuilder, QueryBuilderType } from 'objection'
 import { insertRows } from '../db/bulk.ts'
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import type { grantStateAt } from '../lib/records.ts'
@@ -77,11 +77,6 @@ export class UserApp extends BaseModel {
     return stateByKey.first(db, { userId, appId })
   }
 
-  /** The grants of some users for an app, revoked ones too. */
-  static async listOfAppAndUsers(db: Db, appId: string, userIds: readonly string[]) {
-    return rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds)
-  }
-
   static async insertBulk(db: Tx, rows: readonly NewGrant[]): Promise<void> {
     await insertRows(db, UserApp.tableName, rows)
   }
@@ -135,15 +130,6 @@ export class UserApp extends BaseModel {
       .returning(['user_id', 'app_id'])
     await UserChange.writeEndedGrants(db, told, now)
     return told.length
-  }
-
-  /** Removes the reasons that admins wrote down for the grants of a user. */
-  static async blankReasons(db: Pool, userId: string): Promise<void> {
-    await rowsOf(UserApp, db).where({ user_id: userId }).whereNotNull('reason').update({ reason: null })
-  }
-
-  static async setFloor(db: Tx, { user_id, app_id }: GrantKey, version: number): Promise<void> {
-    await rowsOf(UserApp, db).where({ user_id, app_id }).update({ min_token_version: version })
   }
 
   /** Sets the session floors of these users for an app to their token versions. */

@@ -27,21 +27,12 @@ export class UserNamespace extends BaseModel {
     await note(db, rows, 1)
   }
 
-  static async delete(db: Tx, { user_id, namespace }: Pick<UserNamespace, 'user_id' | 'namespace'>): Promise<void> {
-    await remove(db, tagsIn(db).where({ user_id, namespace }))
-  }
-
   static async deleteSome(db: Tx, userId: string, namespaces: readonly string[]): Promise<void> {
     await remove(db, tagsIn(db).where({ user_id: userId }).whereIn('namespace', namespaces))
   }
 
   static async deleteOfUser(db: Tx, userId: string): Promise<void> {
     await remove(db, tagsIn(db).where({ user_id: userId }))
-  }
-
-  /** Whether any user is tagged with the pool. */
-  static async isPool(db: Db, namespace: string): Promise<boolean> {
-    return (await rowsOf(UserNamespace, db).where({ namespace }).orderBy('user_id').first('user_id')) !== undefined
   }
 
   /** The pools that users are tagged with, by name. */

@@ -344,11 +344,6 @@ export class User extends BaseModel {
     return rowsOf(User, db).whereIn('id', ids).update(raised).returning(['id', 'token_version'])
   }
 
-  /** Sets the access floor for all apps. */
-  static async setAccessFloor(db: Tx, id: string, version: number): Promise<void> {
-    await rowsOf(User, db).where({ id }).update({ min_access_version: version })
-  }
-
   /** Blanks what tells who a user was. False if it is blank already. */
   static async erase(db: Tx, id: string, now: number): Promise<boolean> {
     const blanked = {
@@ -366,11 +361,6 @@ export class User extends BaseModel {
   /** The ids of the users with these e-mails who are not deleted. Looks up each e-mail separately. */
   static async listIdsByEmail(db: Db, emails: readonly string[]): Promise<string[]> {
     return idsWhereIn(db, User.tableName, 'email', emails, "status <> 'deleted'")
-  }
-
-  /** Those of the e-mails that belong to a user who is not deleted. */
-  static async listHeldEmails(db: Db, emails: readonly string[]): Promise<string[]> {
-    return rowsOf(User, db).whereIn('email', emails).whereRaw("status <> 'deleted'").pluck('email')
   }
 
   /** The users with these e-mails who are in one of the pools, as home or by tag, with their tags. */
@@ -414,12 +404,6 @@ export class User extends BaseModel {
     return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
   }
 
-  /** Whether the pool is any user's home. */
-  static async isPool(db: Db, namespace: string): Promise<boolean> {
-    const found = await rowsOf(User, db).where({ namespace }).whereRaw("status <> 'deleted'").orderBy('id').first('id')
-    return found !== undefined
-  }
-
   /** The pools that are a user's home, sorted by name. A pool that only deleted users name does not count. */
   static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
     return listPoolsAfter(db, homes, { after, most })
@@ -428,11 +412,6 @@ export class User extends BaseModel {
   /** The ids of deleted users, for a condition of another query. */
   static deletedIds(db: Db) {
     return rowsOf(User, db).where({ status: 'deleted' }).select('id')
-  }
-
-  static async isErased(db: Db, id: string): Promise<boolean> {
-    const user = await rowsOf(User, db).where({ id }).first('email')
-    return user?.email === ''
   }
 }
 

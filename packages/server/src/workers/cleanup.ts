@@ -180,7 +180,7 @@ function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', kept
         if (ids.length === 0) return { removed: 0, isLast: true }
         const tokens = await RefreshToken.deleteOfSessions(deps.db, ids, batchSize)
         if (tokens === batchSize) return { removed: tokens, isLast: false }
-        await Session.delete(deps.db, ids)
+        await Session.query(deps.db).whereIn('id', ids).delete()
         return { removed: tokens + ids.length, isLast: false }
       }),
   }

@@ -103,7 +103,7 @@ export async function changePassword(
     if (!isChanged) throw new ApiError('invalid_credentials')
     const refreshToken = newRefreshToken(deps.config.encryptionKeys, session.id)
     // The refresh token that the client holds is replaced by the one in the answer.
-    await RefreshToken.replaceUnused(deps.db, session.id, deps.clock())
+    await RefreshToken.query(deps.db).where({ session_id: session.id, used_at: null }).patch({ used_at: deps.clock() })
     const refreshExpiresAt = await insertRefreshToken(deps, refreshToken, session)
     await dropLoginTokens(deps, await getUser(deps, caller.userId))
     await addNotice(deps, 'password_changed', { user: { id: caller.userId, email }, appId: caller.appId }, actor)
@@ -124,7 +124,9 @@ export async function changePassword(
     const factor = await SecondFactor.findActive(deps.db, user.id)
     const deviceToken = newDeviceTokenOf(deps, admission, factor?.activated_at ?? null)
     const facts = factsOf({ method: 'password', firstProvenAt: deps.clock(), second: null })
-    await Session.noteFacts(deps.db, session.id, facts)
+    await Session.query(deps.db)
+      .findById(session.id)
+      .patch({ first_proven_at: facts.firstProvenAt, amr: facts.amr.join(' ') })
     return issueTokens(
       deps,
       admission,

@@ -160,7 +160,9 @@ async function reenter<T>(
   if (request.organizationId === (presented.organization_id ?? undefined)) return go(deps, await admitAlone(deps, request, actor))
   return transaction(deps, async (deps) => {
     const admission = await admit(deps, request, actor)
-    await Session.move(deps.db, presented.session_id, admission.membership?.id ?? null)
+    await Session.query(deps.db)
+      .findById(presented.session_id)
+      .patch({ organization_id: admission.membership?.id ?? null })
     return go(deps, admission)
   })
 }

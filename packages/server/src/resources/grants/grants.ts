@@ -171,7 +171,7 @@ export async function giveGrants(deps: Deps<Tx>, input: GiveInput, actor: Actor)
 }
 
 async function grantsByUser(deps: Deps, app: { id: string }, users: readonly { id: string }[]): Promise<Map<string, GrantRow>> {
-  const grants = await UserApp.listOfAppAndUsers(deps.db, app.id, idsOf(users))
+  const grants = await UserApp.query(deps.db).where({ app_id: app.id }).whereIn('user_id', idsOf(users))
   return new Map(grants.map((grant) => [grant.user_id, grant]))
 }
 

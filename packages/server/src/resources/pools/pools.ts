@@ -142,7 +142,8 @@ async function findCollisions(
   const found: Collision[] = []
   let shared: string[] = []
   do {
-    shared = await SharedEmail.list(deps.db, { after: shared.at(-1) ?? after, limit: portion })
+    const next = SharedEmail.query(deps.db).where('email', '>', shared.at(-1) ?? after)
+    shared = (await next.orderBy('email').limit(portion)).map(({ email }) => email)
     found.push(...(await collisionsAmong(deps, shared, pools)))
   } while (shared.length === portion && found.length < most)
   return found.slice(0, most)
@@ -188,8 +189,10 @@ export async function listPools(deps: Deps, request: PageRequest): Promise<Page<
 
 /** Whether a user or an app names the pool. */
 async function poolExists(deps: Deps, namespace: string): Promise<boolean> {
-  if (await User.isPool(deps.db, namespace)) return true
-  if (await UserNamespace.isPool(deps.db, namespace)) return true
+  const atHome = User.query(deps.db).where({ namespace }).whereRaw("status <> 'deleted'")
+  if ((await atHome.orderBy('id').select('id').limit(1)).length > 0) return true
+  const tagged = UserNamespace.query(deps.db).where({ namespace })
+  if ((await tagged.orderBy('user_id').select('user_id').limit(1)).length > 0) return true
   return (await appsByPool(deps)).has(namespace)
 }
 
@@ -213,7 +216,7 @@ export async function moveUser(deps: Deps<Pool>, userId: string, namespace: stri
   return changeUser(deps, userId, undefined, async (deps, user) => {
     if (user.namespace === namespace) return user
     await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })
-    await UserNamespace.delete(deps.db, { user_id: userId, namespace })
+    await UserNamespace.deleteSome(deps.db, userId, [namespace])
     await User.update(deps.db, userId, { namespace, updated_at: deps.clock() })
     await assertAdministrableWithout(deps, userId)
     const moved = await getUser(deps, userId)

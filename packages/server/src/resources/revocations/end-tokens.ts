@@ -35,13 +35,22 @@ export async function raiseTokenVersion(
   { userId, appId, reason, keptSessionId }: { userId: string; appId: string | null; reason: string; keptSessionId?: string },
 ): Promise<number> {
   const version = await raise(deps, userId, { ofAllApps: appId === null })
-  if (appId !== null) await UserApp.setFloor(deps.db, { user_id: userId, app_id: appId }, version)
-  await Session.endBelow(deps.db, { userId, appId, version }, { now: deps.clock(), reason })
+  const ofApp = appId === null ? {} : { app_id: appId }
+  if (appId !== null)
+    await UserApp.query(deps.db)
+      .where({ user_id: userId, ...ofApp })
+      .patch({ min_token_version: version })
+  await Session.query(deps.db)
+    .where({ user_id: userId, ...ofApp })
+    .where('token_version', '<', version)
+    .whereNull('ended_at')
+    .patch({ ended_at: deps.clock(), ended_reason: reason })
   if (appId === null) {
     await BrowserSession.endBelow(deps.db, { userId, version }, { now: deps.clock(), reason })
     await TrustedBrowser.deleteOfUser(deps.db, userId)
   }
-  if (keptSessionId !== undefined) await Session.keep(deps.db, keptSessionId, version)
+  if (keptSessionId !== undefined)
+    await Session.query(deps.db).findById(keptSessionId).patch({ ended_at: null, ended_reason: null, token_version: version })
   deps.revocations.note({ userId, appId, minTokenVersion: version })
   return version
 }
@@ -53,7 +62,11 @@ export async function raiseTokenVersions(
 ): Promise<void> {
   const raised = await User.raiseTokenVersions(deps.db, userIds)
   await UserApp.raiseFloors(deps.db, appId, userIds)
-  await Session.endOfApp(deps.db, { appId, userIds }, { now: deps.clock(), reason })
+  await Session.query(deps.db)
+    .where({ app_id: appId })
+    .whereIn('user_id', [...userIds])
+    .whereNull('ended_at')
+    .patch({ ended_at: deps.clock(), ended_reason: reason })
   await MailToken.dropPending(deps.db, userIds)
   for (const { id, token_version } of raised) deps.revocations.note({ userId: id, appId, minTokenVersion: token_version })
 }
@@ -72,7 +85,7 @@ export async function raiseAccessFloor(
   const named = appIds.filter((id) => id !== null)
   // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
   const isOfNamed = named.length === appIds.length && (await UserApp.setAccessFloors(deps.db, userId, named, version))
-  if (!isOfNamed) await User.setAccessFloor(deps.db, userId, version)
+  if (!isOfNamed) await User.query(deps.db).findById(userId).patch({ min_access_version: version })
   for (const appId of isOfNamed ? named : [null]) deps.revocations.note({ userId, appId, minTokenVersion: version })
 }
 
@@ -81,7 +94,12 @@ export async function raiseAccessFloor(
  * has a session in it. Needs the lock on the user's row.
  */
 export async function killMembershipTokens(deps: Deps<Tx>, { organizationId, userId }: MembershipKey): Promise<void> {
-  await raiseAccessFloor(deps, userId, await Session.listAppIdsIn(deps.db, { userId, organizationId, now: deps.clock() }))
+  const open = await Session.query(deps.db)
+    .where({ user_id: userId, organization_id: organizationId, ended_at: null })
+    .where('expires_at', '>', deps.clock())
+    .distinct('app_id')
+  const appIds = open.map(({ app_id }) => app_id)
+  await raiseAccessFloor(deps, userId, appIds)
 }
 
 /** Whatever raises the version also drops changes of the address that wait for a click. */

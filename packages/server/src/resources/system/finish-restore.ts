@@ -44,7 +44,7 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
   return transaction(deps, async (deps) => {
     const now = deps.clock()
     const ended = {
-      sessions: await Session.endAll(deps.db, { now, reason: 'service.restored' }),
+      sessions: await Session.query(deps.db).whereNull('ended_at').patch({ ended_at: now, ended_reason: 'service.restored' }),
       links: await MailToken.deleteAllUnspent(deps.db),
       invitations: await Invitation.endAllOpen(deps.db, now),
     }

@@ -140,11 +140,11 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   }
   await erase({ userId }, ({ details }) => blankDetails(details, addresses, true))
   await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))
-  await UserApp.blankReasons(deps.db, userId)
+  await UserApp.query(deps.db).where({ user_id: userId }).whereNotNull('reason').patch({ reason: null })
   await AccessRequest.deleteOfUser(deps.db, userId)
   await AuthorizationCode.deleteOfUser(deps.db, userId)
   await BrowserSession.blankPlaces(deps.db, userId)
-  await Session.blankPlaces(deps.db, userId)
+  await Session.query(deps.db).where({ user_id: userId }).patch({ ip: null, user_agent: null })
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
     if (isErased) await recordEvent(deps, { event: 'user.erased', actor, userId })
@@ -203,8 +203,11 @@ async function eraseInvitations(deps: Deps<Pool>, userId: string, addresses: Rea
 
 /** The addresses that no user has now. What is pending for one of the others belongs to its new holder. */
 async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promise<string[]> {
-  const held = await User.listHeldEmails(deps.db, [...addresses])
-  return [...addresses].filter((address) => !held.includes(address))
+  const living = User.query(deps.db)
+    .whereIn('email', [...addresses])
+    .whereRaw("status <> 'deleted'")
+  const held = new Set((await living.select('email')).map(({ email }) => email))
+  return [...addresses].filter((address) => !held.has(address))
 }
 
 /** Blanks the messages about the user or to the addresses. Pending messages are discarded. */

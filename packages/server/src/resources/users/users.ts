@@ -180,6 +180,7 @@ async function usersOfPool(deps: Deps, filters: UserFilters, namespace: string):
 export async function describeUser(deps: Deps, id: string): Promise<z.output<typeof userDetail>> {
   const user = await getUser(deps, id)
   const apps = await UserApp.listStates(deps.db, id)
+  const [newest] = await Session.query(deps.db).where({ user_id: id }).orderBy('id', 'desc').limit(1).select('created_at')
   const now = deps.clock()
   return {
     ...presentUser(user),
@@ -191,7 +192,7 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
     passkeys: await Passkey.query(deps.db).where({ user_id: id }).resultSize(),
     identities: await listIdentitiesOf(deps, id),
     locked_until: isoOrNull(await lockedUntil(deps, user, now)),
-    last_login_at: isoOrNull(await Session.findLastLogin(deps.db, id)),
+    last_login_at: isoOrNull(newest?.created_at ?? null),
     made_by: user.made_by,
   }
 }

@@ -279,7 +279,8 @@ export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Acto
     const webhook = await webhookOf(deps, app.webhooks, message)
     if (!webhook?.enabled)
       throw new ApiError('webhook_not_enabled', { detail: `${app.code} has no enabled webhook named ${message.name}` })
-    if (message.user_id !== null && (await User.isErased(deps.db, message.user_id))) throw new ApiError('delivery_erased')
+    const user = message.user_id === null ? undefined : await User.query(deps.db).findById(message.user_id).select('email')
+    if (user?.email === '') throw new ApiError('delivery_erased')
     if (!(await requeueMessage(deps, id, webhook.url))) throw new ApiError('delivery_pending')
     const details = { delivery: id, webhook: message.name }
     await recordEvent(deps, { event: 'webhook.redelivered', actor, appId: app.id, userId: message.user_id, details })
