@@ -615,7 +615,7 @@ function outcomeOf([kind, ...others]: readonly string[]): string | undefined {
 }
 
 /** A trigger or a rule that someone made can drop rows without an error. */
-function assertStored(expected: number, stored: number): void {
+export function assertStored(expected: number, stored: number): void {
   if (stored !== expected)
     throw new Error(`the database stored ${stored} of ${expected} audit events; run gatehouse check --deep, which lists triggers`)
 }

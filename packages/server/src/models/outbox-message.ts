@@ -2,6 +2,7 @@ import type { Db, Pool, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { firstIdAt } from '../lib/uuid.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
+import { catalogGeneration } from './generation.ts'
 
 /** A lease looks at this many of the longest waiting messages. */
 const lookAhead = 200
@@ -14,7 +15,10 @@ const rowColumns = [
   ...(['last_status', 'last_error', 'created_at', 'finished_at', 'request_id', 'unsent'] as const),
 ]
 /** A row as it is read. */
-export type OutboxRow = Pick<OutboxMessage, (typeof rowColumns)[number]>
+export interface OutboxRow extends Pick<OutboxMessage, (typeof rowColumns)[number]> {
+  /** Set by a lease: the generation of the catalog at that moment. */
+  catalog_generation?: string
+}
 
 const deliveryColumns = [
   'id',
@@ -91,7 +95,7 @@ const leaseOf = (busy: string, lock: string) => `
   update outbox set next_attempt_at = :leasedUntil
   where id in (
     select id from ranked where turn <= :perDestination order by priority, turn, next_attempt_at limit :limit)
-  returning ${rowColumns.join(', ')}`
+  returning ${rowColumns.join(', ')}, ${catalogGeneration}`
 const leasing = new Statement<OutboxRow>(
   leaseOf('<> all (array(select json_array_elements_text(cast(:busy as json))))', 'for update skip locked'),
   [leaseOf('not in (select value from json_each(:busy))', '')],

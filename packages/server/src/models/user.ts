@@ -7,6 +7,7 @@ import type { AccountRecord, MadeBy } from '../lib/account-record.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import { chunksOf } from '../lib/collections.ts'
 import { type PageRequest, pageOf, rowsToRead } from '../lib/keyset.ts'
+import { type AuditEventRow, assertStored, newEvent, newEventFor } from './audit-event.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { pageOrder, whereFound } from './list-query.ts'
@@ -104,22 +105,31 @@ const insertedColumns = [
   ...(['password_hash', 'first_name', 'last_name', 'locale', 'namespace', 'status', 'token_version'] as const),
   ...(['min_token_version', 'created_at', 'updated_at'] as const satisfies (keyof NewUserRow)[]),
 ]
-const insertedUser = `insert into users (${insertedColumns.join(', ')}) values (${insertedColumns.map((column) => `:${column}`).join(', ')})`
+/** The columns of the event that records the user have two of the same names. */
+const placeholderOf = (column: string) => (column === 'id' || column === 'email' ? `:made_${column}` : `:${column}`)
+const insertedUser = `insert into users (${insertedColumns.join(', ')}) values (${insertedColumns.map(placeholderOf).join(', ')})`
 const insertedRoles = (roles: string) =>
-  `insert into user_roles (user_id, role_code, created_at) select :id, value, :created_at from ${roles}`
+  `insert into user_roles (user_id, role_code, created_at) select :made_id, value, :created_at from ${roles}`
 // These two may insert nothing. SQLite takes one that begins with `insert` for a row that a trigger dropped.
 const insertedTags = (tags: string) => `with listed as (select value from ${tags})
-  insert into user_namespaces (user_id, namespace, created_at) select :id, value, :created_at from listed`
-const sharedNow = `with other as (select 1 from users where email = :email and status <> 'deleted' and id <> :id limit 1)
-  insert into shared_emails (email) select cast(:email as text) from other where true on conflict do nothing`
-const grownPools = (tags: string) => `insert into pool_changes (namespace, homes, tagged)
-  select cast(:namespace as text), 1, 0 union all select value, 0, 1 from ${tags}`
+  insert into user_namespaces (user_id, namespace, created_at) select :made_id, value, :created_at from listed`
+const sharedNow = `with other as (select 1 from users where email = :made_email and status <> 'deleted' and id <> :made_id limit 1)
+  insert into shared_emails (email) select cast(:made_email as text) from other where true on conflict do nothing`
+const grownPools = (tags: string, one = '1') => `insert into pool_changes (namespace, homes, tagged)
+  select cast(:namespace as text), ${one}, 0 union all select value, 0, 1 from ${tags}`
 const listedOnPostgres = (list: string) => `json_array_elements_text(cast(${list} as json)) as given(value)`
-const newUser = new Statement(
-  `with made as (${insertedUser}), roles as (${insertedRoles(listedOnPostgres(':roles'))}),
-    tags as (${insertedTags(listedOnPostgres(':tags'))}), shared as (${sharedNow})
-  ${grownPools(listedOnPostgres(':tags'))}`,
-  [insertedUser, insertedRoles('json_each(:roles)'), insertedTags('json_each(:tags)'), sharedNow, grownPools('json_each(:tags)')],
+const ofUser = `roles as (${insertedRoles(listedOnPostgres(':roles'))}), tags as (${insertedTags(listedOnPostgres(':tags'))}),
+  shared as (${sharedNow})`
+const parts = [insertedRoles('json_each(:roles)'), insertedTags('json_each(:tags)'), sharedNow, grownPools('json_each(:tags)')]
+const newUser = new Statement(`with made as (${insertedUser}), ${ofUser} ${grownPools(listedOnPostgres(':tags'))}`, [
+  insertedUser,
+  ...parts,
+])
+/** On Postgres it fails, by a division by zero, where a trigger drops the event. */
+const newRecordedUser = new Statement(
+  `with made as (${insertedUser} returning id), recorded as (${newEventFor('made')} returning id), ${ofUser}
+  ${grownPools(listedOnPostgres(':tags'), '1 / (select count(*) from recorded)')}`,
+  [newEvent, insertedUser, ...parts],
 )
 
 const homes = "users where status <> 'deleted'"
@@ -297,9 +307,16 @@ export class User extends BaseModel {
     return user?.status === 'deleted' ? undefined : user
   }
 
-  /** Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. */
-  static async insert(db: Tx, row: NewUserRow, { tags, roles }: Record<'tags' | 'roles', readonly string[]>): Promise<void> {
-    await newUser.run(db, { ...row, tags: JSON.stringify(tags), roles: JSON.stringify(roles) })
+  /** Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. Also stores the event, if any. */
+  static async insert(
+    db: Tx,
+    { id: made_id, email: made_email, ...row }: NewUserRow,
+    { tags, roles }: Record<'tags' | 'roles', readonly string[]>,
+    event?: AuditEventRow,
+  ): Promise<void> {
+    const values = { ...row, made_id, made_email, tags: JSON.stringify(tags), roles: JSON.stringify(roles) }
+    if (event) assertStored(1, Math.min(1, await newRecordedUser.run(db, { ...event, ...values })))
+    else await newUser.run(db, values)
   }
 
   /** Inserts any number of users. */

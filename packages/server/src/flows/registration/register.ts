@@ -39,7 +39,7 @@ import { acceptInvitation, getAcceptableInvitation, opensSignUp } from '../../re
 import type { PageOfMail } from '../../resources/mail/mail-tokens.ts'
 import { foundOrganization } from '../../resources/organizations/organizations.ts'
 import { authenticateCaller } from '../../resources/sessions/authenticate-caller.ts'
-import { findUserInPools, listUsersOfEmail } from '../../resources/users/find-users.ts'
+import { listUsersOfEmail } from '../../resources/users/find-users.ts'
 import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { accessOf, createAccount, finishSignUp, provisionNewcomer } from '../sign-in/create-account.ts'
 import { enterAsNew, orEnrolment } from '../sign-in/enter.ts'
@@ -128,9 +128,11 @@ export async function register(
   const outcome = await transaction(deps, async (deps) => {
     // An index on one pool cannot see two apps whose pool sets overlap, so registrations of this address run one at a time.
     await lockUntilCommit(deps.db, 'email', input.email)
-    const rival = await findCollision(deps, input.email, app) // steps 3 and 4 again, under the lock
+    const { users, catalogGeneration } = await listUsersOfEmail(deps, input.email) // steps 3 and 4 again, under the lock
+    const rival = firstInPools(users, poolSet(app))
     if (rival) return { rival }
-    return { answer: await createRegistration(deps, { input, app, client, passwordHash, received, page }, actor) } // step 5
+    const made = { input, app, client, passwordHash, received, page, catalogGeneration }
+    return { answer: await createRegistration(deps, made, actor) } // step 5
   })
   return outcome.rival ? answerCollision(deps, input, { app, client }, outcome.rival, actor) : outcome.answer
 }
@@ -154,14 +156,6 @@ async function resolveApp(deps: Deps, input: RegisterInput, catalogGeneration: s
   const code = input.app_code ?? deps.config.defaultAppCode
   if (code === undefined) throw new ApiError('app_code_required', { detail: 'app_code: is required' })
   return getActiveApp(deps, code, catalogGeneration)
-}
-
-/**
- * The user with whom a registration of this e-mail collides: one in any pool of the app's pool set, as home or by tag. In a
- * transaction that holds the lock on the e-mail the result stays true until the transaction ends.
- */
-function findCollision(deps: Deps, email: string, app: App): Promise<PooledUser | undefined> {
-  return findUserInPools(deps, email, poolSet(app))
 }
 
 /**
@@ -213,6 +207,8 @@ interface NewRegistration extends ThroughApp {
   received: Record<string, unknown>
   /** Set on our own page, which waits for the code of the mail. */
   page?: PageOfMail | undefined
+  /** Read in the same transaction. */
+  catalogGeneration: string
 }
 
 /**
@@ -221,7 +217,7 @@ interface NewRegistration extends ThroughApp {
  */
 async function createRegistration(
   deps: Deps<Tx>,
-  { input, app, client, passwordHash, received, page }: NewRegistration,
+  { input, app, client, passwordHash, received, page, catalogGeneration }: NewRegistration,
   actor: Actor,
 ): Promise<RegistrationAnswer> {
   const authMethod = 'password'
@@ -246,7 +242,7 @@ async function createRegistration(
   const overrides = { roleCode: input.role_code, linkedAppCodes: input.linked_app_codes }
   const account = await provisionNewcomer(deps, { app, made, overrides, accepted, founded }, actor)
   const { user, organization } = account
-  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page }, actor)
+  const { access, entry } = await finishSignUp(deps, { app, account, authMethod, received, page, catalogGeneration }, actor)
   const registered = { created: true, user: presentUser(user), app, organization }
   if (!entry || input.mode === 'register_or_return') return presentRegistration({ ...registered, access, tokens: undefined })
   const entered = await orEnrolment(enterAsNew(deps, { ...entry, client }, actor))

@@ -6,7 +6,6 @@ import { preferredLocale } from '../../lib/locale.ts'
 import { poolSet } from '../../lib/pool-set.ts'
 import type { Membership } from '../../lib/records.ts'
 import type { App } from '../../models/app.ts'
-import { recordEvent } from '../../resources/audit/record-event.ts'
 import { type Overrides, provisionUser } from '../../resources/grants/provision-user.ts'
 import type { Acceptance } from '../../resources/invitations/invitations.ts'
 import type { PageOfMail } from '../../resources/mail/mail-tokens.ts'
@@ -67,9 +66,8 @@ export async function createAccount(
   const { authMethod, ...account } = newcomer
   const [namespace, ...tags] = poolSet(app)
   const locale = account.locale ?? preferredLocale(actor.origin.languages ?? '') ?? null
-  const made = await insertUser(deps, { ...account, locale, namespace, tags, roles: [BASE_ROLE] })
-  await recordEvent(deps, { event: 'user.registered', actor, userId: made.id, appId: app.id, ...methodDetails(authMethod) })
-  return made
+  const event = { event: 'user.registered', actor, appId: app.id, ...methodDetails(authMethod) } as const
+  return insertUser(deps, { ...account, locale, namespace, tags, roles: [BASE_ROLE] }, event)
 }
 
 /**
@@ -110,12 +108,15 @@ export async function finishSignUp(
     authMethod,
     received,
     page,
+    catalogGeneration,
   }: {
     app: App
     account: EquippedAccount
     authMethod: string
     received: Record<string, unknown>
     page?: PageOfMail | undefined
+    /** The generation of the catalog, if this transaction has read it. */
+    catalogGeneration?: string
   },
   actor: Actor,
 ): Promise<{ access: Access; entry: Omit<EntryRequest, 'client'> | undefined }> {
@@ -124,6 +125,12 @@ export async function finishSignUp(
     await addTokenMail(deps, { purpose: 'verify_email', email: user.email, appId: app.id, userId: user.id, page }, actor.origin)
   await announceUser(deps, { app, user: presentUser(user), organization, received }, actor)
   const access = accessOf(app, user, { isActive: isGranted })
-  const entry = { user, app, proof: proofOfNewcomer(made, authMethod), newcomer: { made, isGranted }, overrides: {} }
+  const entry = {
+    user,
+    app,
+    proof: proofOfNewcomer(made, authMethod),
+    newcomer: { made, isGranted, catalogGeneration },
+    overrides: {},
+  }
   return { access, entry: access === 'granted' ? entry : undefined }
 }

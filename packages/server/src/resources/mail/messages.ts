@@ -171,7 +171,10 @@ async function prepareTokenMail(
   purpose: TokenPurpose,
   { redirect_url: redirectUrl, asked, change, page_box: pageBox, token_version: tokenVersion }: TokenMailPayload,
 ): Promise<PreparedMail> {
-  const app = message.app_id === null ? undefined : await (await readCatalog(deps)).findApp({ id: message.app_id })
+  const app =
+    message.app_id === null
+      ? undefined
+      : await (await readCatalog(deps, message.catalog_generation)).findApp({ id: message.app_id })
   // An owner who lost an account can take it back even if the app is inactive by now.
   if (!app || (app.status !== 'active' && purpose !== 'undo_email_change'))
     return { userId: message.user_id, unsent: 'app_inactive' }

@@ -40,7 +40,7 @@ import { Session } from '../../models/session.ts'
 import { type LockedUser, User, type UserFilters, type UserRow } from '../../models/user.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
-import { recordEvent, recordEvents } from '../audit/record-event.ts'
+import { eventRow, type NewAuditEvent, recordEvent, recordEvents } from '../audit/record-event.ts'
 import { unknownApp, unknownRole } from '../names/unknown-name.ts'
 import { raiseAccessFloor, raiseTokenVersion } from '../revocations/end-tokens.ts'
 import { assertAdministrableWithout, assignedRoles, listGlobalRoles, resolveGlobalRoles } from './administration.ts'
@@ -271,9 +271,9 @@ export interface NewUser {
 
 /**
  * Inserts a user with its pool tags and global roles. The caller must hold the lock on the e-mail and have checked that it is
- * free in the pools; the unique index is the last line of defence.
+ * free in the pools; the unique index is the last line of defence. The event, if any, is recorded by the same statement.
  */
-export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAccount> {
+export async function insertUser(deps: Deps<Tx>, input: NewUser, event?: Omit<NewAuditEvent, 'userId'>): Promise<NewAccount> {
   const now = deps.clock()
   const row = {
     id: newId(now),
@@ -292,7 +292,8 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser): Promise<NewAcc
     updated_at: now,
   }
   const tags = input.tags.filter((tag) => tag !== input.namespace)
-  await User.insert(deps.db, row, { tags, roles: input.roles })
+  const recorded = event && eventRow(deps, { ...event, userId: row.id })
+  await User.insert(deps.db, row, { tags, roles: input.roles }, recorded)
   const user: PooledUser = { ...row, tags }
   return user as NewAccount
 }
