@@ -108,9 +108,13 @@ export default defineConfig({
     docFooter: { prev: false, next: false },
     externalLinkIcon: true,
   },
-  // A page without headings has no outline, and its tables get that room.
+  // A page without headings has no outline, and its tables get that room. Of the questions, the outline has the topics alone.
   transformPageData: ({ filePath, frontmatter }) => ({
-    frontmatter: { ...frontmatter, aside: /^## /m.test(readPage(filePath)) },
+    frontmatter: {
+      ...frontmatter,
+      aside: /^## /m.test(readPage(filePath)),
+      ...(filePath.endsWith('start/questions.md') && { outline: 2 }),
+    },
   }),
   buildEnd({ outDir }) {
     for (const file of files) cpSync(join(docs, file), join(outDir, file))

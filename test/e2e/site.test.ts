@@ -74,7 +74,7 @@ test.each([
   { width: 1440, colorScheme: 'dark' as const },
 ])('at $width px nothing is wider than the screen, and nothing comes from another host', async ({ width, colorScheme }) => {
   const wide = ['/', '/reference/configuration', '/reference/performance-figures', '/sign-users-in/sign-in-page']
-  for (const path of [...wide, '/reference/authctl/', '/why/architecture', '/operate/security']) {
+  for (const path of [...wide, '/start/questions', '/reference/authctl/', '/why/architecture', '/operate/security']) {
     const { page, faults } = await open(path, width, colorScheme)
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
     expect({ path, overflow: Math.max(0, overflow), faults }).toEqual({ path, overflow: 0, faults: [] })
@@ -84,8 +84,9 @@ test.each([
 
 test.each([
   ['rolling restart', /several-servers\.html#rolling-restart$/],
-  ['Why does every second call fail?', /at-three-in-the-morning\.html#requests-fail$/],
-  ['How do I add a language?', /extending\.html#add-a-language$/],
+  ['Why does every second call fail?', /questions\.html#why-does-every-second-call-fail$/],
+  ['sign in as a user', /questions\.html#can-i-sign-in-as-a-user-impersonation$/],
+  ['custom claims', /questions\.html#can-i-add-custom-claims-to-a-token$/],
 ])('the search, which needs no network, answers “%s”', async (question, answer) => {
   const { page, faults } = await open('/', 1440, 'light')
   await page.locator('.DocSearch-Button').click()
