@@ -339,7 +339,7 @@ describe('/magic-link', () => {
     expect((await send('/magic-link', { token })).headers.get('location')).toBe(`com.example.shop:/signed-in?token=${token}`)
   })
 
-  test('without a redirect URL the page shows the code to use in the app, and how long it is valid', async () => {
+  test('the page without a redirect URL shows the code to use in the app, and how long it is valid', async () => {
     const { user } = await build()
     const { token } = await ask('magic-link', user.email)
     service.advance(61)
@@ -601,7 +601,7 @@ describe('limits of the pages', () => {
     expectDeadLink(await show('/verify-email', 'x', limited))
   })
 
-  test('without a database the page says so, and gives no reason', async () => {
+  test('the page says so when there is no database, and gives no reason', async () => {
     const broken = await buildService()
     await broken.deps.db.destroy()
     for (const reply of await Promise.all(

@@ -248,7 +248,7 @@ describe('app codes', () => {
   })
 
   // covers app-code-unique service-app-registered
-  test('of twenty calls at once for one code, one creates the app and nineteen are 409', async () => {
+  test('one of twenty calls at once for one code creates the app, and nineteen are 409', async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, index) => create({ code: 'contested', name: `Number ${index}` })),
     )

@@ -206,7 +206,7 @@ describe('deleting an app', () => {
     expect((await service.admin('DELETE', `/admin/apps/${app.code}`)).status).toBe(204)
   })
 
-  test('with force the grants go too, every token of the app is dead, and other apps continue', async () => {
+  test('force removes the grants too, ends every token of the app, and leaves other apps alone', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
@@ -239,7 +239,7 @@ describe('deleting an app', () => {
     for (const query of ['', '?force=true']) expectError(await service.admin('DELETE', `/admin/apps/authctl${query}`), 'built_in')
   })
 
-  test('of ten deletions at once, one deletes the app and the others are 404', async () => {
+  test('one of ten deletions at once deletes the app, and the others are 404', async () => {
     const app = await buildApp(service)
     const replies = await Promise.all(Array.from({ length: 10 }, () => service.admin('DELETE', `/admin/apps/${app.code}`)))
     expect(replies.map((reply) => reply.status).sort()).toEqual([204, ...Array(9).fill(404)])

@@ -251,7 +251,7 @@ describe('revocations', () => {
     }
   })
 
-  test('of twenty revocations of one grant, one succeeds and raises the token version once', async () => {
+  test('one of twenty revocations of one grant succeeds and raises the token version once', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const replies = await atOnce(20, () => service.admin('DELETE', grantPath(user, app)))
@@ -281,7 +281,7 @@ describe('revocations', () => {
   })
 })
 
-test('of forty changes of the names of a user, all take effect, and each name is the last one that was given', async () => {
+test('forty changes of the names of a user all take effect, and each name is the last one that was given', async () => {
   const { user, access_token: token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   const replies = await atOnce(40, (index) => {
     // Half of the changes of the first name are made by an admin.
@@ -302,7 +302,7 @@ test('of forty changes of the names of a user, all take effect, and each name is
   }
 })
 
-test('of two org_admins who remove each other at once, one stays', async () => {
+test('two org_admins who remove each other at once leave one of them', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const admins = await Promise.all(Array.from({ length: 2 }, () => buildUser(service, app)))
   for (let round = 0; round < 20; round += 1) {

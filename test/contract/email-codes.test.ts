@@ -159,7 +159,7 @@ test('a code without access or for a suspended user is refused like a login, and
 })
 
 describe('wrong codes', () => {
-  test('of a thousand guesses from a hundred addresses, five are checked, and the owner still signs in', async () => {
+  test('five of a thousand guesses from a hundred addresses are checked, and the owner still signs in', async () => {
     const { user } = await build()
     const known = (await service.login(user.email, app.code)).body.device_token
     const requests = [(await mailed(user.email)).request_id]

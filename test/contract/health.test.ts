@@ -44,7 +44,7 @@ test('/ready stays 200 and says so after a newer server has migrated the databas
   expect(reply.body).toMatchObject({ status: 'ready', checks: { database: { ok: true }, migrations } })
 })
 
-test('without its database the service is healthy and not ready', async () => {
+test('a service without its database is healthy and not ready', async () => {
   const { deps, call } = await buildService()
   await deps.db.destroy()
   expect((await call('GET', '/health')).status).toBe(200)

@@ -230,7 +230,7 @@ describe('an account at the provider that another user is linked with', () => {
     expect((await finish(arrived, token)).status).toBe(200)
   })
 
-  test('of two users who link the account at once, one gets it', async () => {
+  test('one of two users who link the account at once gets it', async () => {
     const subject = someone()
     const tokens = [(await buildUser(service, app)).access_token, (await buildUser(service, app)).access_token]
     const arrived = [await come(tokens[0], subject), await come(tokens[1], subject)]

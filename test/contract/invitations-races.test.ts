@@ -24,14 +24,14 @@ async function expectOneWinner(organization: Json, replies: Reply[]): Promise<vo
   expect(invitation).toMatchObject({ status: 'accepted', accepted_by: items[0].id })
 }
 
-test('of thirty users who accept one invitation at once, one joins', async () => {
+test('one of thirty users who accept one invitation at once joins', async () => {
   const organization = await buildOrganization(service)
   const users = await Promise.all(Array.from({ length: 30 }, () => buildUser(service, app)))
   const token = await invite(organization)
   await expectOneWinner(organization, await Promise.all(users.map((each) => accept(token, each.access_token))))
 })
 
-test('of registrations, logins and accepts with one invitation, one wins and the others leave no user and no session', async () => {
+test('one of the registrations, logins and accepts with one invitation wins, and the others leave no user and no session', async () => {
   for (let round = 0; round < 5; round += 1) {
     const organization = await buildOrganization(service)
     const token = await invite(organization)

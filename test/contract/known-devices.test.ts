@@ -155,7 +155,7 @@ describe('a device token', () => {
     expect((await service.login(user.email, app.code, { device_token: device })).status).toBe(200)
   })
 
-  test('of 50 wrong passwords at once on one device, no more than the threshold are answered 401', async () => {
+  test('50 wrong passwords at once on one device are answered 401 up to the threshold, and 423 above it', async () => {
     const { service, app, user, device } = await build({ AUTH_RATE_LIMIT_ACCOUNT: 'off' })
     const replies = await atOnce(50, () => service.login(user.email, app.code, { ...wrong, device_token: device }))
     expect(replies.filter(({ status }) => status === 401)).toHaveLength(3)

@@ -171,7 +171,7 @@ test('an unknown address is limited like a known one', async () => {
   expect(await sequenceOf(someEmail())).toEqual(known)
 })
 
-test('of 50 wrong passwords at once, no more than the limit are verified and counted', async () => {
+test('50 wrong passwords at once are verified and counted up to the limit only', async () => {
   const { service, app, user } = await build('5/60')
   const hasher = await countBcrypts(service)
   for (const email of [user.email, someEmail()]) {
@@ -184,7 +184,7 @@ test('of 50 wrong passwords at once, no more than the limit are verified and cou
   expect(await countedBy(service)).toEqual([5, 5])
 })
 
-test('of 50 right passwords at once, all that pass are given back', async () => {
+test('50 right passwords at once give back every attempt that passes', async () => {
   const { service, app, user } = await build('5/60')
   const replies = await atOnce(50, () => service.login(user.email, app.code))
   expect(replies.every(({ status }) => status === 200 || status === 429)).toBe(true)

@@ -83,7 +83,7 @@ test('`off` counts nothing', async () => {
   expect(await countedBy(world.service)).toEqual({})
 })
 
-test('of 50 calls at once, exactly COUNT pass', async () => {
+test('exactly COUNT of 50 calls at once pass', async () => {
   const world = await build('20/60')
   const replies = await atOnce(50, () => tryLogin(world))
   expect(replies.filter(({ status }) => status === 401)).toHaveLength(20)

@@ -20,7 +20,7 @@ async function build(threshold: number): Promise<{ service: TestService; app: Js
 
 const failuresOf = async (service: TestService): Promise<number[]> => service.deps.db('lockouts').orderBy('key').pluck('failures')
 
-test('of 50 guesses at once, no more than the threshold are answered 401, and the rest 423', async () => {
+test('50 guesses at once are answered 401 up to the threshold, and 423 above it', async () => {
   const { service, app, user } = await build(7)
   const hasher = await countBcrypts(service)
   for (const email of [user.email, someEmail()]) {

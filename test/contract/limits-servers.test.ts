@@ -47,7 +47,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   describe('failures on both servers', () => {
     const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: 'off' })
 
-    test('of 50 guesses at once, half of them on each server, ten are answered 401 and the rest 423', async () => {
+    test('50 guesses at once, half of them on each server, are answered 401 ten times and 423 after that', async () => {
       const { login, buildUser } = servers()
       for (const email of [(await buildUser()).user.email, someEmail(), someEmail()]) {
         const replies = await atOnce(50, (index) => login(index, email, { password: 'not this password' }))
@@ -84,7 +84,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   describe('second factors on both servers', () => {
     const servers = pair({ AUTH_RATE_LIMIT_ACCOUNT: 'off', AUTH_LOCKOUT_THRESHOLD: '1000' })
 
-    test('of 50 logins with one code at once, half of them on each server, one passes', async () => {
+    test('one of 50 logins with one code at once, half of them on each server, passes', async () => {
       const { login, call, buildUser } = servers()
       for (let round = 0; round < 3; round += 1) {
         const { user, access_token: token } = await buildUser()
