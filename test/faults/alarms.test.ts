@@ -90,7 +90,7 @@ async function databaseOf(kind: DatabaseKind): Promise<string> {
 }
 
 test.runIf(process.env.TEST_DATABASE_URL === undefined)(
-  'each alarm is silent, fires when what it is about happens, and is silent again afterwards',
+  'each alarm is silent, fires when its condition occurs, and is silent again afterwards',
   { timeout: 900_000 },
   async (context) => {
     const clock = startPatientClock()

@@ -46,7 +46,7 @@ async function expectOutbox(service: TestService, expected: Json[]): Promise<voi
 }
 
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
-  test('an hour ahead and an hour back: sessions go on, and what was ended stays ended', async (context) => {
+  test('sessions go on and ended ones stay ended if the clock steps an hour ahead and an hour back', async (context) => {
     const service = await startService(kind)
     const app = await grantingApp(service)
     const user = await buildUser(service, app)
@@ -81,7 +81,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     measured(context, 'all sessions go on by a refresh; access tokens of the hour ahead are refused until then')
   })
 
-  test('an hour back: lists keep the order of creation, and what is written then is sent then', async (context) => {
+  test('lists keep the order of creation and new messages are sent at once if the clock steps an hour back', async (context) => {
     const service = await startService(kind)
     const receiver = await startReceiver()
     sendWebhooks(service)
@@ -103,7 +103,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     measured(context, '3 of 3 webhooks delivered once, in order')
   })
 
-  test('an hour back: a retry that was due ahead is made, at the latest when the clock comes there', async (context) => {
+  test('a retry that is due later is made, at the latest at its time, if the clock steps an hour back', async (context) => {
     const service = await startService(kind)
     const receiver = await startReceiver((response, _, turn) => void response.writeHead(turn === 1 ? 500 : 204).end())
     sendWebhooks(service)
@@ -121,7 +121,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     measured(context, 'delivered, up to the size of the step later')
   })
 
-  test('limits never open early by a step back; they hold for the step longer, and an unlock ends the lock', async (context) => {
+  test('limits do not open early after a step back but hold for the step longer, and an unlock ends the lock', async (context) => {
     const service = await startService(kind)
     const app = await grantingApp(service)
     const { user } = await buildUser(service, app)
@@ -147,7 +147,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     measured(context, 'lockout and rate limit end up to the size of the step later')
   })
 
-  test('a second factor that was spent stays spent after a step back; a recovery code opens meanwhile', async (context) => {
+  test('a spent second-factor code stays spent after a step back, and a recovery code opens meanwhile', async (context) => {
     const service = await startService(kind)
     const app = await grantingApp(service)
     const { user, access_token } = await buildUser(service, app)

@@ -116,17 +116,25 @@ async function fillAndFree({ server, fill, free }: Disk): Promise<string> {
   return `${rounds} times full: ${count.refused} writes all 503, ${count.read} reads all 200, /ready 503 meanwhile; all repeated with success once there is room, 0 half written`
 }
 
-describe('SQLite on a disk that fills up: writes are 503, reads go on, and with room all is well again', () => {
-  test.runIf(canMount)('no space left (ENOSPC)', { timeout: 600_000 }, async (context) => {
-    measured(context, await fillAndFree(await startOnSmallDisk()))
-  })
+describe('SQLite on a disk that fills up', () => {
+  test.runIf(canMount)(
+    'writes are 503 and reads go on if no space is left (ENOSPC), and all is well once there is space',
+    { timeout: 600_000 },
+    async (context) => {
+      measured(context, await fillAndFree(await startOnSmallDisk()))
+    },
+  )
 
-  test.runIf(canLimit)('files that may not grow (EFBIG)', { timeout: 600_000 }, async (context) => {
-    measured(context, await fillAndFree(await startWithFileSizes()))
-  })
+  test.runIf(canLimit)(
+    'writes are 503 and reads go on if files may not grow (EFBIG), and all is well once they may',
+    { timeout: 600_000 },
+    async (context) => {
+      measured(context, await fillAndFree(await startWithFileSizes()))
+    },
+  )
 })
 
-test('a Postgres that says its disk is full is told as 503, and the next request after it is served', async (context) => {
+test('a Postgres that reports a full disk gives 503, and the next request after it is served', async (context) => {
   const { createKnex } = await import('../../packages/server/src/db/knex.ts')
   const database = await createDatabase('postgres')
   onTestFinished(() => database.drop())

@@ -151,7 +151,7 @@ interface Outage {
   backAfter: number[]
 }
 
-test('the primary is lost under load: nothing that was acknowledged is, no good token is refused, all is well 5 s after the promotion', {
+test('a lost primary under load loses no acknowledged write, refuses no good token, and is over 5 s after the promotion', {
   timeout: 1_800_000,
 }, async (context) => {
   const cluster = await startPatroni()

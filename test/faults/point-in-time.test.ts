@@ -136,7 +136,7 @@ async function expectDead(settings: Record<string, string>, held: readonly Held[
 const mayLogin = async (server: ServerInstance, name: string) => (await server.login(`${name}@example.com`, 'notes')).status
 
 test.skipIf(reason !== '')(
-  `a base backup and the archived log lead back to a moment, and nothing that was held lives${reason && ` (${reason})`}`,
+  `a base backup and the archived log restore a moment, and tokens from before the restore are refused${reason && ` (${reason})`}`,
   async () => {
     const postgres = await startArchiving()
     const { settings, server, token, register } = await startService(postgres.url('postgres'))
@@ -169,7 +169,7 @@ test.skipIf(reason !== '')(
 )
 
 test.skipIf(reason !== '')(
-  `the commands of the page restore a dump for the role of the servers, and nothing that was held lives${reason && ` (${reason})`}`,
+  `the commands of the page restore a dump for the role of the servers, and earlier tokens are refused${reason && ` (${reason})`}`,
   async () => {
     const postgres = await startArchiving()
     postgres.run('psql', ...postgres.connection, '-c', 'create role gatehouse login', 'postgres')

@@ -38,7 +38,7 @@ async function timed(server: ServerProcess, token: string) {
   return { status, ms: clock() }
 }
 
-test('a table that somebody keeps locked: 503 within 5 s, nothing left at work in Postgres, the next request after it is served', {
+test('a locked table gives 503 within 5 s and leaves nothing at work in Postgres, and the next request is served', {
   timeout: 300_000,
 }, async (context) => {
   const { server, operator, token } = await startStarved()
@@ -65,7 +65,7 @@ test('a table that somebody keeps locked: 503 within 5 s, nothing left at work i
   )
 })
 
-test('more callers than connections: each is served or told 503, within 5 s, and none is refused for another reason', {
+test('more callers than connections are each served or get 503 within 5 s, and are refused for no other reason', {
   timeout: 300_000,
 }, async (context) => {
   const { server, token } = await startStarved()

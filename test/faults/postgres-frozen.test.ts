@@ -34,7 +34,7 @@ function parentOf(pid: number): number | undefined {
 }
 
 test.runIf(process.platform === 'linux' && process.env.TEST_DATABASE_URL === undefined)(
-  'Postgres frozen under load: every answer is 200 or 503, each of a frozen one 503 within 5 s, and it is back with it',
+  'a Postgres frozen under load gives only 200 or 503, each within 5 s, and the service is back with it',
   { timeout: 120_000 },
   async (context) => {
     const postgres = await startPostgres()

@@ -77,7 +77,7 @@ async function keepCommits(databaseUrl: string): Promise<void> {
 }
 
 test.runIf(process.env.TEST_DATABASE_URL === undefined)(
-  'Postgres restarted under load: the process lives, 503 only while it is away, never a false 401, back within 5 s',
+  'a restart of Postgres under load gives 503 only while it is away and no false 401, and is over within 5 s',
   { timeout: 600_000 },
   async (context) => {
     const postgres = await startPostgres()

@@ -132,7 +132,7 @@ async function restartInTurn(
 
 const delaySeconds = 3
 
-test('two servers restarted in turn under load fail no request, with a balancer that asks /ready, and none has to be repeated', {
+test('two servers that restart in turn under load fail no request, and a balancer that asks /ready repeats none', {
   timeout: 900_000,
 }, async (context) => {
   const settings = { AUTH_SHUTDOWN_DELAY_SECONDS: String(delaySeconds) }
@@ -141,7 +141,7 @@ test('two servers restarted in turn under load fail no request, with a balancer 
   measured(context, figure)
 })
 
-test('without a delay, a balancer that does not ask may repeat each connection that was refused or reset: nothing is done twice', {
+test('a balancer that does not ask may repeat refused and reset connections without a delay, and nothing is done twice', {
   timeout: 900_000,
 }, async (context) => {
   const { repeated, figure } = await restartInTurn({}, { asksReady: false })
@@ -153,7 +153,7 @@ test.for([
   { proxy: 'HAProxy', delay: delaySeconds },
   { proxy: 'nginx', delay: 0 },
 ] as const)(
-  'behind $proxy with the settings of the docs, two servers restarted in turn under load fail no request',
+  'two servers that restart in turn under load, behind $proxy with the settings of the docs, fail no request',
   {
     timeout: 900_000,
   },
@@ -164,7 +164,7 @@ test.for([
   },
 )
 
-test('two servers of the first release are replaced by those of now, which migrate the database under them: no request fails', {
+test('two servers of this version replace two of the first release and migrate under them, and no request fails', {
   timeout: 900_000,
 }, async (context) => {
   let applied: string[] = []
@@ -187,7 +187,7 @@ test('two servers of the first release are replaced by those of now, which migra
   measured(context, `${figure}, from 0001 to ${applied.at(-1)}`)
 })
 
-test('two servers are replaced by those of the next version, those by servers of this version again, and forward once more: no request fails', {
+test('servers of the next version and of this one replace each other in turn, and no request fails', {
   timeout: 900_000,
 }, async (context) => {
   const { program, remove } = packNextServer()
@@ -210,7 +210,7 @@ test('two servers are replaced by those of the next version, those by servers of
   measured(context, figure)
 })
 
-test('a server of the first release and two of now hear every revocation of each other, whichever commits first', {
+test('a server of the first release and two of this version hear every revocation of each other, in any order', {
   timeout: 300_000,
 }, async () => {
   const database = await createDatabase('postgres')

@@ -9,7 +9,7 @@ import { measured } from '../support/fault.ts'
 import { runGatehouse, startServer } from '../support/server-process.ts'
 
 describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
-  test('a schema newer than the server: no start, one clear line, and a server that runs already goes on', async (context) => {
+  test('a server does not start on a newer schema and says so in one clear line, and a running one goes on', async (context) => {
     const database = await createDatabase(kind)
     onTestFinished(() => database.drop())
     const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }
@@ -29,7 +29,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     measured(context, `exit ${code}: “${stderr.trim()}”`)
   })
 
-  test('a newer schema that this version runs on: the server starts; one that needs a later version, or while one of its own is missing: it does not', async () => {
+  test('a server starts on a newer schema that supports its version, and not if it is too old or a migration is missing', async () => {
     const database = await createDatabase(kind)
     onTestFinished(() => database.drop())
     const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }

@@ -96,7 +96,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     for (const server of running) expect((await server.stop()).code).toBe(0)
   })
 
-  test('kill -9 while the chain of a former version is compared: the next server goes on, and each fault counts once', {
+  test('kill -9 while the chain of a former version is compared lets the next server go on, and each fault counts once', {
     timeout: 600_000,
   }, async (context) => {
     const database = await createDatabase(kind)

@@ -79,7 +79,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     return { held, unanswered }
   }
 
-  test('a revoke of another server waits for the locks of a frozen one, and is done within the limit; the frozen one is 503 when it goes on', {
+  test('a revoke waits for the locks of a frozen server and ends within the limit, and the frozen server answers 503', {
     timeout: 120_000,
   }, async (context) => {
     const subject = await start()
@@ -108,7 +108,7 @@ describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connec
     )
   })
 
-  test('a statement of a frozen server that waits for a lock does not wait for ever', { timeout: 120_000 }, async () => {
+  test('a statement of a frozen server does not wait for a lock forever', { timeout: 120_000 }, async () => {
     const subject = await start()
     const { held, unanswered } = await freezeInRevoke(subject)
     const clock = startPatientClock()

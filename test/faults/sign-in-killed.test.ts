@@ -129,7 +129,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   })
 })
 
-test('two programs exchange the same codes at once, and one is killed: each code opens one session at most, and the other goes on', {
+test('each code that two programs exchange at once opens at most one session if one is killed, and the other goes on', {
   timeout: 600_000,
 }, async (context) => {
   const database = await createDatabase('postgres')

@@ -50,7 +50,7 @@ function startDripper(url: string, kind: Dripper['kind']): Dripper {
   return dripper
 }
 
-test('clients that drip headers, bodies or nothing are cut in time with 408, delay no other and cost little memory', {
+test('clients that drip headers, bodies or nothing are cut in time with 408, delay nobody and cost little memory', {
   timeout: 120_000,
 }, async (context) => {
   const database = await createDatabase('sqlite')

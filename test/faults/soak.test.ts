@@ -102,7 +102,7 @@ function slope(points: readonly { second: number; mib: number }[]): number {
 }
 
 test.runIf(tellsOfProcesses)(
-  'a soak at 70 % load: memory and descriptors stay flat, and every request is answered as it has to be',
+  'memory and descriptors stay flat in a soak at 70 % load, and every request is answered as it has to be',
   {
     timeout: 1_200_000,
   },

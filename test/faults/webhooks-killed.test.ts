@@ -91,7 +91,7 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
     expect((await server.stop()).code).toBe(0)
   })
 
-  test('SIGTERM in the middle of deliveries: they are finished and not made again', { timeout: 300_000 }, async (context) => {
+  test('SIGTERM in the middle of deliveries lets them finish, and none is made again', { timeout: 300_000 }, async (context) => {
     const { start, createApp } = await startOn(kind)
     const answers: (() => void)[] = []
     const receiver = await startReceiver((response) => {
@@ -117,7 +117,9 @@ describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
   })
 })
 
-test('SIGTERM does not wait longer for a receiver that hangs than an attempt may take', { timeout: 300_000 }, async (context) => {
+test('SIGTERM does not wait longer for a receiver that hangs than one attempt may take', {
+  timeout: 300_000,
+}, async (context) => {
   const { start, createApp } = await startOn('sqlite')
   const receiver = await startReceiver(hang)
   const server = await start()

@@ -44,7 +44,7 @@ test.each([
 })
 
 test.skipIf(!hasPython)(
-  'the gate in Python passes its own tests, the vectors of docs/guard-a-backend/tokens.md among them',
+  'the gate in Python passes its own tests, including the vectors of docs/guard-a-backend/tokens.md',
   () => {
     const { status, stderr } = spawnSync('python3', ['-m', 'unittest', '-v'], {
       cwd: join(root, 'examples', 'python-api'),

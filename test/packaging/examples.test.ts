@@ -42,7 +42,7 @@ describe.each([
     return close()
   })
 
-  test('a token of this app gets in', async () => {
+  test('a token of this app is accepted', async () => {
     const reply = await fetch(url, { headers: bearer() })
     expect(reply.status).toBe(200)
     expect(await reply.json()).toEqual({ hello: 'test.user@example.com', app: 'notes' })
@@ -59,12 +59,12 @@ describe.each([
   )
 
   if (hasNotes)
-    test('what takes a permission is refused without it', async () => {
+    test('a route that takes a permission is refused without it', async () => {
       expect((await fetch(`${url}/notes`, { method: 'DELETE', headers: bearer('notes:delete') })).status).toBe(204)
       expect((await fetch(`${url}/notes`, { method: 'DELETE', headers: bearer('notes:read') })).status).toBe(403)
     })
 
-  test('a token that was revoked gets in no longer', async () => {
+  test('a revoked token is refused', async () => {
     const headers = { authorization: `Bearer ${token()}` }
     expect((await fetch(url, { headers })).status).toBe(200)
     await revoke(userId)

@@ -109,7 +109,7 @@ test('the documented code builds with Cache Components, answers each request for
   expect(log()).not.toContain('Error')
 })
 
-test('the documented cookie session leads from the guarded page to sign in and back, guards the route, and signs out', async (context) => {
+test('the documented cookie session leads from the guarded page to the sign-in and back, guards the route, and signs out', async (context) => {
   expect([...forPages.keys()]).toEqual(['session.ts', 'proxy.ts', 'app/api/notes/route.ts', 'app/notes/page.tsx', 'app/page.tsx'])
   const auth = createTestAuth({ appCode: 'notes' })
   onTestFinished(() => auth.close())

@@ -18,7 +18,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the notes in .changeset name packages that exist', () => {
+test('the notes in .changeset name only packages that exist', () => {
   const notes = globSync('.changeset/*.md', { cwd: root })
   const named = notes.flatMap((file) => [...read(join(root, file)).matchAll(/^'@gatehouse\/([^']*)':/gm)].map(([, name]) => name))
   expect(named.filter((name) => !packages.some((known) => known === name))).toEqual([])
@@ -35,7 +35,7 @@ describe.each(packages)('the packed %s', (name) => {
     manifest = JSON.parse(read(join(unpacked, 'package.json')))
   })
 
-  test('holds its build, its licence and its page, and nothing else', () => {
+  test('the package holds its build, its licence and its page, and nothing else', () => {
     const files = readdirSync(unpacked, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     const [built, others] = [true, false].map((isBuilt) =>
       files.filter(({ parentPath }) => (parentPath === join(unpacked, 'dist')) === isBuilt).map((entry) => entry.name),
@@ -45,7 +45,7 @@ describe.each(packages)('the packed %s', (name) => {
     expect(read(join(unpacked, 'LICENSE'))).toBe(read(join(root, 'LICENSE')))
   })
 
-  test('names plain versions, and nothing that only this repository understands', () => {
+  test('the package names plain versions, and nothing that only this repository understands', () => {
     expect(manifest).not.toHaveProperty('private')
     expect(JSON.stringify(manifest)).not.toMatch(/catalog:|workspace:|"source"/)
     const { dependencies = {}, peerDependencies = {}, optionalDependencies = {} } = manifest
@@ -57,7 +57,7 @@ describe.each(packages)('the packed %s', (name) => {
     for (const version of versions) expect(version).toMatch(/^[\^~]?\d+\.\d+\.\d+( \|\| \^\d+\.\d+\.\d+)*$/)
   })
 
-  test('says whose it is, what it is for and where it comes from', () => {
+  test('the package names its licence, its purpose and its repository', () => {
     const { license, keywords, repository, homepage, description, publishConfig } = manifest
     expect({ license, publishConfig }).toEqual({ license: 'MIT', publishConfig: { access: 'public' } })
     expect(keywords).toEqual(expect.arrayContaining(['auth', 'gatehouse']))
@@ -69,7 +69,7 @@ describe.each(packages)('the packed %s', (name) => {
     expect([homepage, description]).toEqual([expect.stringMatching(/^https:/), expect.stringMatching(/\w/)])
   })
 
-  test('has a page whose links lead somewhere from any site: to files of the repository', () => {
+  test('the page of the package has only links to files of the repository, which work from any site', () => {
     const { repository } = manifest as { repository: { url: string } }
     const files = `${repository.url.replace(/^git\+|[.]git$/g, '')}/blob/main/`
     const links = [...read(join(unpacked, 'README.md')).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!)
@@ -80,13 +80,13 @@ describe.each(packages)('the packed %s', (name) => {
     expect(dead).toEqual([])
   })
 
-  test('passes publint', async () => {
+  test('the package passes publint', async () => {
     const { messages, pkg } = await publint({ pack: { tarball: readFileSync(tarball) as unknown as ArrayBuffer }, strict: true })
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
   })
 })
 
-test('the types of the SDK are found as its code is, whichever way a project resolves imports: by exports, or as Node 10 did', () => {
+test('the types of the SDK are found like its code, by exports and as Node 10 resolved imports', () => {
   const attw = join(dirname(createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json')), 'dist', 'index.js')
   const tarball = readdirSync(folder).find((file) => file.startsWith('gatehouse-sdk-'))!
   const run = spawnSync(process.execPath, [attw, join(folder, tarball), '--profile', 'strict', '--no-emoji', '--no-color'], {
@@ -100,7 +100,7 @@ test('each entry point of the SDK is published, and the workspace imports its so
   expect(entries('package.json').sort()).toEqual(entries('src/package.json').sort())
 })
 
-test('what several packages of the workspace stand on has one version', () => {
+test('a dependency of several packages of the workspace has one version', () => {
   const manifests = ['package.json', ...globSync('{packages,examples}/*/package.json', { cwd: root }), 'test/package.json']
   const catalog = Object.fromEntries(
     [...read(join(root, 'pnpm-workspace.yaml')).matchAll(/^ {2}'?([@\w./-]+)'?: (\d\S*)$/gm)].map(([, dependency, version]) => [

@@ -49,7 +49,7 @@ function run(program: string[], input = '', variables: Record<string, string> = 
   return execFileSync(process.execPath, program, { cwd: folder, env: settings, input, encoding: 'utf8', timeout: 120_000 })
 }
 
-test.each(['server', 'cli'])('the package %s names nothing of the workspace, and imports nothing of it', (name) => {
+test.each(['server', 'cli'])('the package %s names and imports nothing of the workspace', (name) => {
   const { dependencies } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'))
   expect(Object.keys(dependencies).filter((dependency) => dependency.startsWith('@gatehouse/'))).toEqual([])
   const dist = join(folder, name, 'dist')
@@ -57,7 +57,7 @@ test.each(['server', 'cli'])('the package %s names nothing of the workspace, and
   expect(programs.filter((file) => /^import .*"@gatehouse\//m.test(readFileSync(join(dist, file), 'utf8')))).toEqual([])
 })
 
-test('the server makes its database', () => {
+test('the server creates its database', () => {
   const variables = { DATABASE_URL: `sqlite:${join(folder, 'packed.db')}`, JWT_ACCESS_SECRET: env.JWT_ACCESS_SECRET }
   expect(run(['server/dist/gatehouse.js', 'migrate'], '', variables)).toContain('applied')
   expect(run(['server/dist/gatehouse.js', 'check'], '', variables)).toContain('settings: ok\ndatabase: ok\n')
@@ -93,7 +93,7 @@ test('npx runs authctl by the name of its package', () => {
   expect(printed).toMatch(/"kid": ?"[0-9a-f]{8}"/)
 })
 
-test('npx @gatehouse/cli runs authctl in an empty folder, from a registry that has what its package names', async () => {
+test('npx @gatehouse/cli runs authctl in an empty folder, from a registry that has its dependencies', async () => {
   const workplace = join(folder, 'registry')
   const { url, close } = await startNpmRegistry(npmPack('cli', workplace), packageFolder('cli'), workplace)
   const home = join(folder, 'home of npx')

@@ -60,7 +60,7 @@ afterAll(() => {
   return close()
 })
 
-test('there is one for each framework, of four steps, and of seven lines where serving takes no import', () => {
+test('every framework has a quickstart of four steps, and of seven lines if serving takes no import', () => {
   expect(programs.map(({ framework }) => framework)).toEqual(['Koa', 'Express', 'Fastify', 'Hono', 'Node'])
   // Each other kind of app has a list of its own.
   const steps = (section: string) =>
@@ -83,7 +83,7 @@ test('there is one for each framework, of four steps, and of seven lines where s
     })
 })
 
-test('the page shows no command but those of the four steps and of Python, of the two apps with pages and of a tarball, all of which are typed', () => {
+test('the page shows only commands that a test types', () => {
   const blocks = [...page.matchAll(/^```sh\n(.*?)```/gms)].map(([, block]) => block!)
   expect(blocks.length).toBe(10)
   // `e2e/quickstart-page.test.ts` types it.
@@ -101,7 +101,7 @@ test.each([
   // Sign-in, sign-out and a guarded page; a guarded route takes three lines more, and a home page that says who is signed in too.
   ['a cookie session in Next.js', 'sign-users-in/cookie-sessions.md', /^## Next.js\n\n```ts\n(.*?)```/ms],
   ['a page with React', 'sign-users-in/sign-in-page.md', /^```tsx\n(.*?)```/ms],
-])('%s: at most ten lines of what the docs show are about signing in', (_, file, block) => {
+])('%s takes at most ten lines for signing in, as the docs show it', (_, file, block) => {
   const [, shown = ''] = block.exec(readFileSync(join(root, 'docs', file), 'utf8')) ?? []
   const [, ...files] = `\n${shown.split('// app/page.tsx')[0]}`.split(/^(?=\/\/ \S+$)|^\n/m)
   const pages = files.filter((text) => !text.startsWith('// app/api/'))
@@ -142,13 +142,16 @@ async function expectGuarded(file: string, args: readonly string[]): Promise<voi
   for (const { token } of badTokens()) expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(401)
 }
 
-test.for(programs)('$framework: it starts, answers its users, and refuses everybody else', async ({ framework, source }) => {
-  const file = `${framework}.mjs`
-  writeFileSync(join(folder, file), source)
-  await expectGuarded(process.execPath, ['--env-file=.env', file])
-})
+test.for(programs)(
+  'the quickstart for $framework starts, answers its users and refuses everybody else',
+  async ({ framework, source }) => {
+    const file = `${framework}.mjs`
+    writeFileSync(join(folder, file), source)
+    await expectGuarded(process.execPath, ['--env-file=.env', file])
+  },
+)
 
-test.skipIf(!hasPython)('Python: it starts, answers its users, and refuses everybody else', async () => {
+test.skipIf(!hasPython)('the quickstart for Python starts, answers its users and refuses everybody else', async () => {
   const [, source = '', commands = ''] = python
   writeFileSync(join(folder, 'server.py'), source)
   const [enter, copy = '', start = ''] = commands.trim().split('\n')
@@ -158,7 +161,7 @@ test.skipIf(!hasPython)('Python: it starts, answers its users, and refuses every
   await expectGuarded('sh', ['-c', start.replace('&& python3', '&& exec python3')])
 })
 
-test('A server-rendered app: it leads a browser to sign in, shows who that is, and signs out', async () => {
+test('the quickstart for a server-rendered app leads a browser to sign in, shows the user, and signs out', async () => {
   const [, commands = '', source = ''] = rendered
   const place = join(folder, 'rendered')
   mkdirSync(join(place, 'clone'), { recursive: true })
@@ -212,7 +215,7 @@ test('A server-rendered app: it leads a browser to sign in, shows who that is, a
   expect((await ask('/')).status).toBe(303)
 })
 
-test('the SDK is packed as one file, whose name the page knows', () => {
+test('the SDK is packed as one file, under the name that the page uses', () => {
   const [, commands = ''] = tarball
   const home = join(folder, 'packed')
   const clone = join(home, 'gatehouse')
@@ -234,7 +237,7 @@ test('the SDK is packed as one file, whose name the page knows', () => {
   expect(readdirSync(join(home, 'hello', 'node_modules', '@gatehouse', 'sdk'))).toContain('dist')
 })
 
-test('the tests that docs/guard-a-backend/testing.md shows pass in node:test, without a framework beside them', () => {
+test('the tests in docs/guard-a-backend/testing.md pass in node:test, without another framework', () => {
   writeFileSync(join(folder, 'shown.test.mjs'), testing)
   const printed = execFileSync(process.execPath, ['--test', '--test-reporter=tap', 'shown.test.mjs'], {
     cwd: folder,
@@ -246,7 +249,7 @@ test('the tests that docs/guard-a-backend/testing.md shows pass in node:test, wi
   expect(printed).toMatch(/^# fail 0$/m)
 })
 
-test('the guard that is documented for Nest reads .env late, opens what is public, and types permissions', async () => {
+test('the documented guard for Nest reads .env late, opens public routes, and types permissions', async () => {
   const home = join(folder, 'nest')
   mkdirSync(home)
   mkdirSync(join(folder, 'node_modules', '@nestjs'))
@@ -308,7 +311,7 @@ test('the guard that is documented for Nest reads .env late, opens what is publi
   expect(deleting.map((answer) => answer.status)).toEqual([403, 200])
 })
 
-test('the cookie session that is documented for Hono signs in, guards, and signs out', async () => {
+test('the documented cookie session for Hono signs in, guards, and signs out', async () => {
   const text = readFileSync(join(root, 'docs/sign-users-in/cookie-sessions.md'), 'utf8')
   const [, snippet = ''] = /^## Hono, Workers and other fetch handlers\n\n```js\n(.*?)```/ms.exec(text) ?? []
   const port = await freePort()

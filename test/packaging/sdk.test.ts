@@ -106,7 +106,7 @@ function compileWith(
   }
 }
 
-test('no framework and no OpenTelemetry is installed for those who use none, and each is named as one that may be there', () => {
+test('the SDK installs neither a framework nor OpenTelemetry, and names each as an optional peer', () => {
   const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(join(installed, 'package.json'), 'utf8'),
   )
@@ -126,7 +126,7 @@ test('no framework and no OpenTelemetry is installed for those who use none, and
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@gatehouse'])
 })
 
-test('nothing in it is imported from anywhere, so that bundlers for every platform can take it', () => {
+test('the SDK imports nothing that it does not hold, so that bundlers for every platform can take it', () => {
   // Allowed: a framework's types, what only the framework itself can provide, and Node modules for the testing entry point.
   const allowed: [RegExp, RegExp][] = [
     [/^hono[.]d[.]c?ts$/, /^hono$/],
@@ -148,17 +148,17 @@ test('nothing in it is imported from anywhere, so that bundlers for every platfo
   }
 })
 
-test('what is for React says that it runs in the client, where frameworks look for that', () => {
+test('the entry point for React begins with "use client"', () => {
   expect(readFileSync(join(installed, 'dist', 'react.js'), 'utf8')).toMatch(/^"use client";/)
 })
 
-test('it calls nothing of a Buffer that Node does not document, for what stands in for Node may do it otherwise', () => {
+test('the SDK calls no method of Buffer that Node does not document, because other platforms may lack it', () => {
   const undocumented = /\b(ascii|base64|base64url|hex|latin1|ucs2|utf8|utf16le)(Write|Slice)\b/
   const files = readdirSync(join(installed, 'dist')).filter((name) => /\.c?js$/.test(name))
   expect(files.filter((name) => undocumented.test(readFileSync(join(installed, 'dist', name), 'utf8')))).toEqual([])
 })
 
-test('the result of safeVerify narrows for those who compile without strict', () => {
+test('the result of safeVerify narrows even in a project without strict', () => {
   const source = `
     import { createAuth } from '@gatehouse/sdk'
     export async function show(token: string): Promise<string> {
@@ -202,7 +202,7 @@ test.each(nodes)('an ESM and a CommonJS program verify a token on $name', ({ pro
   expect(run('old.cjs', cjs + use, program)).toBe('u-1 true default function')
 })
 
-test('an error of the CommonJS copy is known to the ESM copy', () => {
+test('the ESM copy recognizes an error of the CommonJS copy', () => {
   const source = `
     import { createRequire } from 'node:module'
     import { AuthError } from '@gatehouse/sdk'
@@ -260,7 +260,7 @@ test.each(['stream', 'poll', 'first poll'])(
 
 // Over HTTP/2, all requests of an app share one connection with the feed.
 test.each(['HTTP/1.1', 'HTTP/2'])(
-  'a program that asks the service gets its answer while the feed runs, over %s',
+  'a program that calls the service gets its answer over %s while the feed runs',
   async (protocol) => {
     const versions = new Set<string>()
     const answer = ({ url, httpVersion }: IncomingMessage, response: ServerResponse) => {
@@ -344,7 +344,7 @@ function loadedLater(): string[] {
   return [...new Set(texts.flatMap((text) => [...text.matchAll(/import\("([.][^"]+)"\)/g)].map(([, file]) => file!)))]
 }
 
-test('the core stays small: what an app that verifies tokens loads at first, minified and compressed', async () => {
+test('the core that an app loads to verify tokens stays small, minified and compressed', async () => {
   const { first, all } = await sizesOf(`import { createAuth } from '@gatehouse/sdk'\nexport const auth = createAuth()`)
   console.log(`the core: ${first} bytes at first, ${all} with what is loaded later`)
   expect(first).toBeLessThan(10_000)
@@ -352,7 +352,7 @@ test('the core stays small: what an app that verifies tokens loads at first, min
   expect(all).toBeLessThan(14_500)
 })
 
-test('what a server-rendered app loads at first besides the core stays small', async () => {
+test('the part that a server-rendered app loads besides the core stays small', async () => {
   const core = `import { createAuth } from '@gatehouse/sdk'\nexport const auth = createAuth()`
   const web = `import { createWebSession } from '@gatehouse/sdk/web'\nexport const session = createWebSession(auth)`
   const [alone, both] = [await sizesOf(core), await sizesOf(`${core}\n${web}`)]
@@ -360,7 +360,7 @@ test('what a server-rendered app loads at first besides the core stays small', a
   expect(both.first - alone.first).toBeLessThan(4_000)
 })
 
-test('verification and the feed load nothing that the core does not hold', async () => {
+test('verification and the feed load nothing beyond the core', async () => {
   const service = createServer((request, response) => {
     const isStream = request.url!.includes('/stream')
     response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
@@ -415,13 +415,13 @@ const late = `
   createAuth({ revocation }).verify(process.env.TOKEN).then(async ({ userId }) => console.log(userId, await introspected))
 `
 
-test('an ESM and a CommonJS program load what they ask for later', () => {
+test('an ESM and a CommonJS program load later parts on demand', () => {
   const expected = 'u-1 invalid settings: SERVICE_AUTH_URL is missing'
   expect(run('late.mjs', `import { createAuth } from '@gatehouse/sdk'\n${late}`)).toBe(expected)
   expect(run('late.cjs', `const { createAuth } = require('@gatehouse/sdk')\n${late}`)).toBe(expected)
 })
 
-test('what a page loads stays small: login and refresh across tabs', async () => {
+test('the part that a page loads for login and refresh across tabs stays small', async () => {
   const program = `import { createBrowserAuth } from '@gatehouse/sdk/browser'\nexport const auth = createBrowserAuth({})`
   expect((await sizesOf(program)).first).toBeLessThan(7_000)
 })
@@ -478,7 +478,7 @@ const page = `
   })
 `
 
-test('the program of a page compiles, and must tell the states of a login apart', () => {
+test('the program of a page compiles, and must distinguish the states of a login', () => {
   const options = ['--module', 'preserve', '--lib', 'es2022,dom', '--skipDefaultLibCheck']
   const login = `(await auth.login({ email: '', password: '' }))`
   const faults = [`export const x = ${login}.user`, `export const y = auth.state.user`, `export const z = ${login}.status`]
@@ -517,7 +517,7 @@ const faults: [what: string, line: string, fault: RegExp][] = [
   ['a principal that may be nobody', `getAuth<Billing, undefined>({}).has('invoices:read')`, /TS2532|TS18048/],
 ]
 
-describe('what must not compile does not', () => {
+describe('mistakes that must not compile', () => {
   let said: ReturnType<typeof compileWith>
   beforeAll(() => {
     said = compileWith(
@@ -526,11 +526,11 @@ describe('what must not compile does not', () => {
     )
   })
 
-  test.each(faults.map(([what, , fault], index) => ({ what, fault, index })))('$what', ({ fault, index }) => {
+  test.each(faults.map(([what, , fault], index) => ({ what, fault, index })))('$what does not compile', ({ fault, index }) => {
     expect(said.lines[index]).toEqual([expect.stringMatching(fault)])
   })
 
-  test('and all else does', () => {
+  test('all other lines compile', () => {
     expect(said.elsewhere).toEqual([])
   })
 })
@@ -604,7 +604,7 @@ const guardFaults: [what: string, line: string][] = [
   ['Hono: a principal that may be nobody', `hono.get('/', (c) => c.json(c.var.auth.userId))`],
 ]
 
-describe('beside the types of the frameworks', () => {
+describe('the guards with the types of their frameworks', () => {
   let said: ReturnType<typeof compileWith>
   beforeAll(() => {
     const modules = join(folder, 'node_modules')
@@ -621,7 +621,7 @@ describe('beside the types of the frameworks', () => {
     expect(said.elsewhere).toEqual([])
   })
 
-  test.each(guardFaults.map(([what], index) => ({ what, index })))('does not compile: $what', ({ index }) => {
+  test.each(guardFaults.map(([what], index) => ({ what, index })))('$what does not compile', ({ index }) => {
     expect(said.lines[index]).toHaveLength(1)
   })
 })

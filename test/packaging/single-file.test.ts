@@ -32,17 +32,17 @@ describe.runIf(process.platform === 'linux')('the single file', () => {
     expect(said).toBe(`${createHash('sha256').update(readFileSync(single)).digest('hex')}  authctl\n`)
   }, 300_000)
 
-  test('is one program that everybody may run, and nothing is left beside it', () => {
+  test('the file is one program that everybody may run, with nothing beside it', () => {
     expect(readdirSync(folder).filter((name) => name.includes('authctl'))).toEqual(['authctl'])
     expect(statSync(single).mode & 0o777).toBe(0o755)
   })
 
-  test('tells its version and its help, and no warning', async () => {
+  test('the file prints its version and its help, and no warning', async () => {
     expect(await authctl(['--version'])).toEqual({ stdout: `${manifest.version}\n`, stderr: '', exit: 0 })
     expect(await authctl(['--help'])).toMatchObject({ stdout: expect.stringContaining('$ authctl login'), stderr: '', exit: 0 })
   })
 
-  test('signs in at a service, changes it, and shows wide characters in columns', async () => {
+  test('the file signs in at a service, changes it, and shows wide characters in columns', async () => {
     const words = ['login', '--email', admin.email, '--password-stdin', '--base-url', service.url]
     expect(await authctl(words, admin.password)).toMatchObject({ exit: 0 })
     expect(await authctl(['app', 'create', 'shop', '--name', '店'])).toMatchObject({ exit: 0 })
@@ -52,7 +52,7 @@ describe.runIf(process.platform === 'linux')('the single file', () => {
     expect(await authctl(['app', 'show', 'nothing'])).toMatchObject({ exit: 3 })
   })
 
-  test('writes a declaration as YAML, and makes a secret', async () => {
+  test('the file writes a declaration as YAML, and makes a secret', async () => {
     expect((await authctl(['export'])).stdout).toContain('apps:')
     expect((await authctl(['secret', 'new', '--json'])).stdout).toMatch(/"kid": ?"[0-9a-f]{8}"/)
   })

@@ -54,7 +54,7 @@ describe.each(workerSettings)('$name', ({ name, hasNode }) => {
     return [response.status, text.startsWith('{') ? JSON.parse(text) : text]
   }
 
-  test('a good token is taken, also one beyond ASCII', async () => {
+  test('a good token is accepted, even one beyond ASCII', async () => {
     for (const first_name of ['Ada', 'Zoë 😀'])
       expect(await ask(gate.token({ uid: 'u-1', first_name }))).toEqual([200, { user: 'u-1', isSync: hasNode, feed: 'off' }])
   })

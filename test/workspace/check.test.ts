@@ -161,7 +161,7 @@ describe('imports', () => {
     outcome = await planted(files, () => check('imports'))
   })
 
-  test('the check fails', () => {
+  test('the check of planted imports fails', () => {
     expect(outcome.code).toBe(1)
     expect(outcome.output).toContain('FAILED  imports')
   })
@@ -175,7 +175,7 @@ describe('imports', () => {
   })
 })
 
-test('an error code outside the closed table does not compile, neither thrown nor declared by a route', async () => {
+test('an error code outside the closed table does not compile, thrown or declared by a route', async () => {
   const faults = {
     [`${server}/resources/apps/planted.ts`]: "import { ApiError } from '../../errors.ts'\nthrow new ApiError('no_such_code')\n",
     [`${server}/http/planted.ts`]:
@@ -210,7 +210,7 @@ test('dead code and careless style are refused', async () => {
   }
 })
 
-test('a table named outside of the models and a handle that leaks into a transaction are refused', async () => {
+test('a table named outside the models and a handle that leaks into a transaction are refused', async () => {
   const plantedFile = (name: string) => `${server}/resources/planted/${name}.ts`
   const files = {
     [plantedFile('table')]: "deps.db('users')\n",
@@ -238,7 +238,7 @@ test('a table without a model, and a second model of a table, are refused', asyn
   expect(output).toContain('passkeys has 2 models')
 })
 
-test('folders that import from one another are refused, two of them and a ring of three', async () => {
+test('folders that import from one another are refused, both two of them and a ring of three', async () => {
   const files = {
     [`${server}/lib/planted-pair/one.ts`]: "import '../../mail/planted-pair/other.ts'\n",
     [`${server}/mail/planted-pair/other.ts`]: "export type { One } from '../../lib/planted-pair/one.ts'\n",
@@ -271,7 +271,7 @@ test('code that reads the role of admins, the query or an Accept header is refus
   expect(output).not.toContain('routes.ts:1')
 })
 
-test('a citation of what is not in the repository is refused, and so is a word that is not plain English', async () => {
+test('a citation of a text outside the repository and a word that is not plain English are refused', async () => {
   const text = `// ${'decisions'} 5 says why\n// 50 unless told\n`
   const { code, output } = await planted({ [`${server}/lib/planted-words.ts`]: text }, () => check('words'))
   expect(code).toBe(1)
@@ -279,7 +279,7 @@ test('a citation of what is not in the repository is refused, and so is a word t
   expect(output).toContain('lib/planted-words.ts:2 is not plain English')
 })
 
-test('a sentence of the contract without a test, and a test or a topic of a sentence that is not there, are refused', async () => {
+test('a sentence of the contract without a test, and a test or a topic of a missing sentence, are refused', async () => {
   const files = {
     'docs/reference/contract/service.md': '- <a id="planted-sentence"></a>Nobody has tried this.\n',
     'docs/reference/contract/README.md': '[a topic](service.md#no-such-sentence)\n',
@@ -296,7 +296,7 @@ test('a sentence of the contract without a test, and a test or a topic of a sent
   expect(output).toContain('docs/reference/contract/README.md links to service.md#no-such-sentence, which does not exist')
 })
 
-test('an unknown check is named, and so are those there are', async () => {
+test('an unknown check is refused with a list of the known ones', async () => {
   const { code, output } = await check('nonsense')
   expect(code).toBe(2)
   expect(output).toContain('Unknown check nonsense; available: types,')

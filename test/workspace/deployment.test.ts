@@ -41,7 +41,7 @@ describe('the workflows', () => {
     expect(step.uses).toMatch(/^[\w-]+\/[\w/-]+@[0-9a-f]{40}$/)
   })
 
-  test('call scripts that there are', () => {
+  test('the workflows call only scripts that exist', () => {
     const commands = steps.flatMap(({ step }) => [step.run, step.with?.script]).filter(Boolean)
     const called = commands.flatMap((command: string) => [...command.matchAll(/npm run (\S+)/g)].map(([, name]) => name!))
     expect(called).toContain('release:publish')
@@ -53,7 +53,7 @@ describe('the workflows', () => {
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
   })
 
-  test.each(workflows)('$path gives each job only what it needs', ({ workflow }) => {
+  test.each(workflows)('$path gives each job only the rights that it needs', ({ workflow }) => {
     const jobs = Object.values<Json>(workflow.jobs)
     expect(Object.values(workflow.permissions).filter((right) => right !== 'read')).toEqual([])
     for (const job of jobs) expect(job['timeout-minutes']).toBeLessThanOrEqual(90)
@@ -66,7 +66,7 @@ describe('the workflows', () => {
 describe('the image', () => {
   const lines = readText('deploy/Dockerfile').replaceAll('\\\n', '').split('\n')
 
-  test('is made of files that there are, which the build is given', () => {
+  test('the image is made of files that exist and that the build gets', () => {
     const sources = lines.filter((line) => /^COPY (?!--from)/.test(line)).flatMap((line) => line.split(' ').slice(1, -1))
     expect(sources.length).toBeGreaterThan(5)
     expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([])
@@ -82,14 +82,14 @@ describe('the image', () => {
       ).toBe(true)
   })
 
-  test('has the package manager and the Node of the workspace', () => {
+  test('the image has the package manager and the Node of the workspace', () => {
     const { packageManager } = JSON.parse(readText('package.json'))
     expect(lines.join('\n')).toContain(`npm install --global ${packageManager}`)
     expect(readText('scripts/run.mjs')).toContain(`NODE_VERSION = '${readText('.nvmrc').trim()}.`)
     expect(lines.join('\n')).toContain(`FROM node:${readText('.nvmrc').trim()}-`)
   })
 
-  test('sets settings that there are, and runs as nobody of rank', () => {
+  test('the image sets only settings that exist, and does not run as root', () => {
     const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')))
     const names = last
       .filter((line) => line.startsWith('ENV '))
@@ -108,11 +108,11 @@ describe('the compose files', () => {
   test.each([
     ['compose.yaml', compose],
     ['compose.development.yaml', development],
-  ])('%s sets settings that there are', (_name, file) => {
+  ])('%s sets only settings that exist', (_name, file) => {
     expect(unknownSettings(Object.keys(file.services.gatehouse.environment))).toEqual([])
   })
 
-  test('hand the service each secret that it reads, and deploy/make-secrets.sh makes each', () => {
+  test('the compose files give the service each secret that it reads, and deploy/make-secrets.sh makes each', () => {
     const made = [...readText('deploy/make-secrets.sh').matchAll(/\| keep (\S+)/g)].map(([, name]) => name!).sort()
     for (const service of Object.values<Json>(compose.services)) {
       const read = Object.values<string>(service.environment).flatMap((value) => /^\/run\/secrets\/(.*)$/.exec(value)?.[1] ?? [])
@@ -123,7 +123,7 @@ describe('the compose files', () => {
     expect(readText('.gitignore').split('\n')).toContain('deploy/secrets/')
   })
 
-  test('check the settings of the server before it starts, and with the same rights', () => {
+  test('the compose files check the settings of the server before it starts, with the same rights', () => {
     const { check, gatehouse } = compose.services
     expect(check.command).toEqual(['check'])
     expect(gatehouse.depends_on).toEqual({ check: { condition: 'service_completed_successfully' } })
@@ -132,7 +132,7 @@ describe('the compose files', () => {
     expect(development.services.check.environment).toEqual(development.services.gatehouse.environment)
   })
 
-  test('catch mails in development alone', () => {
+  test('the compose files catch mails only in development', () => {
     expect(Object.keys(compose.services)).toEqual(['check', 'gatehouse', 'postgres'])
     expect(Object.keys(development.services)).toEqual(['check', 'gatehouse', 'mail'])
     expect(development.services.gatehouse.environment).toMatchObject({ SMTP_URL: 'smtp://mail:1025', SMTP_URL_FILE: '' })
@@ -145,7 +145,7 @@ describe('the manifests for Kubernetes', () => {
   const kubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0
   const base = readYaml('deploy/kubernetes/base/deployment.yaml')
 
-  test('set settings that there are, from keys of the secret that there are, which the page on deploying puts there', () => {
+  test('the manifests set existing settings from existing keys of the secret, and the page on deploying puts them there', () => {
     const literalsOf = (path: string): string[] => readYaml(path).configMapGenerator[0].literals
     const literals = ['base', 'overlays/sqlite-single'].flatMap((name) =>
       literalsOf(`deploy/kubernetes/${name}/kustomization.yaml`),
@@ -163,14 +163,14 @@ describe('the manifests for Kubernetes', () => {
     expect(put.sort()).toEqual(keys.map((key) => `deploy/secrets/${key}`))
   })
 
-  test('check the settings of the server before it starts, and with the same rights', () => {
+  test('the manifests check the settings of the server before it starts, with the same rights', () => {
     const { initContainers, containers } = base.spec.template.spec
     expect(initContainers[0].args).toEqual(['check'])
     for (const name of ['image', 'envFrom', 'env', 'securityContext', 'volumeMounts'])
       expect(initContainers[0][name], name).toEqual(containers[0][name])
   })
 
-  test('give a server as long to end as it may take', () => {
+  test('the manifests give a server enough time to end', () => {
     const { literals } = readYaml('deploy/kubernetes/base/kustomization.yaml').configMapGenerator[0]
     const delay = Number(literals.find((line: string) => line.startsWith('AUTH_SHUTDOWN_DELAY_SECONDS=')).split('=')[1])
     expect(base.spec.template.spec.terminationGracePeriodSeconds).toBe(delay + 40)
@@ -178,7 +178,7 @@ describe('the manifests for Kubernetes', () => {
     expect(delay).toBeGreaterThanOrEqual(periodSeconds * (failureThreshold + 1))
   })
 
-  test.runIf(kubectl).each(overlays)('%s can be rendered, and nothing in it runs with rights that it does not need', (name) => {
+  test.runIf(kubectl).each(overlays)('%s can be rendered, and its containers have only the rights that they need', (name) => {
     const text = execFileSync('kubectl', ['kustomize', join(root, 'deploy/kubernetes/overlays', name)], { encoding: 'utf8' })
     rendered.set(name, parseYaml(text))
     const one = (kind: string): Json => rendered.get(name)?.find((document) => document.kind === kind) ?? {}
@@ -214,7 +214,7 @@ describe('the manifests for Kubernetes', () => {
     expect(image).toMatch(/:\d+\.\d+\.\d+$/)
   })
 
-  test.runIf(kubectl)('let Prometheus scrape each server with the token that the servers have', () => {
+  test.runIf(kubectl)('the manifests let Prometheus scrape each server with the token of the servers', () => {
     // kustomize reads no files outside its folder but those of other kustomizations.
     const folder = mkdtempSync(join(root, 'deploy/kubernetes/overlays/monitored-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -237,23 +237,27 @@ describe('the manifests for Kubernetes', () => {
     ])
   })
 
-  test.runIf(kubectl)('keep servers of Postgres up while nodes are emptied, and never run two on one SQLite file', () => {
-    const find = (name: string, kind: string): Json | undefined => rendered.get(name)?.find((document) => document.kind === kind)
-    const many = find('postgres', 'Deployment')!
-    expect(find('postgres', 'PodDisruptionBudget')?.spec.selector).toEqual(many.spec.selector)
-    expect(many.spec).toMatchObject({ replicas: 2, strategy: { rollingUpdate: { maxUnavailable: 0 } } })
-    const single = find('sqlite-single', 'Deployment')!
-    expect(single.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
-    expect(find('sqlite-single', 'PersistentVolumeClaim')?.spec.accessModes).toEqual(['ReadWriteOncePod'])
-    expect(find('sqlite-single', 'PodDisruptionBudget')).toBeUndefined()
-  })
+  test.runIf(kubectl)(
+    'the manifests keep servers of Postgres up while nodes are emptied, and never run two on one SQLite file',
+    () => {
+      const find = (name: string, kind: string): Json | undefined =>
+        rendered.get(name)?.find((document) => document.kind === kind)
+      const many = find('postgres', 'Deployment')!
+      expect(find('postgres', 'PodDisruptionBudget')?.spec.selector).toEqual(many.spec.selector)
+      expect(many.spec).toMatchObject({ replicas: 2, strategy: { rollingUpdate: { maxUnavailable: 0 } } })
+      const single = find('sqlite-single', 'Deployment')!
+      expect(single.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+      expect(find('sqlite-single', 'PersistentVolumeClaim')?.spec.accessModes).toEqual(['ReadWriteOncePod'])
+      expect(find('sqlite-single', 'PodDisruptionBudget')).toBeUndefined()
+    },
+  )
 })
 
 describe('the systemd unit', () => {
   const unit = readText('deploy/gatehouse.service')
   const valuesOf = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value!)
 
-  test('checks before each start, never gives up, and gets each secret that Kubernetes gives, as a credential', () => {
+  test('the unit checks before each start, never gives up, and gets each secret of Kubernetes as a credential', () => {
     const program = '/usr/bin/node /opt/gatehouse/dist/gatehouse.js'
     expect([valuesOf('ExecStartPre'), valuesOf('ExecStart')]).toEqual([[`${program} check`], [`${program} serve`]])
     expect(unit.slice(0, unit.indexOf('[Service]'))).toContain('\nStartLimitIntervalSec=0\n')
@@ -266,7 +270,7 @@ describe('the systemd unit', () => {
     expect(valuesOf('LoadCredential').sort()).toEqual(loaded)
   })
 
-  test('is accepted by systemd', async ({ skip }) => {
+  test('systemd accepts the unit', async ({ skip }) => {
     const installed = spawnSync('systemd-analyze', ['--version']).status === 0
     const unpacked = installed
       ? undefined
@@ -281,7 +285,7 @@ describe('the systemd unit', () => {
     expect([status, stdout, stderr]).toEqual([0, '', ''])
   })
 
-  test('shares account, settings and secrets with gatehouse-command.sh, which passes on words, streams and the exit code', () => {
+  test('gatehouse-command.sh has the account, settings and secrets of the unit, and passes on words, streams and exit code', () => {
     const folder = someFolder()
     const added = '[Service]\nLoadCredential=previous:/etc/gatehouse/secrets/previous\nEnvironment=X_FILE=%d/previous\n'
     writeFileSync(join(folder, 'unit'), `${unit}\n# override.conf\n${added}`)
@@ -313,7 +317,7 @@ describe('the systemd unit', () => {
   })
 })
 
-test('Prometheus accepts the alarms, and their arithmetic is as their tests say', async ({ skip }) => {
+test('Prometheus accepts the alarms, and their tests pass', async ({ skip }) => {
   const { promtool } = await providePrometheus().catch((error: Error) => skip(error.message))
   const [, ...commands] = /```sh\n((?:promtool .*\n)+)```/.exec(readText('docs/operate/deploying.md'))!
   const words = commands.flatMap((lines) => lines.trimEnd().split('\n')).map((line) => line.split(' ').slice(1))
@@ -325,7 +329,7 @@ test('Prometheus accepts the alarms, and their arithmetic is as their tests say'
   }
 })
 
-test('each file that the page on deploying names is there, and each of deploy/ is named', () => {
+test('each file that the page on deploying names exists, and the page names each file of deploy/', () => {
   const page = readFileSync(join(root, 'docs/operate/deploying.md'), 'utf8')
   const named = new Set([...page.matchAll(/\bdeploy\/[\w./-]*\w/g)].map(([path]) => path))
   const missing = [...named].filter((path) => !path.startsWith('deploy/secrets') && !existsSync(join(root, path)))

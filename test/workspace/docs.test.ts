@@ -16,7 +16,7 @@ test('every link from one file of the repository to another leads to a file, and
   expect(pages.flatMap((page) => linksOf(read(page)).flatMap((link) => linkFault(page, link) ?? []))).toEqual([])
 })
 
-test('every page that a source, a setting or a message names is there', () => {
+test('every page that a source, a setting or a message names exists', () => {
   const texts = files.filter(
     (file) => /\.(ts|tsx|mjs|js|py|ya?ml|json|md|service|sh)$/.test(file) && !file.startsWith('test/fixtures/'),
   )
@@ -34,7 +34,7 @@ test('every page is in the sidebar once', () => {
   expect(listed.toSorted()).toEqual(pages.toSorted())
 })
 
-test('the sidebar has eight groups, and a title that fits into it for each page', () => {
+test('the sidebar has eight groups, and the title of every page fits into it', () => {
   const groups = readPageList()
   expect(groups.length).toBe(8)
   const titles = groups.flatMap(({ pages, groups: inner }) => [
@@ -62,7 +62,7 @@ function entriesOf(page: string): Entry[] {
     })
 }
 
-test('at least 200 questions are answered in short sentences, each with the section that has the whole, at most two clicks from the sidebar', () => {
+test('at least 200 questions have a short answer and a link to a section at most two clicks from the sidebar', () => {
   const page = 'docs/start/questions.md'
   const entries = entriesOf(read(page))
   expect(entries.length).toBeGreaterThanOrEqual(200)

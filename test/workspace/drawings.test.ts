@@ -18,7 +18,7 @@ const pages = globSync(['README.md', 'docs/*/*.md'], { cwd: root })
 describe.each(drawings)('%s', (name) => {
   const svg = readFileSync(join(pictures, name), 'utf8')
 
-  test('is well-formed', () => {
+  test('the drawing is well-formed', () => {
     const open: string[] = []
     const tags = /<(\/?)(\w+)((?: [\w-]+="[^"<]*")*)(\/?)>/g
     for (const [, end, tag, , isEmpty] of svg.matchAll(tags)) {
@@ -29,28 +29,28 @@ describe.each(drawings)('%s', (name) => {
     expect(svg.replace(tags, '').replace(/&(?:amp|lt|gt|quot);/g, '')).not.toMatch(/[<&]|]]>/)
   })
 
-  test('asks for nothing from elsewhere, runs nothing, and is small', () => {
+  test('the drawing loads nothing from elsewhere, runs nothing, and is small', () => {
     expect(svg).not.toMatch(/<script|href|url\((?!#)|@import|\bon\w+=/)
     expect(svg.length).toBeLessThan(64_000)
   })
 
-  test('has colors for light and for dark, and words for people who do not see it', () => {
+  test('the drawing has colors for light and dark mode, and a label for people who do not see it', () => {
     expect(svg).toContain('@media (prefers-color-scheme: dark)')
     expect(svg).toMatch(/role="img" aria-label="[^"]{40,}"/)
   })
 
-  test('is on a page, with words for people who do not see it', () => {
+  test('the drawing is on a page, with a text for people who do not see it', () => {
     const image = new RegExp(`!\\[[^\\]]{40,}\\]\\([./a-z]*pictures/${basename(name)}\\)`)
     expect(image.test(pages)).toBe(true)
   })
 })
 
-test('a drawing names a lane that is missing, and a kind that does not exist', () => {
+test('a faulty drawing is refused with the name of the missing lane or of the unknown kind', () => {
   expect(() => draw('kind: sequence\ntitle: T\nlanes: A | B\nA -> C: hello')).toThrow('there is no lane "C"')
   expect(() => draw('kind: cake\ntitle: T')).toThrow('"cake" is not a kind of drawing')
 })
 
-test('text wraps between words and fits, whatever it holds', () => {
+test('text wraps between words and fits, with any characters', () => {
   const lines = wrap('one two three four five six seven', 80)
   expect(lines.join(' ')).toBe('one two three four five six seven')
   for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(80)
@@ -58,14 +58,14 @@ test('text wraps between words and fits, whatever it holds', () => {
   expect(width).toBeLessThanOrEqual(520)
 })
 
-test('a recording shows each line once, and the last ones without motion', () => {
+test('a recording shows each line once, and its last lines without motion', () => {
   const svg = drawRecording('T', Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n'))
   expect([...svg.matchAll(/>line \d+</g)]).toHaveLength(30)
   expect(svg).toContain('prefers-reduced-motion')
   expect(svg).toContain(`.roll { transform: translateY(-${(32 - 20) * 18}px)`)
 })
 
-test('the five bars fail without one of their figures', () => {
+test('the drawing of the five bars fails without one of their figures', () => {
   const runs = JSON.parse(readFileSync(join(root, 'docs/reference/performance.json'), 'utf8'))
   expect(fiveBars(runs).map(({ times }) => times > 0)).toEqual([true, true, true, true, true])
   expect(() => fiveBars({ ...runs, verify: undefined })).toThrow('verify: no figure "SDK verify"')

@@ -57,12 +57,12 @@ async function fileOf(sender: Sender, name: (typeof sampleMails)[number]): Promi
   }
 }
 
-test.each(sampleMails)('%s is what was looked at', async (name) => {
+test.each(sampleMails)('the mail %s equals its reviewed copy', async (name) => {
   await expect(await fileOf(shop, name)).toMatchFileSnapshot(`../fixtures/mails/${name}.eml`)
 })
 
 // They differ from the English ones in nothing but words.
-test.each(languages.filter((language) => language !== 'en'))('the mails in %s say what was read', async (language) => {
+test.each(languages.filter((language) => language !== 'en'))('the mails in %s equal their reviewed texts', async (language) => {
   const said = sampleMails.map((name) => {
     const { subject, text } = writeSample({ ...shop, language }, name)
     return `# ${name}\n\nSubject: ${subject}\n\n${text.trim()}\n`
@@ -76,7 +76,7 @@ describe.each(languages.flatMap((language) => sampleMails.map((name) => [name, l
     const sender = { ...shop, language }
     const { hello, sentFor, because, help } = catalogs[language]
 
-    test('says which app and which service sent it, why, and how to get help, in each of its parts', async () => {
+    test('the mail names its app, its service, its reason and a way to get help, in each of its parts', async () => {
       const { subject = '', from, replyTo, text = '', html = '' } = await PostalMime.parse(await fileOf(sender, name))
       expect(from).toMatchObject({ name: 'Café Zürich & Söhne', address: 'no-reply@example.com' })
       expect(replyTo).toMatchObject([{ address: 'help@shop.example.com' }])
@@ -101,7 +101,7 @@ describe.each(languages.flatMap((language) => sampleMails.map((name) => [name, l
       expect(text.slice(hello.length + 2)).toMatch(/^\p{Lu}/u)
     })
 
-    test('needs nothing that Gmail, Outlook or Apple Mail cannot do, besides dark mode', () => {
+    test('the mail uses only features of Gmail, Outlook and Apple Mail, except for dark mode', () => {
       const programs = [
         'gmail.*',
         'apple-mail.*',
@@ -133,7 +133,7 @@ function saidIn(texts: object, path = ''): [string, string][] {
 
 describe.each(languages.filter((language) => language !== 'en'))('the catalog of %s', (language: Language) => {
   const said = new Map(saidIn(catalogs[language]))
-  test.each(saidIn(catalogs.en))('says %s in its own words, with the same values', (at, inEnglish) => {
+  test.each(saidIn(catalogs.en))('the catalog says %s in its own words, with the same values', (at, inEnglish) => {
     const values = (text: string) => [...new Set(text.match(/«\d»/g))].sort()
     const text = said.get(at) ?? ''
     expect(values(text)).toEqual(values(inEnglish))
@@ -142,7 +142,7 @@ describe.each(languages.filter((language) => language !== 'en'))('the catalog of
     expect(text.trim()).toBe(text)
   })
 
-  test('says nothing else', () => {
+  test('the catalog has no further texts', () => {
     expect([...said.keys()].sort()).toEqual(
       saidIn(catalogs.en)
         .map(([at]) => at)
@@ -151,7 +151,7 @@ describe.each(languages.filter((language) => language !== 'en'))('the catalog of
   })
 })
 
-test('a catalog with a text too few or too many does not compile', () => {
+test('a catalog with a missing or an additional text does not compile', () => {
   const { hello: _, ...rest } = catalogs.en
   // @ts-expect-error: one is missing.
   const short: MailTexts = rest
@@ -160,7 +160,7 @@ test('a catalog with a text too few or too many does not compile', () => {
   expect([short, long]).toHaveLength(2)
 })
 
-test('a notice says when and where in the words of its reader', async () => {
+test('a notice gives time and place in the words of its reader', async () => {
   const placeOf = async (language: Language) => {
     const { text = '' } = await PostalMime.parse(await fileOf({ ...shop, language }, 'password_changed'))
     return inOneLine(text.split('\n\n')[2] ?? '')
@@ -175,7 +175,7 @@ test('a notice says when and where in the words of its reader', async () => {
   ])
 })
 
-test('each says the true reason why its reader gets it', () => {
+test('each mail gives the true reason why its reader gets it', () => {
   const { because } = catalogs.en
   const said = Object.entries(because).map(([reason, text]) => [
     reason,
@@ -214,7 +214,7 @@ test('a mail mentions a code only if it has one', () => {
   }
 })
 
-test('authctl completes the name of each', () => {
+test('authctl completes the name of each mail', () => {
   expect([...mails]).toEqual([...sampleMails])
 })
 
@@ -226,13 +226,13 @@ test('the logo travels in the mail, in a size that fits, and nothing is loaded f
   expect((await PostalMime.parse(await fileOf(plain, 'password_changed'))).attachments).toEqual([])
 })
 
-test('a mail in ASCII stays in 7bit, with each link in a line of its own', async () => {
+test('a mail in ASCII stays in 7bit, with each link on its own line', async () => {
   const file = await fileOf(plain, 'reset_password')
   expect(file).toContain('Content-Type: text/plain; charset=us-ascii\r\nContent-Transfer-Encoding: 7bit\r\n')
   expect(file.split('\r\n').filter((line) => /^https:\S+$/.test(line))).toHaveLength(1)
 })
 
-test('a program is named in our words, whatever it says of itself', () => {
+test('a program is named in our words, whatever it calls itself', () => {
   const named = (userAgent: string) => Object.values(describeProgram(userAgent)).join(' on ')
   const chrome = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
   expect(named(chrome)).toBe('Chrome on Windows')

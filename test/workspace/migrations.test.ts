@@ -26,12 +26,12 @@ test('each migration has a checksum', () => {
   expect(Object.keys(checksums)).toEqual(names)
 })
 
-test.each(names)('%s is what was released', (name) => {
+test.each(names)('%s is unchanged since its release', (name) => {
   const advice = `${name} is released: write the next migration instead. Only a new one gets the checksum of its text`
   expect(checksums[name], advice).toBe(checksumOf(name))
 })
 
-test('each migration after 0032 says which version is the oldest that runs on the schema after it', () => {
+test('each migration after 0032 names the oldest version that runs on its schema', () => {
   const silent = names.filter((name) => migrations.steps[name]?.oldestVersion === undefined)
   expect(silent).toEqual(names.filter((name) => name <= '0032-oldest-versions'))
   for (const name of names.filter((name) => !silent.includes(name))) {

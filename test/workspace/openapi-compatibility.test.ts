@@ -15,7 +15,7 @@ const released: Json = JSON.parse(
 )
 
 // covers version-stable
-test('a changeset that raises enough names each call that the API document of the last release had and that takes or gives less', () => {
+test('a changeset that raises the version enough names each call that takes or gives less than in the last release', () => {
   const folder = join(root, '.changeset')
   const changesets = readdirSync(folder)
     .filter((name) => name.endsWith('.md'))
@@ -36,13 +36,13 @@ function unsaid(losses: string[], changesets: string[], version: string): string
 }
 
 test.each([
-  ['a minor one', '0.1.0', 'minor', 'POST /api/v1/auth/login', true],
-  ['a patch', '0.1.0', 'patch', 'POST /api/v1/auth/login', false],
-  ['a minor one after 1.0.0', '1.2.0', 'minor', 'POST /api/v1/auth/login', false],
-  ['a major one after 1.0.0', '1.2.0', 'major', 'POST /api/v1/auth/login', true],
-  ['one about a longer path', '0.1.0', 'minor', 'POST /api/v1/auth/login/more', false],
-  ['one about another method', '0.1.0', 'minor', 'GET /api/v1/auth/login', false],
-])('for a call that changes, %s is judged', (_, version, raise, call, isEnough) => {
+  ['a minor changeset', '0.1.0', 'minor', 'POST /api/v1/auth/login', true],
+  ['a patch changeset', '0.1.0', 'patch', 'POST /api/v1/auth/login', false],
+  ['a minor changeset after 1.0.0', '1.2.0', 'minor', 'POST /api/v1/auth/login', false],
+  ['a major changeset after 1.0.0', '1.2.0', 'major', 'POST /api/v1/auth/login', true],
+  ['a changeset about a longer path', '0.1.0', 'minor', 'POST /api/v1/auth/login/more', false],
+  ['a changeset about another method', '0.1.0', 'minor', 'GET /api/v1/auth/login', false],
+])('%s is judged correctly for a call that changes', (_, version, raise, call, isEnough) => {
   const changeset = `---\n'@gatehouse/server': ${raise}\n---\n\n\`${call}\` no longer shows the user.\n`
   const loss = 'POST /api/v1/auth/login 200: user removed'
   expect(unsaid([loss], [changeset], version)).toEqual(isEnough ? [] : [loss])
@@ -115,11 +115,11 @@ test.each<[string, (copy: Json) => void, string[]]>([
     (copy) => void copy.paths[`${api}/admin/users`].get.parameters.splice(0, 1),
     [expect.stringMatching(/^GET \/api\/v1\/admin\/users query \w+: removed$/) as unknown as string],
   ],
-])('a document that lacks %s is found out', (_, change, losses) => {
+])('the losses of a document that lacks %s are listed', (_, change, losses) => {
   expect(lossesBy(change)).toEqual(losses)
 })
 
-test('what is added takes nothing away', () => {
+test('additions to the document are not losses', () => {
   const losses = lossesBy((copy) => {
     copy.paths[`${api}/auth/new`] = copy.paths[`${api}/auth/login`]
     bodyOf(copy, '/admin/roles').properties.scope.enum.push('another')

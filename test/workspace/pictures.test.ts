@@ -16,7 +16,7 @@ test('every mail is in a picture', () => {
   expect(sampleMails.filter((name) => !pictured.includes(`mail-${name}`))).toEqual([])
 })
 
-test('there are no other pictures than these', () => {
+test('every picture has a sheet, and every sheet has a picture', () => {
   const drawn = readdirSync(join(docs, 'pictures')).filter((name) => /^(mails|pages)-.*png$/.test(name))
   expect(drawn.sort()).toEqual(
     Object.keys(sheets)
@@ -25,7 +25,7 @@ test('there are no other pictures than these', () => {
   )
 })
 
-test.each(Object.keys(sheets))('%s is small enough, and a page of the docs shows it and says what is to be seen', (name) => {
+test.each(Object.keys(sheets))('%s is small enough, and a page of the docs shows and describes it', (name) => {
   expect(statSync(join(docs, 'pictures', `${name}.png`)).size).toBeLessThan(400_000)
   expect(pages).toMatch(new RegExp(`!\\[[^\\]]{60,}\\]\\(../pictures/${name}\\.png\\)`))
 })

@@ -114,7 +114,7 @@ function compile(examples: readonly Example[], explained = new Map<string, strin
 
 const functions = listFunctions()
 
-test('every function that the SDK exports has an example, which compiles', () => {
+test('every function that the SDK exports has an example that compiles', () => {
   expect(functions.length).toBeGreaterThan(35)
   expect(functions.filter(({ examples }) => examples.length === 0).map(({ entry, name }) => `${entry} ${name}`)).toEqual([])
   const examples = functions.flatMap(({ entry, name, examples }) =>
@@ -126,7 +126,7 @@ test('every function that the SDK exports has an example, which compiles', () =>
   expect(compile(examples)).toEqual([])
 })
 
-test('every block of TypeScript and JavaScript in docs compiles with the SDK, or says why not', () => {
+test('every block of TypeScript and JavaScript in docs compiles with the SDK or says why it does not', () => {
   const examples = globSync('docs/**/*.md', { cwd: root }).flatMap((page) => {
     const blocks = [
       ...readFileSync(join(root, page), 'utf8').matchAll(/(?:<!-- notest: (.+?) -->\n)?^( *)```(ts|tsx|js)\n([\s\S]*?)^\2```$/gm),

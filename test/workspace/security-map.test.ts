@@ -24,7 +24,7 @@ test('every requirement has one of four states, and one that is met names what s
   }
 })
 
-test('every test that it names is in that file', () => {
+test('every test that the map names is in its file', () => {
   for (const { requirement, shown } of rows) {
     for (const { file, title } of testsIn(shown)) {
       expect(existsSync(join(root, file)), `${requirement}: ${file}`).toBe(true)
