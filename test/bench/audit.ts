@@ -62,7 +62,7 @@ async function audited(kind: DatabaseKind, folder: string): Promise<{ deps: Deps
   const deps = createDeps(loadConfig({ ...testEnvironment, DATABASE_URL: database.url, AUTH_MAIL_DIR: folder }, ownSecrets))
   await hasKeyOfAudit(deps)
   for (let written = 0; written < events; written += eventsABatch) {
-    for (let each = 0; each < eventsABatch; each += 50) await AuditEvent.insert(deps.db, loginsOf(deps, 50))
+    for (let each = 0; each < eventsABatch; each += 50) await AuditEvent.append(deps.db, loginsOf(deps, 50))
     await sealEvents(deps)
   }
   return { deps, drop: () => database.drop() }

@@ -28,7 +28,7 @@ async function write({ deps }: TestService, at: number, count = 3): Promise<stri
     }
     return { ...facts, ...deps.auditProofs.prove({ ...facts, count: 1, counted_by: null }) }
   })
-  await AuditEvent.insert(deps.db, rows)
+  await AuditEvent.append(deps.db, rows)
   return rows.map(({ id }) => id)
 }
 

@@ -49,9 +49,9 @@ onPostgres(
       await deps.db
         .transaction(async (knex) => {
           const db = asTx(knex)
-          await AuditEvent.insert(db, rowsOf(service, count))
+          await AuditEvent.append(db, rowsOf(service, count))
           await sleep(holdMs)
-          await knex.transaction(async (nested) => AuditEvent.insert(asTx(nested), rowsOf(service, 1)))
+          await knex.transaction(async (nested) => AuditEvent.append(asTx(nested), rowsOf(service, 1)))
           if (fails) throw aborted
         })
         .catch((error: unknown) => {
@@ -74,7 +74,7 @@ onPostgres(
     const erasures = (async () => {
       while (!isOver()) {
         const { user } = await buildUser(service, app)
-        await AuditEvent.insert(deps.db, rowsOf(service, 5, user.id))
+        await AuditEvent.append(deps.db, rowsOf(service, 5, user.id))
         await service.admin('DELETE', `/admin/users/${user.id}`)
         await eraseUser(deps, user.id, systemActor)
       }
@@ -110,7 +110,7 @@ onPostgres('a transaction with more events than fit in memory becomes one batch'
   const { deps } = service
   await hasKeyOfAudit(deps)
   await deps.db.transaction(async (knex) => {
-    for (let portion = 0; portion < 6; portion += 1) await AuditEvent.insert(asTx(knex), rowsOf(service, 500))
+    for (let portion = 0; portion < 6; portion += 1) await AuditEvent.append(asTx(knex), rowsOf(service, 500))
   })
   await sealEvents(deps)
   const batches: Json[] = await deps.db('audit_batches').orderBy('number')
@@ -124,7 +124,7 @@ onPostgres('events written after a restore into a Postgres with a lower counter 
   const { db } = deps
   await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
   await sealEvents(deps)
-  await AuditEvent.insert(db, rowsOf(service, 3))
+  await AuditEvent.append(db, rowsOf(service, 3))
   // The rows are as in a cluster whose transactions have higher numbers.
   const ahead = 5_000_000
   await db('audit_events').where('xid', '>', 0).increment('xid', ahead)
@@ -144,7 +144,7 @@ onPostgres('events written after a restore into a Postgres with a lower counter 
   const restored = { ...sealed, shift: 0 }
   await db('audit_chain').update({ shift: 0, signature: deps.auditProofs.sign(headFacts(restored)) })
   expect(await hasKeyOfAudit(deps)).toBe(true)
-  await AuditEvent.insert(db, rowsOf(service, 2))
+  await AuditEvent.append(db, rowsOf(service, 2))
   expect(await sealEvents(deps)).toMatchObject({ sealed: 2, refused: 0 })
   const { inBatches, events } = await counted(service)
   expect(inBatches).toBe(events)
@@ -159,7 +159,7 @@ onPostgres('servers that compare the chain of a former version at once count eac
   const service = await buildService()
   const { deps } = service
   expect(await hasKeyOfAudit(deps)).toBe(true)
-  for (let portion = 0; portion < 6; portion += 1) await AuditEvent.insert(deps.db, rowsOf(service, 500))
+  for (let portion = 0; portion < 6; portion += 1) await AuditEvent.append(deps.db, rowsOf(service, 500))
   await becomeFormer(deps)
   const changed = await deps
     .db('audit_events')

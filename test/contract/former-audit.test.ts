@@ -33,7 +33,7 @@ async function addEvents({ deps }: TestService, count: number, userId: string | 
     }
     return { ...facts, ...deps.auditProofs.prove({ ...facts, count: 1, counted_by: null }) }
   })
-  for (let start = 0; start < rows.length; start += 500) await AuditEvent.insert(deps.db, rows.slice(start, start + 500))
+  for (let start = 0; start < rows.length; start += 500) await AuditEvent.append(deps.db, rows.slice(start, start + 500))
 }
 
 /** A service whose audit a former version has left. */

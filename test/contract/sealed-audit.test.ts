@@ -88,7 +88,7 @@ async function addEvents(service: TestService, count: number): Promise<void> {
     const row = { ...facts, ...personal, request_id: `r${index}`, at }
     return { ...row, ...deps.auditProofs.prove({ ...row, count: 1, counted_by: null }) }
   })
-  for (let start = 0; start < rows.length; start += 500) await AuditEvent.insert(deps.db, rows.slice(start, start + 500))
+  for (let start = 0; start < rows.length; start += 500) await AuditEvent.append(deps.db, rows.slice(start, start + 500))
 }
 
 /** Takes portions, because the number of values of a statement is limited. */

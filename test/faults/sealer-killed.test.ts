@@ -33,7 +33,7 @@ async function addEvents(db: Db, isFirst = false): Promise<void> {
     })
     const ofNobody = { salt: null, personal_digest: null, mac: null, xid: 0 }
     if (isFirst) await db('audit_events').insert(rows.map((row) => ({ ...row, ...ofNobody })))
-    else await AuditEvent.insert(asPool(db), rows)
+    else await AuditEvent.append(asPool(db), rows)
   }
 }
 

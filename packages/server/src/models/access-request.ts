@@ -48,7 +48,7 @@ export class AccessRequest extends BaseModel {
   }
 
   /** With its app and its user. */
-  static async find(
+  static async findFull(
     db: Db,
     by: { id: string } | { user_id: string; app_id: string; status: 'open' },
   ): Promise<FullRequest | undefined> {
@@ -92,7 +92,7 @@ export class AccessRequest extends BaseModel {
   }
 
   /** Newest first, each with its app and its user. */
-  static async list(
+  static async listPage(
     db: Db,
     { status, app_id, user_id }: Partial<Pick<AccessRequest, 'status' | 'app_id' | 'user_id'>>,
     request: PageRequest,

@@ -33,15 +33,6 @@ export class AppKey extends BaseModel {
     ]
   }
 
-  /** The keys of one app, by version. */
-  static async list(db: Db, appId: string): Promise<AppKeyRow[]> {
-    return rowsOf(AppKey, db).where({ app_id: appId }).orderBy('version')
-  }
-
-  static async insert(db: Tx, row: AppKeyRow): Promise<void> {
-    await rowsOf(AppKey, db).insert(row)
-  }
-
   /** Moves a key from one stage to another, at which the app must not have a key. */
   static async move(db: Tx, appId: string, stages: { from: AppKey['stage']; to: AppKey['stage'] }, now: number): Promise<void> {
     await rowsOf(AppKey, db).where({ app_id: appId, stage: stages.from }).update({ stage: stages.to, created_at: now })

@@ -1,4 +1,4 @@
-import type { ModelObject, PartialModelObject } from 'objection'
+import type { ModelObject } from 'objection'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
@@ -138,13 +138,6 @@ export class App extends BaseModel {
     return App.query(db).findById(id)
   }
 
-  static async find(
-    db: Db,
-    by: { id: string } | { code: string } | { id: string; status: App['status'] },
-  ): Promise<App | undefined> {
-    return App.query(db).findOne(by)
-  }
-
   /** The app with this UUID or code. */
   static async findByRef(db: Db, ref: string): Promise<App | undefined> {
     return App.#named(db, ref)
@@ -277,14 +270,6 @@ export class App extends BaseModel {
       .where({ status: 'active' })
       .where((either) => either.where({ auto_grant_on_signup: 1 }).orWhere({ built_in: 1 }))
       .orderBy('code')
-  }
-
-  static async insert(db: Tx, row: PartialModelObject<App>): Promise<App> {
-    return App.query(db).insertAndFetch(row)
-  }
-
-  static async update(db: Tx, id: string, changes: PartialModelObject<App>): Promise<App> {
-    return App.query(db).patchAndFetchById(id, changes)
   }
 
   /** Raises the lowest valid `iat` of the app's tokens to slightly after the present, and returns it. */

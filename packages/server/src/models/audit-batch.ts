@@ -18,10 +18,6 @@ export class AuditBatch extends BaseModel implements Batch {
   declare sealed_at: number
   declare content: string | null
 
-  static async find(db: Db, number: number): Promise<Batch | undefined> {
-    return rowsOf(AuditBatch, db).where({ number }).first()
-  }
-
   /** The batches after a number, in order, with about `events` events together; at least one, if there is one. */
   static async listAfter(db: Db, number: number, events: number): Promise<Batch[]> {
     const sizes = await rowsOf(AuditBatch, db)
@@ -48,9 +44,10 @@ export class AuditBatch extends BaseModel implements Batch {
   }
 
   /** Throws if the database drops it. */
-  static async insert(db: Tx, batch: Batch): Promise<void> {
+  static async store(db: Tx, batch: Batch): Promise<void> {
     await rowsOf(AuditBatch, db).insert(batch)
-    if (!(await AuditBatch.find(db, batch.number))) throw new Error('the database did not store the batch of audit events')
+    if (!(await AuditBatch.find(db, { number: batch.number })))
+      throw new Error('the database did not store the batch of audit events')
   }
 
   /** Deletes the batches up to a number. */

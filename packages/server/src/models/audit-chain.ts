@@ -41,7 +41,7 @@ export class AuditChain extends BaseModel {
   /** JSON, see `FormerFaults`. Null if none was found. */
   declare former_faults: string | null
 
-  static async find(db: Db): Promise<Chain | undefined> {
+  static async findOnly(db: Db): Promise<Chain | undefined> {
     return rowsOf(AuditChain, db).where({ id }).first()
   }
 

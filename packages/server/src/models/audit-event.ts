@@ -458,7 +458,7 @@ export class AuditEvent extends BaseModel {
   }
 
   /** Throws if the database drops one of the rows, so that what the event is about does not happen either. */
-  static async insert(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
+  static async append(db: Db, rows: readonly AuditEventRow[]): Promise<void> {
     const [first] = rows
     const isOne = first && rows.length === 1
     assertStored(

@@ -92,7 +92,7 @@ export class AuthorizationCode extends BaseModel {
   /** The id of the session that the first use opened, unless that use was refused. */
   declare session_id: string | null
 
-  static async insert(db: Db, row: NewCode): Promise<void> {
+  static async issue(db: Db, row: NewCode): Promise<void> {
     await inserting.run(db, { ...row })
   }
 

@@ -1,12 +1,50 @@
-import { type Constructor, Model, type ModelObject, type Pojo, type QueryBuilderType } from 'objection'
-import type { Db } from '../db/handle.ts'
+// biome-ignore-all lint/complexity/noThisInStatic: `this` is the model that a query is asked of
+import { type Constructor, Model, type ModelObject, type PartialModelObject, type Pojo, type QueryBuilderType } from 'objection'
+import type { Db, Tx } from '../db/handle.ts'
+
+type Scalar = string | number | boolean | null
+
+/** Columns with the values that a row must have there. */
+type Where<M> = { [Column in keyof M as NonNullable<M[Column]> extends Scalar ? Column : never]?: M[Column] }
 
 /** `booleanColumns` hold 0 or 1 and are booleans in code. SQLite has no boolean, so both databases store an integer. */
 export class BaseModel extends Model {
   static booleanColumns: readonly string[] = []
+  static override useLimitInFirst = true
 
   /** Queries need a handle. No model has a default one. */
   declare static query: <M extends Model>(this: Constructor<M>, db: Db) => QueryBuilderType<M>
+
+  /** One row, or undefined. */
+  static find<M extends BaseModel>(this: ModelOf<M>, db: Db, where: Where<M>) {
+    return this.query(db).findOne(stored(where))
+  }
+
+  /** In any order, unless the caller adds one. */
+  static list<M extends BaseModel>(this: ModelOf<M>, db: Db, where: Where<M>) {
+    return this.query(db).where(stored(where))
+  }
+
+  static async insert<M extends BaseModel>(this: ModelOf<M>, db: Tx, row: PartialModelObject<M>): Promise<void> {
+    await this.query(db).insert(row)
+  }
+
+  /** Returns the number of rows. Throws if `where` is empty. */
+  static async update<M extends BaseModel>(
+    this: ModelOf<M>,
+    db: Tx,
+    where: Where<M>,
+    changes: PartialModelObject<M>,
+  ): Promise<number> {
+    const rows: number = await this.query(db).where(narrowing(where)).patch(changes)
+    return rows
+  }
+
+  /** Returns the number of rows. Throws if `where` is empty. */
+  static async remove<M extends BaseModel>(this: ModelOf<M>, db: Tx, where: Where<M>): Promise<number> {
+    const rows: number = await this.query(db).where(narrowing(where)).delete()
+    return rows
+  }
 
   override $parseDatabaseJson(json: Pojo): Pojo {
     const parsed = super.$parseDatabaseJson(json)
@@ -23,6 +61,18 @@ export class BaseModel extends Model {
     }
     return formatted
   }
+}
+
+/** The columns as the database compares them: SQLite refuses booleans. */
+function stored(where: object): Record<string, Scalar> {
+  return Object.fromEntries(
+    Object.entries(where).map(([column, value]) => [column, typeof value === 'boolean' ? Number(value) : value]),
+  )
+}
+
+function narrowing(where: object): Record<string, Scalar> {
+  if (Object.keys(where).length === 0) throw new Error('a change of all rows must be written as a query')
+  return stored(where)
 }
 
 function booleanColumnsOf(model: BaseModel): readonly string[] {

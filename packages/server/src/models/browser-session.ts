@@ -133,7 +133,7 @@ export class BrowserSession extends BaseModel {
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
   }
 
-  static async insert(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {
+  static async open(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {
     await rowsOf(BrowserSession, db).insert(row)
   }
 

@@ -18,7 +18,10 @@ export class ClientSecret extends BaseModel {
   declare created_at: number
   declare last_used_at: number | null
 
-  static async find(db: Db, of: { appId: string; hash: string }): Promise<Pick<ClientSecret, 'id' | 'last_used_at'> | undefined> {
+  static async findBySecret(
+    db: Db,
+    of: { appId: string; hash: string },
+  ): Promise<Pick<ClientSecret, 'id' | 'last_used_at'> | undefined> {
     return bySecret.first(db, of)
   }
 
@@ -30,10 +33,6 @@ export class ClientSecret extends BaseModel {
   static async count(db: Db, appId: string): Promise<number> {
     const [counted] = await rowsOf(ClientSecret, db).where({ app_id: appId }).count({ n: '*' })
     return Number(counted?.n)
-  }
-
-  static async insert(db: Tx, row: Pick<ClientSecret, 'id' | 'app_id' | 'hash' | 'created_at'>): Promise<void> {
-    await rowsOf(ClientSecret, db).insert(row)
   }
 
   /** Notes a use unless one since `latest` is noted. Of concurrent calls one writes. */

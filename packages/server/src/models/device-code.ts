@@ -20,17 +20,13 @@ export class DeviceCode extends BaseModel {
   declare polled_at: number | null
 
   /** False if the short code belongs to another device. */
-  static async insert(db: Db, row: Omit<DeviceCodeRow, 'state' | 'polled_at'>): Promise<boolean> {
+  static async add(db: Db, row: Omit<DeviceCodeRow, 'state' | 'polled_at'>): Promise<boolean> {
     const inserted = await rowsOf(DeviceCode, db)
       .insert({ ...row, state: 'pending' })
       .onConflict('user_code_hash')
       .ignore()
       .returning('hash')
     return inserted.length > 0
-  }
-
-  static async find(db: Db, hash: string): Promise<DeviceCodeRow | undefined> {
-    return rowsOf(DeviceCode, db).where({ hash }).first()
   }
 
   /** A device that still waits. */

@@ -67,16 +67,6 @@ export class Invitation extends BaseModel {
     return Number(counted?.n)
   }
 
-  static async insert(db: Tx, row: Partial<Invitation>): Promise<void> {
-    await Invitation.query(db).insert(row)
-  }
-
-  /** With its app. */
-  static async find(db: Db, key: Pick<Invitation, 'id' | 'organization_id'>): Promise<Invitation | undefined> {
-    const { id, organization_id } = key
-    return Invitation.query(db).findOne({ id, organization_id }).withGraphFetched('app')
-  }
-
   /** An invitation that can still be accepted, with its app and organization. */
   static async findOpen(
     db: Db,

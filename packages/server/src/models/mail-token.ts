@@ -61,10 +61,6 @@ export class MailToken extends BaseModel {
     await replacing.run(db, row)
   }
 
-  static async insert(db: Tx, row: Omit<MailTokenRow, 'spent_at'>): Promise<void> {
-    await rowsOf(MailToken, db).insert(row)
-  }
-
   static async findSpendable(
     db: Db,
     hash: string,

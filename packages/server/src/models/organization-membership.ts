@@ -61,7 +61,7 @@ export class OrganizationMembership extends BaseModel {
   }
 
   /** False if the user is a member already. */
-  static async insert(
+  static async add(
     db: Tx,
     row: Pick<OrganizationMembership, 'id' | 'organization_id' | 'user_id' | 'created_at'>,
   ): Promise<boolean> {
@@ -71,15 +71,6 @@ export class OrganizationMembership extends BaseModel {
       .ignore()
       .returning('id')
     return inserted.length > 0
-  }
-
-  static async find(
-    db: Db,
-    { organizationId, userId }: MembershipKey,
-  ): Promise<Pick<OrganizationMembership, 'id' | 'created_at'> | undefined> {
-    return rowsOf(OrganizationMembership, db)
-      .where({ organization_id: organizationId, user_id: userId })
-      .first('id', 'created_at')
   }
 
   static async delete(db: Tx, id: string): Promise<void> {
@@ -168,7 +159,7 @@ export class MembershipRole extends BaseModel {
   declare membership_id: string
   declare role_code: string
 
-  static async insert(db: Tx, membershipId: string, roleCodes: readonly string[]): Promise<void> {
+  static async assign(db: Tx, membershipId: string, roleCodes: readonly string[]): Promise<void> {
     if (roleCodes.length === 0) return
     await rowsOf(MembershipRole, db).insert(roleCodes.map((role_code) => ({ membership_id: membershipId, role_code })))
   }

@@ -14,10 +14,6 @@ export class Organization extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async find(db: Db, id: string): Promise<Organization | undefined> {
-    return Organization.query(db).findById(id)
-  }
-
   static async exists(db: Db, id: string): Promise<boolean> {
     return (await Organization.query(db).findById(id).select('id')) !== undefined
   }
@@ -28,12 +24,8 @@ export class Organization extends BaseModel {
   }
 
   /** False if the slug is taken. This does not throw, since an error would end the transaction. */
-  static async insert(db: Tx, row: OrganizationRow): Promise<boolean> {
+  static async add(db: Tx, row: OrganizationRow): Promise<boolean> {
     return (await rowsOf(Organization, db).insert(row).onConflict('slug').ignore().returning('id')).length > 0
-  }
-
-  static async update(db: Tx, id: string, changes: Pick<Organization, 'slug' | 'name' | 'updated_at'>): Promise<Organization> {
-    return Organization.query(db).patchAndFetchById(id, changes)
   }
 
   static async delete(db: Tx, id: string): Promise<void> {

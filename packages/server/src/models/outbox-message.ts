@@ -153,7 +153,7 @@ export class OutboxMessage extends BaseModel {
   /** Why a failed mail was not to be sent at all. */
   declare unsent: UnsentReason | null
 
-  static async insert(db: Tx, rows: readonly NewOutboxRow[]): Promise<void> {
+  static async enqueue(db: Tx, rows: readonly NewOutboxRow[]): Promise<void> {
     await inserting.run(db, { rows: JSON.stringify(rows) })
   }
 

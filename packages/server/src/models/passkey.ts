@@ -29,7 +29,7 @@ export class Passkey extends BaseModel {
   declare last_used_at: number | null
 
   /** False if the credential is known already. */
-  static async insert(db: Tx, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> {
+  static async add(db: Tx, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> {
     return (await rowsOf(Passkey, db).insert(row).onConflict('credential_id').ignore().returning('id')).length > 0
   }
 

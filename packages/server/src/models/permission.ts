@@ -127,15 +127,7 @@ export class PermissionService extends BaseModel {
   }
 
   /** Inserts the service unless it is known. */
-  static async insert(db: Tx, row: Pick<PermissionService, 'service' | 'registered_at'>): Promise<void> {
+  static async register(db: Tx, row: Pick<PermissionService, 'service' | 'registered_at'>): Promise<void> {
     await rowsOf(PermissionService, db).insert(row).onConflict('service').ignore()
-  }
-
-  static async update(
-    db: Tx,
-    service: string,
-    changes: Partial<Pick<PermissionService, 'revision' | 'registered_at'>>,
-  ): Promise<void> {
-    await rowsOf(PermissionService, db).where({ service }).update(changes)
   }
 }

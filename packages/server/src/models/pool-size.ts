@@ -37,7 +37,7 @@ export class PoolSize extends BaseModel {
   /** Users who are tagged with it. */
   declare tagged: number
 
-  static async list(db: Db, names: readonly string[]): Promise<Map<string, PoolSize>> {
+  static async listSums(db: Db, names: readonly string[]): Promise<Map<string, PoolSize>> {
     const rows = await db
       .from(db.raw(`${both} as kept`))
       .whereIn('namespace', names)

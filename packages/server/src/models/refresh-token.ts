@@ -102,7 +102,7 @@ export class RefreshToken extends BaseModel {
   /** Together with the token itself, it gives the successor again. */
   declare successor_salt: string | null
 
-  static async insert(db: Tx, values: { hash: string; sessionId: string; now: number; expiresAt: number }): Promise<void> {
+  static async issue(db: Tx, values: { hash: string; sessionId: string; now: number; expiresAt: number }): Promise<void> {
     await tokenInsert.run(db, values)
   }
 

@@ -5,7 +5,6 @@ import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 export type GivableRole = Pick<Role, 'code' | 'scope' | 'assignable_by'>
-type RoleChanges = Pick<Role, 'name' | 'description' | 'assignable_by' | 'updated_at'>
 
 /** A role is named by its `code`, which never changes. */
 export class Role extends BaseModel {
@@ -28,10 +27,6 @@ export class Role extends BaseModel {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope'))
   }
 
-  static async find(db: Db, code: string): Promise<Role | undefined> {
-    return Role.query(db).findById(code)
-  }
-
   /** Finds the role, and keeps it from being deleted until the transaction ends. */
   static async findKept(db: Tx, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code).forKeyShare()
@@ -45,14 +40,6 @@ export class Role extends BaseModel {
   /** Finds the role and locks it. A reference to it waits too, and then finds it deleted. */
   static async findForDeletion(db: Tx, code: string): Promise<Role | undefined> {
     return Role.query(db).findById(code).forUpdate()
-  }
-
-  static async insert(db: Tx, row: Partial<Role>): Promise<Role> {
-    return Role.query(db).insertAndFetch(row)
-  }
-
-  static async update(db: Tx, code: string, changes: RoleChanges): Promise<Role> {
-    return Role.query(db).patchAndFetchById(code, changes)
   }
 
   /** Those of the codes that are org-scoped roles, in any order. Keeps them from being deleted until the transaction ends. */
@@ -98,7 +85,7 @@ export class RolePermission extends BaseModel {
   declare created_at: number
 
   /** Returns how many were not assigned before. */
-  static async insert(
+  static async assign(
     db: Tx,
     rows: readonly Pick<RolePermission, 'role_code' | 'permission_id' | 'created_at'>[],
   ): Promise<number> {

@@ -86,7 +86,7 @@ export class ServiceAccount extends BaseModel {
       .patch({ last_used_at: now })
   }
 
-  static async find(db: Db, id: string): Promise<ServiceAccount | undefined> {
+  static async findFull(db: Db, id: string): Promise<ServiceAccount | undefined> {
     return ServiceAccount.query(db).findById(id).withGraphFetched(related)
   }
 
@@ -95,7 +95,7 @@ export class ServiceAccount extends BaseModel {
     const row = rowsOf(ServiceAccount, db).where({ id }).first('id')
     // Read the relations once the lock is held, so that they include a change that the lock waited for.
     const locked = await (lock === 'shared' ? forShare(db, row) : forUpdate(db, row))
-    return locked && ServiceAccount.find(db, id)
+    return locked && ServiceAccount.findFull(db, id)
   }
 
   /** The sorted ids of the accounts that have the scope and are for the app. */
@@ -130,27 +130,19 @@ export class ServiceAccount extends BaseModel {
   }
 
   /** Inserts an account whose scopes hold for these apps. */
-  static async insert(
+  static async insertWithApps(
     db: Tx,
     row: Pick<ServiceAccount, 'id' | 'name' | 'service' | 'scopes' | 'token_hash' | 'expires_at' | 'created_at' | 'updated_at'>,
     appIds: readonly string[],
   ): Promise<void> {
     await ServiceAccount.query(db).insert(row)
-    await ServiceAccountApp.insert(db, row.id, appIds)
-  }
-
-  static async update(
-    db: Tx,
-    id: string,
-    changes: Pick<ServiceAccount, 'updated_at'> & Partial<Pick<ServiceAccount, 'token_hash' | 'name' | 'scopes' | 'expires_at'>>,
-  ): Promise<void> {
-    await ServiceAccount.query(db).findById(id).patch(changes)
+    await ServiceAccountApp.assign(db, row.id, appIds)
   }
 
   /** Lets the scopes of an account hold for these apps and no others. */
   static async replaceApps(db: Tx, id: string, appIds: readonly string[]): Promise<void> {
     await rowsOf(ServiceAccountApp, db).where({ service_account_id: id }).delete()
-    await ServiceAccountApp.insert(db, id, appIds)
+    await ServiceAccountApp.assign(db, id, appIds)
   }
 }
 
@@ -162,7 +154,7 @@ class ServiceAccountApp extends BaseModel {
   declare service_account_id: string
   declare app_id: string
 
-  static async insert(db: Tx, accountId: string, appIds: readonly string[]): Promise<void> {
+  static async assign(db: Tx, accountId: string, appIds: readonly string[]): Promise<void> {
     if (appIds.length === 0) return
     await rowsOf(ServiceAccountApp, db).insert(appIds.map((app_id) => ({ service_account_id: accountId, app_id })))
   }
@@ -178,7 +170,7 @@ export class ServiceAccountPermission extends BaseModel {
   declare created_at: number
 
   /** Returns how many the account did not have before. */
-  static async insert(db: Tx, accountId: string, permissionIds: readonly string[], now: number): Promise<number> {
+  static async assign(db: Tx, accountId: string, permissionIds: readonly string[], now: number): Promise<number> {
     let inserted = 0
     for (const chunk of chunksOf(permissionIds)) {
       const rows = chunk.map((permission_id) => ({ service_account_id: accountId, permission_id, created_at: now }))

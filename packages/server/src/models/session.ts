@@ -213,7 +213,7 @@ export class Session extends BaseModel {
   }
 
   /** A session of any state, with its app. */
-  static async find(
+  static async findFull(
     db: Db,
     id: string,
   ): Promise<

@@ -1,4 +1,4 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Pool } from '../db/handle.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
 
 /** A key that signs ID tokens, has signed them, or is going to. */
@@ -21,10 +21,6 @@ export class SigningKey extends BaseModel {
     const rows: SigningKeyRow[] = await rowsOf(SigningKey, db).orderBy('stage_since', 'desc')
     const order = { next: 0, current: 1, retired: 2 }
     return rows.sort((a, b) => order[a.stage] - order[b.stage])
-  }
-
-  static async insert(db: Tx, row: SigningKeyRow): Promise<void> {
-    await rowsOf(SigningKey, db).insert(row)
   }
 
   /** Deletes keys that were retired by then. */

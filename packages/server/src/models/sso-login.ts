@@ -66,7 +66,7 @@ export class SsoLogin extends BaseModel {
   declare created_at: number
   declare expires_at: number
 
-  static async insert(db: Db, row: NewSsoLogin): Promise<void> {
+  static async begin(db: Db, row: NewSsoLogin): Promise<void> {
     await rowsOf(SsoLogin, db).insert(row)
   }
 

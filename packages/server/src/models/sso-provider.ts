@@ -1,4 +1,3 @@
-import type { PartialModelObject } from 'objection'
 import type { Tx } from '../db/handle.ts'
 import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { BaseModel } from './base-model.ts'
@@ -35,13 +34,5 @@ export class SsoProvider extends BaseModel {
   /** Finds the provider and locks it until the transaction ends. No user is linked with it meanwhile. */
   static async findByCodeForUpdate(db: Tx, code: string): Promise<SsoProvider | undefined> {
     return forUpdate(db, SsoProvider.query(db).findOne({ code }))
-  }
-
-  static async insert(db: Tx, row: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
-    return SsoProvider.query(db).insertAndFetch(row)
-  }
-
-  static async update(db: Tx, id: string, changes: PartialModelObject<SsoProvider>): Promise<SsoProvider> {
-    return SsoProvider.query(db).patchAndFetchById(id, changes)
   }
 }

@@ -21,12 +21,8 @@ export class TrustedBrowser extends BaseModel {
   declare ip: string | null
   declare user_agent: string | null
 
-  static async insert(db: Tx, row: Omit<TrustedBrowser, keyof BaseModel>): Promise<void> {
-    await rowsOf(TrustedBrowser, db).insert(row)
-  }
-
   /** The trust of a secret. Whether it still holds for its user is decided where the proof is made. */
-  static async find(db: Db, hash: string, now: number): Promise<KeptTrust | undefined> {
+  static async findLive(db: Db, hash: string, now: number): Promise<KeptTrust | undefined> {
     return rowsOf(TrustedBrowser, db).where({ hash }).andWhere('expires_at', '>', now).first() as Promise<KeptTrust | undefined>
   }
 

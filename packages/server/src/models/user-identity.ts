@@ -1,6 +1,6 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel } from './base-model.ts'
 import { withPage } from './list-query.ts'
 import { SsoProvider } from './sso-provider.ts'
 
@@ -23,15 +23,8 @@ export class UserIdentity extends BaseModel {
   /** Every read of an identity includes it. */
   declare provider: SsoProvider
 
-  static async insert(
-    db: Tx,
-    row: Pick<UserIdentity, 'id' | 'user_id' | 'provider_id' | 'subject' | 'created_at'>,
-  ): Promise<void> {
-    await rowsOf(UserIdentity, db).insert(row)
-  }
-
   /** An identity of a user, by its id or by what the provider calls the user. */
-  static async find(
+  static async findFull(
     db: Db,
     of: Pick<UserIdentity, 'id' | 'user_id'> | Pick<UserIdentity, 'user_id' | 'provider_id' | 'subject'>,
   ): Promise<UserIdentity | undefined> {

@@ -16,7 +16,12 @@ export class UserNamespace extends BaseModel {
   declare namespace: string
   declare created_at: number
 
-  static async insert(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
+  /** Sizes of pools are noted with each tag. */
+  declare static insert: never
+  declare static update: never
+  declare static remove: never
+
+  static async add(db: Tx, rows: readonly UserNamespaceRow[]): Promise<void> {
     await rowsOf(UserNamespace, db).insert(rows)
     await note(db, rows, 1)
   }

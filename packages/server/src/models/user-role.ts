@@ -22,7 +22,7 @@ export class UserRole extends BaseModel {
   }
 
   /** False if the user holds it already. */
-  static async insert(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
+  static async add(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
     const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
     return inserted.length > 0
   }
@@ -38,13 +38,6 @@ export class UserRole extends BaseModel {
       .where({ role_code: code, status: 'active' })
       .first('user_id')
     return found !== undefined
-  }
-
-  static async find(
-    db: Db,
-    { user_id, role_code }: Pick<UserRole, 'user_id' | 'role_code'>,
-  ): Promise<Pick<UserRole, 'created_at'> | undefined> {
-    return rowsOf(UserRole, db).where({ user_id, role_code }).first('created_at')
   }
 
   /** Whether a user who is not deleted holds the role. */

@@ -210,6 +210,11 @@ export class User extends BaseModel {
   declare tags?: UserNamespace[]
   declare grants?: UserApp[]
 
+  /** What a change leads to is written with it, by `add`, `change` and `erase`. */
+  declare static insert: never
+  declare static update: never
+  declare static remove: never
+
   /** A page of the users who can enter an app and own neither a second factor nor a passkey of the host, newest first. */
   static async listWithoutSecondFactor(
     db: Db,
@@ -308,7 +313,7 @@ export class User extends BaseModel {
   }
 
   /** Inserts a user with pool tags and global roles, and notes what pools and shared addresses gain. Also stores the event, if any. */
-  static async insert(
+  static async add(
     db: Tx,
     { id: made_id, email: made_email, ...row }: NewUserRow,
     { tags, roles }: Record<'tags' | 'roles', readonly string[]>,
@@ -325,7 +330,7 @@ export class User extends BaseModel {
     await noteNew(db, rows)
   }
 
-  static async update(db: Tx, id: string, changes: UserChanges): Promise<void> {
+  static async change(db: Tx, id: string, changes: UserChanges): Promise<void> {
     await UserChange.writeBefore(db, id, changes)
     const isGone = changes.status === 'deleted'
     const moves = isGone || changes.email !== undefined || changes.namespace !== undefined

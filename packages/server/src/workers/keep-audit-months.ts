@@ -12,7 +12,7 @@ export async function keepAuditMonths(deps: Deps<Pool>): Promise<void> {
   if (!isPostgres(deps.db)) return
   const now = deps.clock()
   if (await areMonthsKept(deps.db)) return makeMonths(deps.db, now)
-  const chain = await AuditChain.find(deps.db)
+  const chain = await AuditChain.findOnly(deps.db)
   if (!chain || now < chain.adopts_until || (await hasOlderListener(deps.db))) return
   const started = performance.now()
   await deps.lifecycle.divideAudit()

@@ -39,7 +39,7 @@ interface ListedApp {
 async function listApps(deps: Deps, user: PooledUser, ofPage: App | undefined): Promise<ListedApp[]> {
   const now = deps.clock()
   const grants = (await UserApp.listOfUser(deps.db, user.id, { ...most, now: deps.clock() })).items
-  const requests = (await AccessRequest.list(deps.db, { status: 'open', user_id: user.id }, most)).items
+  const requests = (await AccessRequest.listPage(deps.db, { status: 'open', user_id: user.id }, most)).items
   const roles = await listGlobalRoles(deps, user.id)
   const asked = new Set(requests.map(({ app_id: id }) => id))
   const granted = grants.map(({ app, ...grant }): ListedApp => {

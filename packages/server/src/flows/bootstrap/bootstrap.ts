@@ -94,7 +94,7 @@ export async function createSystemAdmin(
 
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
   const row = { user_id: userId, role_code: SYSTEM_ADMIN, created_at: deps.clock() }
-  const isNew = await UserRole.insert(deps.db, row)
+  const isNew = await UserRole.add(deps.db, row)
   if (isNew) {
     await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
     await endAccessWithoutProof(deps, userId, SYSTEM_ADMIN)

@@ -154,7 +154,7 @@ export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Ac
     const changed = await replaceEmail(deps, before, email, actor)
     // The user has just read mail to the old address. Whether its mailbox was proven is restored from before the change.
     const verification = { ...verifiedByLink(deps.clock(), changed), mailbox_proven_at: found.mailbox_proven_at }
-    await User.update(deps.db, userId, verification)
+    await User.change(deps.db, userId, verification)
     await MailToken.deleteUnspentSince(deps.db, userId, found.created_at)
     await recordEvent(deps, { event: 'email.change_undone', actor, userId, appId })
     await removeNewCredentials(deps, before, found, actor)
@@ -192,7 +192,7 @@ async function removeNewCredentials(
     passkeys: await Passkey.query(deps.db).where({ user_id: userId }).where('created_at', '>=', since).delete(),
     identities: await removeIdentities(deps, userId, since),
   }
-  if (lost.password) await User.update(deps.db, userId, { password_hash: null })
+  if (lost.password) await User.change(deps.db, userId, { password_hash: null })
   if (lost.password || lost.two_factor || lost.passkeys > 0 || lost.identities > 0)
     await recordEvent(deps, { event: 'credentials.removed', actor, userId, appId, details: lost })
 }

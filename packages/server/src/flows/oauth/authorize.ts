@@ -246,21 +246,21 @@ async function giveCode(
   }
   const code = newOpaqueToken(TOKEN_PREFIXES.authorizationCode)
   const given = { hash: hashOpaqueToken(code), redirect_uri: request.redirectUri, created_at: now, expires_at: now + codeLifeMs }
-  await AuthorizationCode.insert(deps.db, { ...proven, ...given })
+  await AuthorizationCode.issue(deps.db, { ...proven, ...given })
   await noteBrowserUse(deps, live)
   return withAnswer(request.redirectUri, { code, state: request.state, iss: deps.config.publicUrl })
 }
 
 async function allowDevice(
   deps: Deps<Pool>,
-  code: Parameters<typeof AuthorizationCode.insert>[1],
+  code: Parameters<typeof AuthorizationCode.issue>[1],
   actor: Actor,
 ): Promise<boolean> {
   return transaction(deps, async (deps) => {
     const now = deps.clock()
     if (!(await App.keep(deps.db, code.app_id))) return false
     if (!(await DeviceCode.decide(deps.db, code.hash, { state: 'approved', now }))) return false
-    await AuthorizationCode.insert(deps.db, code)
+    await AuthorizationCode.issue(deps.db, code)
     await recordEvent(deps, { event: 'device_grant.approved', actor, userId: code.user_id, appId: code.app_id })
     return true
   })

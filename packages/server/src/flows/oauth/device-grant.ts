@@ -54,12 +54,12 @@ export async function beginDeviceGrant(
 
 async function insertWithUserCode(
   deps: Deps<Pool>,
-  row: Omit<Parameters<typeof DeviceCode.insert>[1], 'user_code_hash'>,
+  row: Omit<Parameters<typeof DeviceCode.add>[1], 'user_code_hash'>,
 ): Promise<string> {
   for (;;) {
     const userCode = newUserCode()
     const hash = hashOfUserCode(deps.config.encryptionKeys[0], userCode) ?? ''
-    if (await DeviceCode.insert(deps.db, { ...row, user_code_hash: hash })) return userCode
+    if (await DeviceCode.add(deps.db, { ...row, user_code_hash: hash })) return userCode
   }
 }
 
@@ -80,7 +80,7 @@ export async function pollDeviceGrant(
 ) {
   const app = await getGrantingApp(deps, client)
   const hash = hashOpaqueToken(deviceCode)
-  const device = await DeviceCode.find(deps.db, hash)
+  const device = await DeviceCode.find(deps.db, { hash })
   if (!device || device.app_id !== app.id) throw new ApiError('invalid_grant', { detail: 'The device code is unknown' })
   if (device.state === 'denied') throw new ApiError('device_grant_denied')
   const now = deps.clock()

@@ -181,7 +181,7 @@ async function punishReuse(deps: Deps<Pool>, hash: string, actor: Actor): Promis
     const reused = await AuthorizationCode.noteReuse(deps.db, hash, deps.clock())
     if (!reused) return
     const { user_id: userId, app_id: appId, session_id: sessionId, redirect_uri: redirectUri } = reused
-    const session = sessionId === null ? undefined : await Session.find(deps.db, sessionId)
+    const session = sessionId === null ? undefined : await Session.findFull(deps.db, sessionId)
     const opened = session?.ended_at === null ? session : undefined
     const isNear = opened !== undefined && deps.clock() - opened.created_at <= pollsTogetherMs
     const isFromThere = isNear && addressKey(opened.ip ?? '') === addressKey(actor.origin.ip)

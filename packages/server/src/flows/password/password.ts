@@ -175,7 +175,7 @@ export async function resetWith(deps: Deps<Pool>, found: SpendableToken, passwor
     if (account) await resetUnproven(deps, { account, passwordHash, appId: found.app_id }, actor)
     else {
       await verifyAddress(deps, user)
-      await User.update(deps.db, user.id, { password_hash: passwordHash })
+      await User.change(deps.db, user.id, { password_hash: passwordHash })
       await dropLoginTokens(deps, user)
       await raiseTokenVersion(deps, { userId: user.id, appId: null, reason: 'password.reset' })
     }
@@ -213,7 +213,7 @@ export async function secureAccount(deps: Deps<Pool>, token: string, actor: Acto
     await endSessions(deps, userId, actor)
     await dropLoginTokens(deps, user)
     if (user.password_hash !== null) {
-      await User.update(deps.db, userId, { password_hash: null })
+      await User.change(deps.db, userId, { password_hash: null })
       await recordEvent(deps, { event: 'credentials.removed', actor, userId, appId, details: { password: true } })
     }
     await addTokenMail(deps, { purpose: 'reset_password', email, appId, userId }, actor.origin)

@@ -60,7 +60,7 @@ export async function beginAtProvider(
     })
   const now = deps.clock()
   const stateHash = hashOpaqueToken(state)
-  await SsoLogin.insert(deps.db, {
+  await SsoLogin.begin(deps.db, {
     state_hash: stateHash,
     provider_id: provider.id,
     app_id: app.id,

@@ -137,7 +137,7 @@ export async function getLoginCase(deps: Deps, input: ExplainInput): Promise<Log
     appCode: app?.code ?? input.app,
     app,
     organizationId: input.organization_id,
-    organization: input.organization_id ? await Organization.find(deps.db, input.organization_id) : undefined,
+    organization: input.organization_id ? await Organization.find(deps.db, { id: input.organization_id }) : undefined,
     pools,
     user,
     found,

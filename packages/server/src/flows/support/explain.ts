@@ -220,7 +220,7 @@ export async function mend(
 async function demandNoSecondFactor(deps: Deps<Tx>, app: App | undefined): Promise<void> {
   if (!app) return
   await renewCatalog(deps)
-  await App.update(deps.db, app.id, { require_two_factor: 'off' })
+  await App.update(deps.db, { id: app.id }, { require_two_factor: 'off' })
 }
 
 function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => Promise<unknown>) | undefined {
@@ -229,21 +229,21 @@ function changeFor(loginCase: LoginCase, error: ApiError): ((deps: Deps<Tx>) => 
   if (error.code === 'app_inactive' && app)
     return async (deps) => {
       await renewCatalog(deps)
-      await App.update(deps.db, app.id, { status: 'active' })
+      await App.update(deps.db, { id: app.id }, { status: 'active' })
     }
   if (!user || user.status === 'deleted') return undefined
   switch (error.code) {
     case 'invalid_credentials':
-      if (found?.id === user.id) return (deps) => User.update(deps.db, user.id, { password_hash: someHash })
+      if (found?.id === user.id) return (deps) => User.change(deps.db, user.id, { password_hash: someHash })
       // A login finds another user with this address first, whatever pools this user is in.
       if (found) return undefined
-      return (deps) => UserNamespace.insert(deps.db, [{ user_id: user.id, namespace: pools[0], created_at: deps.clock() }])
+      return (deps) => UserNamespace.add(deps.db, [{ user_id: user.id, namespace: pools[0], created_at: deps.clock() }])
     case 'account_locked':
       return (deps) => forgetFailures(deps, user, { codes: true })
     case 'account_suspended':
-      return (deps) => User.update(deps.db, user.id, { status: 'active', updated_at: deps.clock() })
+      return (deps) => User.change(deps.db, user.id, { status: 'active', updated_at: deps.clock() })
     case 'email_unverified':
-      return (deps) => User.update(deps.db, user.id, verifiedNow(deps.clock(), user))
+      return (deps) => User.change(deps.db, user.id, verifiedNow(deps.clock(), user))
     case 'second_factor_not_shown':
     case 'two_factor_enrollment_required':
       return (deps) => demandNoSecondFactor(deps, app)

@@ -89,7 +89,7 @@ async function strip(
     ...given,
     updated_at: deps.clock(),
   }
-  await User.update(deps.db, id, columns)
+  await User.change(deps.db, id, columns)
   const lost = {
     password: account.password_hash !== null,
     two_factor: twoFactor,

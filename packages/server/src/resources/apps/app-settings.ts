@@ -142,7 +142,7 @@ async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
 async function assertDefaultRole(deps: Deps, merged: AppColumns): Promise<void> {
   if (merged.default_role_code === null) return
   if (membershipRoleOf(merged) === null) throw fieldError('default_role_code', 'invalid_value', 'needs default_organization_id')
-  const role = await Role.find(deps.db, merged.default_role_code)
+  const role = await Role.find(deps.db, { code: merged.default_role_code })
   if (!role) throw fieldError('default_role_code', 'invalid_value', 'unknown role')
   if (role.scope !== 'org') throw fieldError('default_role_code', 'invalid_value', 'must be an org-scoped role')
 }

@@ -95,7 +95,7 @@ interface AppSecret {
 export async function readAppSecret(deps: Deps<Pool>, code: string, actor: Actor): Promise<AppSecret> {
   return transaction(deps, async (deps) => {
     const app = await getKeptApp(deps, code)
-    const keys = (await AppKey.list(deps.db, app.id)).flatMap(({ secret_box, ...key }) =>
+    const keys = (await AppKey.list(deps.db, { app_id: app.id }).orderBy('version')).flatMap(({ secret_box, ...key }) =>
       secret_box === null ? [] : [{ ...key, secret_box }],
     )
     const newest = keys.at(-1)
@@ -140,7 +140,7 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
       await renewCatalog(deps)
       // From here on, consumers with this code belong to the new app.
       if (await DeletedApp.delete(deps.db, code)) announce(deps)
-      const app = await App.insert(deps.db, { ...blank, ...changes, created_at: now, updated_at: now })
+      const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app
     })
@@ -191,7 +191,7 @@ async function change(
     await renewCatalog(deps)
     const closes = current.status === 'active' && changes.status === 'inactive'
     if (closes) await endAccessOfApp(deps, current.id)
-    const updated = await App.update(deps.db, current.id, { ...changes, updated_at: deps.clock() })
+    const updated = await App.query(deps.db).patchAndFetchById(current.id, { ...changes, updated_at: deps.clock() })
     if (barsAdmins) await assertAdministrable(deps)
     await recordEvent(deps, {
       event: 'app.updated',

@@ -24,7 +24,7 @@ export async function changeLogo(deps: Deps<Pool>, ref: string, image: Buffer | 
     await renewCatalog(deps)
     if (image && type && digest) await AppLogo.put(deps.db, { app_id: app.id, digest, type, image })
     else await AppLogo.delete(deps.db, app.id)
-    const updated = await App.update(deps.db, app.id, { logo: digest, updated_at: deps.clock() })
+    const updated = await App.query(deps.db).patchAndFetchById(app.id, { logo: digest, updated_at: deps.clock() })
     const details = { before: shown(app), after: shown(updated) }
     await recordEvent(deps, { event: 'app.logo_changed', actor, appId: app.id, details })
     return updated

@@ -48,9 +48,9 @@ export async function changeSigning(
     if (input.step === 'finish' && !input.force) await assertAllFollow(deps, before)
     await renewCatalog(deps)
     await takeStep(deps, app, input)
-    const keys = await AppKey.list(deps.db, app.id)
+    const keys = await AppKey.list(deps.db, { app_id: app.id }).orderBy('version')
     const signing = keys.some(({ stage, secret_box }) => stage === 'current' && secret_box !== null) ? 'own' : 'shared'
-    const changed = await App.update(deps.db, app.id, { signing, updated_at: deps.clock() })
+    const changed = await App.query(deps.db).patchAndFetchById(app.id, { signing, updated_at: deps.clock() })
     const after = await describeSigning(deps, changed)
     const { step } = input
     const details = { step, before: summaryOf(before), after: summaryOf(after) }
@@ -63,7 +63,7 @@ export async function changeSigning(
 async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: ChangeSigningInput): Promise<void> {
   const now = deps.clock()
   const move = (from: AppKey['stage'], to: AppKey['stage']) => AppKey.move(deps.db, appId, { from, to }, now)
-  const keys = await AppKey.list(deps.db, appId)
+  const keys = await AppKey.list(deps.db, { app_id: appId }).orderBy('version')
   const state = stateOf(keys)
   if (step === 'prepare') {
     const version = Math.max(0, ...keys.map(({ version }) => version)) + 1
@@ -117,7 +117,7 @@ export function stateOf(keys: readonly Pick<AppKeyRow, 'stage'>[]): Signing['sta
 
 /** Which key signs for an app, which keys are accepted, and how far a key change has got. */
 export async function describeSigning(deps: Deps, app: App): Promise<Signing> {
-  const rows = await AppKey.list(deps.db, app.id)
+  const rows = await AppKey.list(deps.db, { app_id: app.id }).orderBy('version')
   const shown = rows.map((row) => ({
     kid: kidOf(deps, row),
     stage: row.stage,

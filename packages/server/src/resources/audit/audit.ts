@@ -82,7 +82,7 @@ interface ArchivePart {
  */
 export async function archiveAudit(deps: Deps, { before, cursor }: ArchiveAuditRequest): Promise<ArchivePart> {
   const { db, auditProofs } = deps
-  const chain = await AuditChain.find(db)
+  const chain = await AuditChain.findOnly(db)
   if (chain) keysOfChain(deps, chain)
   const signer = new ArchiveSigner(auditProofs.current.bytes)
   const part = { lines: [], key: signer.publicKey, events: 0, fault: null, next_cursor: null }
@@ -150,11 +150,11 @@ interface AuditGrowth {
 
 /** How much the audit takes, and how fast it grows. Reads three rows. */
 async function auditGrowth(deps: Deps): Promise<AuditGrowth> {
-  const chain = await AuditChain.find(deps.db)
+  const chain = await AuditChain.findOnly(deps.db)
   if (!chain) return { bytes: 0, bytesAYear: undefined }
   const events = Math.max(1, endOf(chain).position - (await readBeginning(deps)).position)
   const bytes = (await AuditEvent.sizeInBytes(deps.db)) ?? usualBytes * events
-  const early = await AuditBatch.find(deps.db, Math.max(1, chain.batch - batchesMeasured))
+  const early = await AuditBatch.find(deps.db, { number: Math.max(1, chain.batch - batchesMeasured) })
   const elapsed = deps.clock() - (early?.sealed_at ?? deps.clock())
   if (!early || elapsed < leastMs) return { bytes, bytesAYear: undefined }
   return { bytes, bytesAYear: (((chain.batch_position - early.position) * bytes) / events) * (yearMs / elapsed) }

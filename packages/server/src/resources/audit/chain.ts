@@ -282,7 +282,7 @@ export async function isInChain(
 }
 
 async function hasSeal({ db }: Deps, { position, seal, batch }: End): Promise<boolean> {
-  if (batch > 0) return (await AuditBatch.find(db, batch))?.seal === seal
+  if (batch > 0) return (await AuditBatch.find(db, { number: batch }))?.seal === seal
   const [row] = await AuditEvent.listChained(db, { from: position, limit: 1 })
   return row?.seal_position === position && row.seal === seal && row.xid === Position.former
 }
@@ -293,7 +293,7 @@ async function hasSeal({ db }: Deps, { position, seal, batch }: End): Promise<bo
  * servers that lack the key seal nothing, so they do not take events of those that have it for forged.
  */
 export async function hasKeyOfAudit(deps: Deps<Pool>): Promise<boolean> {
-  const chain = (await AuditChain.find(deps.db)) ?? (await transaction(deps, beginChain))
+  const chain = (await AuditChain.findOnly(deps.db)) ?? (await transaction(deps, beginChain))
   const verdict = chain ? checkHead(deps, chain) : 'whole'
   // A forged end does not keep the service from starting: the sealer and audit verify report it.
   if (chain && verdict === 'whole') await transaction(deps, raisePositions)

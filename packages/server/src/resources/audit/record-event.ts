@@ -37,13 +37,13 @@ export async function recordEvent(deps: Deps, event: NewAuditEvent): Promise<voi
 /** Like `recordEvent`, and returns the id of the event. */
 export async function recordNamedEvent(deps: Deps, event: NewAuditEvent): Promise<string> {
   const row = eventRow(deps, event)
-  await AuditEvent.insert(deps.db, [row])
+  await AuditEvent.append(deps.db, [row])
   return row.id
 }
 
 /** Like `recordEvent`, for many events at once. */
 export async function recordEvents(deps: Deps, events: readonly NewAuditEvent[]): Promise<void> {
-  await AuditEvent.insert(
+  await AuditEvent.append(
     deps.db,
     events.map((event) => eventRow(deps, event)),
   )
@@ -67,7 +67,7 @@ export async function countEvent(deps: Deps<Pool>, event: NewAuditEvent, key: re
     if (await AuditEvent.insertOrCount(deps.db, eventRow(deps, event, counted), counted.by)) return
     digest = sha256(digest)
   }
-  await AuditEvent.insert(deps.db, [eventRow(deps, event)])
+  await AuditEvent.append(deps.db, [eventRow(deps, event)])
 }
 
 function sha256(of: string | Buffer): Buffer {

@@ -52,7 +52,7 @@ async function nextChained({ db }: Deps, from: number, limit: number): Promise<S
 
 /** Where the seals begin. Throws if that is not what was written. */
 async function checkedBeginning(deps: Deps): Promise<Beginning> {
-  const chain = await AuditChain.find(deps.db)
+  const chain = await AuditChain.findOnly(deps.db)
   if (chain) keysOfChain(deps, chain)
   const beginning = await readBeginning(deps)
   if (beginning.state !== 'whole')
@@ -76,7 +76,7 @@ function lastExpired({ auditProofs }: Deps, rows: readonly StoredEvent[], begin:
 /** The months that are dropped as a whole: their events are neither deleted one by one nor before all of them have expired. */
 async function wholeMonths(db: Db, until: number): Promise<{ kept: Month[]; over: Month[] }> {
   const months = await listMonths(db)
-  const sealed = sealedBy(await AuditChain.find(db))
+  const sealed = sealedBy(await AuditChain.findOnly(db))
   const end = firstIdAt(until)
   const kept: Month[] = []
   const over: Month[] = []
@@ -147,7 +147,7 @@ export async function expireMonths(deps: Deps<Pool>, until: number): Promise<num
   const { over } = await wholeMonths(deps.db, until)
   if (over.length === 0) return 0
   const begin = await checkedBeginning(deps)
-  const chain = await AuditChain.find(deps.db)
+  const chain = await AuditChain.findOnly(deps.db)
   if (!chain) return 0
   // The chain of a former version goes first, row by row.
   if (begin.batch === null && (!isFormerChecked(chain) || (await AuditEvent.hasChained(deps.db)))) return 0
@@ -216,7 +216,7 @@ interface Blanking {
  * stays blank. It takes the events in the order of their ids, so that two callers cannot deadlock.
  */
 export async function blankEvents(deps: Deps<Pool>, { userId, actor, erasable, blank }: Blanking): Promise<void> {
-  const chain = await AuditChain.find(deps.db)
+  const chain = await AuditChain.findOnly(deps.db)
   if (chain) keysOfChain(deps, chain)
   // Leave out the audit reason: `user.erased` records it.
   const by = actor === systemActor ? actor : { ...actor, origin: { ...actor.origin, auditReason: undefined } }

@@ -134,7 +134,7 @@ async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
     position: (chain.batch === 0 ? chain.former_end : chain.batch_position) + tags.length,
   }
   const batch = { ...facts, seal: seal.over(chain.batch === 0 ? '' : chain.batch_seal, facts) }
-  await AuditBatch.insert(db, batch)
+  await AuditBatch.store(db, batch)
   const next = {
     ...{ ...chain, batch: batch.number, batch_position: batch.position, batch_seal: batch.seal },
     ...{ upto: batch.upto, sealed_at: now },

@@ -17,7 +17,7 @@ import { verifyBatches } from './verify-batches.ts'
  * while it runs.
  */
 export async function verifyAudit(deps: Deps, request: VerifyAuditRequest): Promise<VerifiedPage> {
-  const chain = await AuditChain.find(deps.db)
+  const chain = await AuditChain.findOnly(deps.db)
   if (chain) keysOfChain(deps, chain)
   const fault = faultOfHead(deps, chain)
   if (fault) return withFault(chain, fault)
@@ -30,7 +30,7 @@ export async function verifyAudit(deps: Deps, request: VerifyAuditRequest): Prom
   // Retention may have deleted what this page was about to compare, and the first server may have begun.
   const begins = await readBeginning(deps)
   const hasMoved = begins.state === 'whole' && begins.position > beginning.position
-  const hasBegun = !chain && (await AuditChain.find(deps.db)) !== undefined
+  const hasBegun = !chain && (await AuditChain.findOnly(deps.db)) !== undefined
   return hasMoved || hasBegun ? verifyAudit(deps, request) : page
 }
 
@@ -78,7 +78,7 @@ const pageSize = 1_000
 async function verifyUnsealed(deps: Deps, chain: Chain | undefined, beginning: Beginning, cursor: string): Promise<VerifiedPage> {
   const [xid = '', id = ''] = cursor.split('.')
   // What the sealer has refused since the last batch is among the rows, too.
-  const last = chain && (await AuditBatch.find(deps.db, chain.batch))
+  const last = chain && (await AuditBatch.find(deps.db, { number: chain.batch }))
   const seen = parseSnapshot(last?.upto ?? beginning.upto ?? firstSnapshot)
   const rows = await AuditEvent.listUnseen(
     deps.db,

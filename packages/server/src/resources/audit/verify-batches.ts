@@ -38,7 +38,7 @@ export async function verifyBatches(
     return { ...page, fault: changedHead(known.position) }
   const batches = await AuditBatch.listAfter(deps.db, previous.number, pageSize)
   // Batches that were written since the page began have moved the end too.
-  const now = await AuditChain.find(deps.db)
+  const now = await AuditChain.findOnly(deps.db)
   page.fault =
     (now ? faultOfHead(deps, now) : changedHead(null, 'removed')) ??
     faultOfKnown(chain, previous, batches, known) ??
@@ -55,7 +55,9 @@ export async function verifyBatches(
 export async function previousOf({ db }: Deps, chain: Chain, beginning: Beginning, after: number): Promise<Previous | undefined> {
   const { batch: number, position, seal, upto } = beginning
   if (number !== null && upto !== null && number >= after) return { number, position, seal, upto }
-  return after === 0 ? { number: 0, position: chain.former_end, seal: '', upto: firstSnapshot } : AuditBatch.find(db, after)
+  return after === 0
+    ? { number: 0, position: chain.former_end, seal: '', upto: firstSnapshot }
+    : AuditBatch.find(db, { number: after })
 }
 
 /** An end that somebody has noted is that of a batch. */

@@ -51,7 +51,7 @@ export async function authenticateClient(
     if (app?.client === 'confidential') throw new ApiError('invalid_client', { detail: 'The app must send its client secret' })
     return { code, hasShownSecret: false }
   }
-  const found = app && (await ClientSecret.find(deps.db, { appId: app.id, hash: hashOpaqueToken(secret) }))
+  const found = app && (await ClientSecret.findBySecret(deps.db, { appId: app.id, hash: hashOpaqueToken(secret) }))
   if (!found) throw new ApiError('invalid_client', { detail: 'The client secret is wrong' })
   const now = deps.clock()
   const before = now - useResolutionMs

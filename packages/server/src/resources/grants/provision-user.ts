@@ -101,7 +101,7 @@ async function resolveMemberRole(
   const configured = isKnown ? defaultRole : fallbackRole
   if (override === undefined) return configured
   const declared = override === configured || override === fallbackRole || app.override_role_codes.includes(override)
-  const role = await Role.find(deps.db, override)
+  const role = await Role.find(deps.db, { code: override })
   const mayGive = deps.config.clientOverrides === 'open' || actor.caller?.authority.mayGiveRole(app.code, role)
   if (!declared && !mayGive) {
     await recordEvent(deps, {

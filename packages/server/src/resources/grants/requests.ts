@@ -59,7 +59,7 @@ export async function openRequest(
     const grant = await findGrantState(deps, user.id, app.id)
     if (grant.isActive || (!grant.exists && autoGrants(app, { email: user.email, isInvited: false })))
       throw new ApiError('access_granted')
-    const known = await AccessRequest.find(deps.db, { user_id: user.id, app_id: app.id, status: 'open' })
+    const known = await AccessRequest.findFull(deps.db, { user_id: user.id, app_id: app.id, status: 'open' })
     if (known) return { request: known, isNew: false }
     await refuseMoreThanDaily(deps, user.id)
     const tellsAdmins = await isMailDue(deps, app.id)
@@ -107,7 +107,7 @@ export async function listRequests(
 ): Promise<Page<FullRequest>> {
   const appId = app === undefined ? undefined : (await getApp(deps, app)).id
   const filter = { ...(status && { status }), ...(appId && { app_id: appId }), ...(user_id && { user_id }) }
-  return AccessRequest.list(deps.db, filter, request)
+  return AccessRequest.listPage(deps.db, filter, request)
 }
 
 /**
@@ -133,7 +133,7 @@ async function decideRequest(
 
 /** Throws `not_found`. */
 export async function getRequest(deps: Deps, id: string): Promise<FullRequest> {
-  const request = await AccessRequest.find(deps.db, { id })
+  const request = await AccessRequest.findFull(deps.db, { id })
   if (!request) throw new ApiError('not_found', { detail: 'No access request has this id' })
   return request
 }

@@ -64,12 +64,12 @@ export async function addIdentity(
   actor: Actor,
 ): Promise<UserIdentity> {
   const of = { user_id: user.id, provider_id: providerId, subject }
-  const known = await UserIdentity.find(deps.db, of)
+  const known = await UserIdentity.findFull(deps.db, of)
   if (known) return known
   if (await findLinkedUser(deps, { providerId, subject }, poolsOf([user]))) throw new ApiError('identity_in_use')
   await insertIdentity(deps, { providerId, subject }, { userId: user.id, appId, provider }, actor)
   await addNotice(deps, 'identity_linked', { user, appId, provider }, actor)
-  return (await UserIdentity.find(deps.db, of))!
+  return (await UserIdentity.findFull(deps.db, of))!
 }
 
 /**
@@ -121,7 +121,7 @@ async function getRemoval(deps: Deps<Tx>, userId: string, identityId: string): P
   // Otherwise, two concurrent requests that remove the last two identities would each still see the other one.
   await lockUserRow(deps, userId)
   const user = await getUser(deps, userId)
-  const identity = await UserIdentity.find(deps.db, { id: identityId, user_id: userId })
+  const identity = await UserIdentity.findFull(deps.db, { id: identityId, user_id: userId })
   if (!identity) throw new ApiError('not_found', { detail: 'The user has no such identity' })
   return { user, identity }
 }

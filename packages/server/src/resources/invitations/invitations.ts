@@ -253,7 +253,7 @@ export async function deleteInvitation(
   await transaction(deps, async (deps) => {
     const { id } = await lockGovernedOrganization(deps, governed, actor)
     const key = { id: invitationId, organization_id: id }
-    const invitation = await Invitation.find(deps.db, key)
+    const invitation = await Invitation.find(deps.db, key).withGraphFetched('app')
     if (!invitation) throw new ApiError('not_found', { detail: 'The organization has no invitation with this id' })
     await Invitation.delete(deps.db, invitationId)
     await recordEvent(deps, {

@@ -275,7 +275,7 @@ async function prepareAccessRequest(
   { user_id: reader }: OutboxRow,
   { request_id: id }: RequestPayload,
 ): Promise<WriteMail | undefined> {
-  const request = await AccessRequest.find(deps.db, { id })
+  const request = await AccessRequest.findFull(deps.db, { id })
   if (request?.status !== 'open') return undefined
   const { app, user } = request
   return async () => accessRequestedMail(await senderOf(deps, app, { reader }), { email: user.email, requestId: id })

@@ -158,7 +158,7 @@ async function replaceRoles(
   // Both are sorted.
   if (roleCodes.join() === membership.roleCodes.join()) return
   await MembershipRole.deleteOfMembership(deps.db, membership.id)
-  await MembershipRole.insert(deps.db, membership.id, roleCodes)
+  await MembershipRole.assign(deps.db, membership.id, roleCodes)
   await recordEvent(deps, {
     event: 'membership.updated',
     actor,

@@ -84,7 +84,7 @@ export const listMembersQuery = z.strictObject(pageQuery)
 
 /** Throws `not_found`. */
 export async function getOrganization(deps: Deps, id: string): Promise<Organization> {
-  const organization = await Organization.find(deps.db, id)
+  const organization = await Organization.find(deps.db, { id })
   if (!organization) throw new ApiError('not_found', { detail: 'No organization has this id' })
   return organization
 }
@@ -113,9 +113,11 @@ export interface StoredMembership {
 
 /** One user's membership of one organization. */
 export async function findMembership(deps: Deps, key: MembershipKey): Promise<StoredMembership | undefined> {
-  const membership = await OrganizationMembership.find(deps.db, key)
+  const { organizationId: organization_id, userId: user_id } = key
+  const membership = await OrganizationMembership.find(deps.db, { organization_id, user_id })
   if (!membership) return undefined
-  return { ...membership, roleCodes: await MembershipRole.listCodes(deps.db, membership.id) }
+  const { id, created_at } = membership
+  return { id, created_at, roleCodes: await MembershipRole.listCodes(deps.db, id) }
 }
 
 /** One user's membership. Throws `not_found`. */
@@ -208,7 +210,7 @@ async function insertOrganization(
   const now = deps.clock()
   const row = { id: newId(now), slug: input.slug ?? slugOf(input.name), name: input.name, created_at: now, updated_at: now }
   const wanted = row.slug
-  while (!(await Organization.insert(deps.db, row))) {
+  while (!(await Organization.add(deps.db, row))) {
     if (input.slug != null) throw slugTaken(input.slug)
     row.slug = `${wanted}-${randomBytes(3).toString('hex')}`
   }
@@ -270,7 +272,7 @@ export async function updateOrganization(
       refuseChanged(changedMembers(sentBack, presentOrganization(current)))
       const changes = { name: input.name ?? current.name, slug: input.slug ?? current.slug }
       if (changes.name === current.name && changes.slug === current.slug) return current
-      const updated = await Organization.update(deps.db, id, { ...changes, updated_at: deps.clock() })
+      const updated = await Organization.query(deps.db).patchAndFetchById(id, { ...changes, updated_at: deps.clock() })
       const details = { before: presentOrganization(current), after: presentOrganization(updated) }
       await recordEvent(deps, { event: 'organization.updated', actor, details })
       return updated
@@ -359,8 +361,8 @@ export async function addMember(
   if (!(await Organization.keep(deps.db, organizationId))) return false
   const now = deps.clock()
   const row = { id: newId(now), organization_id: organizationId, user_id: userId, created_at: now }
-  if (!(await OrganizationMembership.insert(deps.db, row))) return false
-  await MembershipRole.insert(deps.db, row.id, roleCodes)
+  if (!(await OrganizationMembership.add(deps.db, row))) return false
+  await MembershipRole.assign(deps.db, row.id, roleCodes)
   const details = { organization_id: organizationId, before: null, after: { role_codes: roleCodes } }
   await recordEvent(deps, { event: 'membership.created', actor, userId, details })
   return true

@@ -22,7 +22,7 @@ export async function addToOutbox(deps: Deps<Tx>, messages: readonly NewOutboxMe
     created_at: now,
     next_attempt_at: now,
   }))
-  await OutboxMessage.insert(deps.db, rows)
+  await OutboxMessage.enqueue(deps.db, rows)
   for (const kind of new Set(rows.map(({ kind }) => kind))) deps.afterCommit?.push(() => deps.outboxBell.ring(kind))
   return rows.map(({ id }) => id)
 }

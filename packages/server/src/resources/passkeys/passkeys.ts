@@ -74,7 +74,7 @@ export async function addPasskey(
     if (others.some(({ user_handle }) => user_handle !== userHandle)) throw new ApiError('invalid_token')
     const now = deps.clock()
     const id = newId(now)
-    const isNew = await Passkey.insert(deps.db, {
+    const isNew = await Passkey.add(deps.db, {
       ...{ id, user_id: user.id, name, rp_id: rpId, user_handle: userHandle, created_at: now },
       credential_id: made.credentialId,
       public_key: made.publicKey,

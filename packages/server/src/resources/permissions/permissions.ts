@@ -250,10 +250,10 @@ export async function registerPermissions(
     await prunePermissions(deps, plan.pruned)
     await write(deps, service, written)
     if (revision !== undefined && (newest === null || revision > newest)) {
-      await PermissionService.update(deps.db, service, { revision })
+      await PermissionService.update(deps.db, { service }, { revision })
     }
     if (changes) {
-      await PermissionService.update(deps.db, service, { registered_at: deps.clock() })
+      await PermissionService.update(deps.db, { service }, { registered_at: deps.clock() })
       const details = { service, revision: revision ?? null, ...countsOf(plan), codes: codesOf(plan) }
       await recordEvent(deps, { event: 'permissions.registered', actor, details })
     }
@@ -283,7 +283,7 @@ export function assertMayRegister(caller: Caller, service: string): void {
 async function lockService(deps: Deps<Tx>, service: string, { create }: { create: boolean }): Promise<number | null> {
   let known = await PermissionService.lock(deps.db, service)
   if (!known && create) {
-    await PermissionService.insert(deps.db, { service, registered_at: deps.clock() })
+    await PermissionService.register(deps.db, { service, registered_at: deps.clock() })
     known = await PermissionService.lock(deps.db, service)
   }
   return known?.revision ?? null

@@ -96,10 +96,10 @@ export async function changePoolTags(
     await assertEmailFree(deps, { email: user.email, pools: added, exceptUserId: userId })
     const now = deps.clock()
     const rows = added.map((namespace) => ({ user_id: userId, namespace, created_at: now }))
-    if (rows.length > 0) await UserNamespace.insert(deps.db, rows)
+    if (rows.length > 0) await UserNamespace.add(deps.db, rows)
     await UserNamespace.deleteSome(deps.db, userId, removed)
     if (removed.length > 0) await assertAdministrableWithout(deps, userId)
-    await User.update(deps.db, userId, { updated_at: now })
+    await User.change(deps.db, userId, { updated_at: now })
     const changed = { ...user, tags: [...user.tags.filter((tag) => !removed.includes(tag)), ...added] }
     const details = { before: presentPools(user), after: presentPools(changed) }
     await recordEvent(deps, { event: 'user.namespaces_changed', actor, userId, details })
@@ -175,7 +175,7 @@ export async function listPools(deps: Deps, request: PageRequest): Promise<Page<
   ]
   const names = [...new Set(named)].sort().slice(0, most)
   const { items, nextCursor } = pageOf(names, request, nameKeyOf)
-  const sizes = await PoolSize.list(deps.db, items)
+  const sizes = await PoolSize.listSums(deps.db, items)
   return {
     items: items.map((namespace) => ({
       namespace,
@@ -217,7 +217,7 @@ export async function moveUser(deps: Deps<Pool>, userId: string, namespace: stri
     if (user.namespace === namespace) return user
     await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })
     await UserNamespace.deleteSome(deps.db, userId, [namespace])
-    await User.update(deps.db, userId, { namespace, updated_at: deps.clock() })
+    await User.change(deps.db, userId, { namespace, updated_at: deps.clock() })
     await assertAdministrableWithout(deps, userId)
     const moved = await getUser(deps, userId)
     const details = { before: presentPools(user), after: presentPools(moved) }

@@ -102,7 +102,7 @@ export const userRoleList = z.object({ items: z.array(userRoleRecord) })
 
 /** Throws `not_found`. */
 export async function getRole(deps: Deps, code: string): Promise<Role> {
-  return known(deps, await Role.find(deps.db, code), code)
+  return known(deps, await Role.find(deps.db, { code }), code)
 }
 
 /** Gets the role and locks it. Other changes and deletions wait until the transaction ends; new references to it do not. */
@@ -166,7 +166,7 @@ export async function createRole(deps: Deps<Pool>, { description, ...input }: Cr
   try {
     return await transaction(deps, async (deps) => {
       await assertWithinBounds(deps, actor, row)
-      const role = await Role.insert(deps.db, row)
+      const role = await Role.query(deps.db).insertAndFetch(row)
       await recordEvent(deps, { event: 'role.created', actor, details: { after: presentRole(role) } })
       return role
     })
@@ -200,7 +200,7 @@ export async function updateRole(
     await assertWithinBounds(deps, actor, current, { ...current, ...changes })
     const isSame = (['name', 'description', 'assignable_by'] as const).every((field) => changes[field] === current[field])
     if (isSame) return current
-    const updated = await Role.update(deps.db, code, { ...changes, updated_at: deps.clock() })
+    const updated = await Role.query(deps.db).patchAndFetchById(code, { ...changes, updated_at: deps.clock() })
     const details = { before: presentRole(current), after: presentRole(updated) }
     await recordEvent(deps, { event: 'role.updated', actor, details })
     return updated
@@ -347,7 +347,7 @@ async function changeAssignments(
 async function assign(deps: Deps<Tx>, roleCode: string, permissionIds: readonly string[]): Promise<number> {
   const now = deps.clock()
   const rows = permissionIds.map((permission_id) => ({ role_code: roleCode, permission_id, created_at: now }))
-  return RolePermission.insert(deps.db, rows)
+  return RolePermission.assign(deps.db, rows)
 }
 
 function codesOf(permissions: readonly HeldPermission[]): { permissions: string[] } {
@@ -374,7 +374,7 @@ export async function assignRole(
     if (platformRoles.includes(role.code)) assertProven(user)
     const now = deps.clock()
     const key = { user_id: input.userId, role_code: role.code }
-    const created = await UserRole.insert(deps.db, { ...key, created_at: now })
+    const created = await UserRole.add(deps.db, { ...key, created_at: now })
     if (created) {
       await recordEvent(deps, { event: 'role.assigned', actor, userId: input.userId, details: { role_code: role.code } })
       await endAccessWithoutProof(deps, input.userId, role.code)

@@ -84,7 +84,7 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
         created_at: now,
         updated_at: now,
       }
-      await ServiceAccount.insert(deps.db, row, appIds)
+      await ServiceAccount.insertWithApps(deps.db, row, appIds)
       const account = await getServiceAccount(deps, id)
       await recordEvent(deps, {
         event: 'service_account.created',
@@ -146,7 +146,7 @@ export async function removeServiceAccount(deps: Deps<Tx>, account: ServiceAccou
 
 /** Throws `not_found`. */
 export async function getServiceAccount(deps: Deps, id: string): Promise<ServiceAccount> {
-  const account = await ServiceAccount.find(deps.db, id)
+  const account = await ServiceAccount.findFull(deps.db, id)
   if (!account) throw unknownAccount()
   return account
 }
@@ -234,7 +234,7 @@ export async function replacePermissions(
     const held = await ServiceAccountPermission.query(deps.db).where({ service_account_id: id }).select('permission_id')
     const lost = held.map(({ permission_id }) => permission_id).filter((held) => !kept.has(held))
     const removed = await ServiceAccountPermission.delete(deps.db, id, lost)
-    return { added: await ServiceAccountPermission.insert(deps.db, id, wanted, deps.clock()), removed }
+    return { added: await ServiceAccountPermission.assign(deps.db, id, wanted, deps.clock()), removed }
   })
 }
 
@@ -248,7 +248,7 @@ export async function patchPermissions(
     const wanted = await resolvePermissionIds(deps, input.add, 'add')
     const unwanted = await Permission.listIds(deps.db, input.remove)
     const removed = await ServiceAccountPermission.delete(deps.db, id, unwanted)
-    return { added: await ServiceAccountPermission.insert(deps.db, id, wanted, deps.clock()), removed }
+    return { added: await ServiceAccountPermission.assign(deps.db, id, wanted, deps.clock()), removed }
   })
 }
 
@@ -284,7 +284,7 @@ export async function rotateServiceAccount(deps: Deps<Pool>, id: string, actor: 
   const token = newServiceToken()
   return transaction(deps, async (deps) => {
     await keepCaller(deps, actor)
-    await ServiceAccount.update(deps.db, id, { token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
+    await ServiceAccount.update(deps.db, { id }, { token_hash: hashOpaqueToken(token), updated_at: deps.clock() })
     const account = await getServiceAccount(deps, id)
     await recordEvent(deps, { event: 'service_account.rotated', actor, details: { after: presentServiceAccount(account) } })
     if (account.scopes.includes('tokens:issue')) await endMachineTokens(deps, id)
@@ -327,7 +327,7 @@ export async function updateServiceAccount(
       const sameRow = changes.name === current.name && changes.expires_at === current.expires_at
       if (sameApps && sameRow && isSame(changes.scopes, current.scopes)) return current
       if (appIds && !sameApps) await ServiceAccount.replaceApps(deps.db, id, appIds)
-      await ServiceAccount.update(deps.db, id, { ...changes, updated_at: now })
+      await ServiceAccount.update(deps.db, { id }, { ...changes, updated_at: now })
       const account = await getServiceAccount(deps, id)
       const details = { service_account_id: id, before, after: presentServiceAccount(account) }
       await recordEvent(deps, { event: 'service_account.updated', actor, details })

@@ -84,7 +84,7 @@ export async function keepInBrowser(
   if (isSame && (await BrowserSession.renew(deps.db, before.browser_session_id, row))) return secret
   if (before) await endBrowserSession(deps, { id: before.browser_session_id, reason: 'replaced' }, actor)
   const id = newId(now)
-  await BrowserSession.insert(deps.db, { ...row, id, started_at: now })
+  await BrowserSession.open(deps.db, { ...row, id, started_at: now })
   await recordEvent(deps, { event: 'browser_session.created', actor, userId: proof.userId, details: { session_id: id } })
   return secret
 }

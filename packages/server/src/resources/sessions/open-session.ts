@@ -68,7 +68,7 @@ export async function insertRefreshToken(
 ): Promise<number> {
   const now = deps.clock()
   const expiresAt = refreshExpiry(deps, session, now)
-  await RefreshToken.insert(deps.db, { hash: hashOpaqueToken(token), sessionId: session.id, now, expiresAt })
+  await RefreshToken.issue(deps.db, { hash: hashOpaqueToken(token), sessionId: session.id, now, expiresAt })
   return expiresAt
 }
 

@@ -209,7 +209,7 @@ export async function createProvider(
   try {
     return await transaction(deps, async (deps) => {
       const row = { id, code, ...settings, created_at: now, updated_at: now }
-      const provider = await SsoProvider.insert(deps.db, row)
+      const provider = await SsoProvider.query(deps.db).insertAndFetch(row)
       const details = { before: null, after: presentProvider(provider, deps.config.publicUrl) }
       await recordEvent(deps, { event: 'sso_provider.created', actor, details })
       return provider
@@ -238,7 +238,7 @@ export async function updateProvider(
     if (input.issuer !== undefined && input.issuer !== before.issuer && (await isLinked(deps, before)))
       throw new ApiError('sso_provider_in_use', { detail: 'Users are linked to subjects of the current issuer' })
     const changes = { ...resolveProviderChanges(deps, before.id, input), updated_at: deps.clock() }
-    const after = await SsoProvider.update(deps.db, before.id, changes)
+    const after = await SsoProvider.query(deps.db).patchAndFetchById(before.id, changes)
     const details = {
       before: presentProvider(before, publicUrl),
       after: presentProvider(after, publicUrl),

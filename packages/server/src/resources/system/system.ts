@@ -135,7 +135,7 @@ interface Figures {
 async function measure(deps: Deps): Promise<Figures> {
   return {
     backlogs: await measureBacklog(deps),
-    oldestUnsealedAt: await AuditEvent.oldestUnsealedAt(deps.db, sealedBy(await AuditChain.find(deps.db))),
+    oldestUnsealedAt: await AuditEvent.oldestUnsealedAt(deps.db, sealedBy(await AuditChain.findOnly(deps.db))),
   }
 }
 
@@ -180,7 +180,7 @@ export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const providers = await SsoProvider.query(db).select('client_secret_box')
   const appKeys = await AppKey.listSecretBoxes(db)
   const signingKeys = await SigningKey.query(db).select('private_box')
-  const chain = await AuditChain.find(db)
+  const chain = await AuditChain.findOnly(db)
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)
   const found = [
     { what: 'second factors', count: seeds.filter(({ box }) => isLost(box)).reduce((sum, { count }) => sum + count, 0) },

@@ -49,7 +49,7 @@ export function isTrustedAt(
 export async function findTrust(deps: Deps, secret: string | undefined, app: App): Promise<KeptTrust | undefined> {
   if (secret === undefined || app.trust_device_days === 0) return undefined
   const now = deps.clock()
-  const found = await TrustedBrowser.find(deps.db, hashOpaqueToken(secret), now)
+  const found = await TrustedBrowser.findLive(deps.db, hashOpaqueToken(secret), now)
   return found && isTrustedAt(app, found.proven_at, now) ? found : undefined
 }
 

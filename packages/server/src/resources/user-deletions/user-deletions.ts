@@ -105,7 +105,7 @@ export async function closeAccount(
   await denyRequestsOf(deps, userId, actor)
   await forgetFailures(deps, before, { codes: true })
   await OutboxMessage.dropGivenUp(deps.db, before)
-  await User.update(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
+  await User.change(deps.db, userId, { status: 'deleted', password_hash: null, deleted_at: now, updated_at: now })
   if (wasAdmin) await assertAdministrable(deps)
   await recordEvent(deps, {
     event: 'user.deleted',

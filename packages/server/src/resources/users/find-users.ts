@@ -148,7 +148,7 @@ export async function verifyAddress(
 ): Promise<PooledUser> {
   if (user.mailbox_proven_at !== null || (byLinkAlone && user.email_verified_at !== null)) return user
   const columns = byLinkAlone ? verifiedByLink(deps.clock(), user) : verifiedNow(deps.clock(), user)
-  await User.update(deps.db, user.id, columns)
+  await User.change(deps.db, user.id, columns)
   if (about) await recordEvent(deps, { event: 'email.verified', userId: user.id, ...about })
   return { ...user, ...columns }
 }

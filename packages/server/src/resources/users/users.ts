@@ -160,7 +160,7 @@ export async function listUsers(deps: Deps, request: ListUsersRequest): Promise<
   const { namespace, app, ...others } = request
   const appId = app === undefined ? undefined : (await App.findByRef(deps.db, app))?.id
   if (app !== undefined && appId === undefined) throw await unknownApp(deps, app)
-  if (others.role !== undefined && !(await Role.find(deps.db, others.role))) throw await unknownRole(deps, others.role)
+  if (others.role !== undefined && !(await Role.find(deps.db, { code: others.role }))) throw await unknownRole(deps, others.role)
   const filters = { ...others, appId }
   const rows =
     namespace === undefined ? await User.listPage(deps.db, filters, deps.clock()) : await usersOfPool(deps, filters, namespace)
@@ -293,7 +293,7 @@ export async function insertUser(deps: Deps<Tx>, input: NewUser, event?: Omit<Ne
   }
   const tags = input.tags.filter((tag) => tag !== input.namespace)
   const recorded = event && eventRow(deps, { ...event, userId: row.id })
-  await User.insert(deps.db, row, { tags, roles: input.roles }, recorded)
+  await User.add(deps.db, row, { tags, roles: input.roles }, recorded)
   const user: PooledUser = { ...row, tags }
   return user as NewAccount
 }
@@ -386,7 +386,7 @@ function changesOf(user: ShownUser, { first_name, last_name, locale, email, stat
 async function apply(deps: Deps<Tx>, user: ShownUser, changes: Changes, actor: Actor): Promise<void> {
   if (changes.email !== undefined)
     await assertEmailFree(deps, { email: changes.email, pools: [user.namespace, ...user.tags], exceptUserId: user.id })
-  await User.update(deps.db, user.id, { ...changes, updated_at: deps.clock() })
+  await User.change(deps.db, user.id, { ...changes, updated_at: deps.clock() })
   if (changes.status === 'suspended') await assertAdministrableWithout(deps, user.id)
   const { status, ...profile } = changes
   if (Object.keys(profile).length > 0) {
