@@ -70,7 +70,14 @@ function indexPage(): string {
     '',
     ...group.groups.flatMap((inner) => [`${inner.title}: ${links(inner)}`, '']),
   ])
-  return page('Gatehouse, page by page', 'docs/pages.json', sections.slice(0, -1))
+  return page('Gatehouse, page by page', 'docs/pages.json', [
+    ...sections,
+    '## Beside these pages',
+    '',
+    '[README](../README.md) · [Contribute](../CONTRIBUTING.md) · [Report a weakness](../SECURITY.md) · [Code of conduct](../CODE_OF_CONDUCT.md) · ' +
+      '[License](../LICENSE) · [Examples](../examples) · Changes of [the service](../packages/server/CHANGELOG.md), ' +
+      '[`authctl`](../packages/cli/CHANGELOG.md), [the SDK](../packages/sdk/CHANGELOG.md)',
+  ])
 }
 
 function configurationPage(): string {

@@ -36,6 +36,17 @@ function sidebarOf({ title, pages, groups: inner }: Group): DefaultTheme.Sidebar
   return { text: title, collapsed: true, items: [...items, ...inner.map(sidebarOf)] }
 }
 
+/** Files outside docs/, which are on the code host. */
+const onCodeHost: DefaultTheme.SidebarItem = {
+  text: 'On the code host',
+  collapsed: true,
+  items: [
+    { text: 'Contribute', link: `${repository}/CONTRIBUTING.md` },
+    { text: 'Report a weakness', link: `${repository}/SECURITY.md` },
+    { text: 'Examples', link: `${repository}/examples` },
+  ],
+}
+
 /** It runs in the browser too, so it uses nothing of this file. */
 function withoutQuestion(term: string): string | null {
   const word = term.toLowerCase()
@@ -93,7 +104,7 @@ export default defineConfig({
   },
   vite: { plugins: [vueOnServer] },
   themeConfig: {
-    sidebar: groups.map(sidebarOf),
+    sidebar: [...groups.map(sidebarOf), onCodeHost],
     outline: [2, 3],
     search: {
       provider: 'local',
