@@ -139,7 +139,7 @@ const guides: Record<string, (place: Place) => Promise<unknown>> = {
   'operate/first-production-day.md': async ({ here }) =>
     writeFileSync(join(here.folder, 'password.txt'), 'a long enough password\n'),
   'operate/mail.md': ({ here }) => addUser(here, { email: 'bob@example.com', password: 'a fine password' }),
-  'sign-users-in/account-mail.md#Look at it first': after(shop),
+  'sign-users-in/account-mail.md#Preview a mail, and send a test': after(shop),
   'sign-users-in/branding-and-languages.md': async ({ here }) => {
     writeFileSync(join(here.folder, 'shop.png'), buildPng(40, 20))
     await here.authctl('app create shop --name Shop --redirect https://shop.example.com/callback')
