@@ -1,9 +1,10 @@
 import { Failure } from '../command-line/exit-codes.ts'
 import { flag, type Input, requiredText, text } from '../command-line/options.ts'
 import { type Application, applyChanges } from '../declarations/apply-changes.ts'
-import { describeChanges } from '../declarations/describe-changes.ts'
-import { isPruning, type Plan } from '../declarations/plan.ts'
+import { isSame } from '../declarations/declaration.ts'
+import { type Change, type FieldChange, isPruning, type Plan } from '../declarations/plan.ts'
 import { readInstallation } from '../declarations/read-installation.ts'
+import { cell } from '../output/cells.ts'
 import { type Result, rowsOf } from '../output/output.ts'
 import { confirmName, confirmYes } from '../terminal/prompt.ts'
 import { readIfThere, writeFile } from '../terminal/write-file.ts'
@@ -193,4 +194,35 @@ function writeIfNew(file: string, content: string): 'written' | 'unchanged' {
   if (readIfThere(file) === content) return 'unchanged'
   writeFile(file, content)
   return 'written'
+}
+
+const signs = { create: '+', update: '~', prune: '-' } as const
+
+/** Describes changes for people: a line for each, with a line for each field and each added or removed element below it. */
+function describeChanges(changes: readonly Change[]): string[] {
+  return changes.flatMap(({ change, kind, code, fields }) => {
+    const width = Math.max(...fields.map(({ field }) => field.length), 0)
+    const lines = fields.flatMap((field) =>
+      describeField(field, change).map((line, index) => `    ${(index === 0 ? field.field : '').padEnd(width)}  ${line}`),
+    )
+    return [`${signs[change]} ${kind} ${code}`, ...lines]
+  })
+}
+
+function describeField({ before, after }: FieldChange, change: Change['change']): string[] {
+  if (Array.isArray(after)) return describeList(Array.isArray(before) ? before : [], after)
+  return change === 'create' ? [cell(after)] : [`${cell(before)} → ${cell(after)}`]
+}
+
+function describeList(before: unknown[], after: unknown[]): string[] {
+  const gone = before.filter((old) => !after.some((fresh) => isSame(old, fresh)))
+  const fresh = after.filter((entry) => !before.some((old) => isSame(old, entry)))
+  if (gone.length + fresh.length === 0) return [`in another order: ${after.map(entryText).join(', ')}`]
+  return [...gone.map((entry) => `- ${entryText(entry)}`), ...fresh.map((entry) => `+ ${entryText(entry)}`)]
+}
+
+function entryText(entry: unknown): string {
+  if (typeof entry !== 'object' || entry === null) return cell(entry)
+  // A permission, or a webhook.
+  return 'code' in entry && 'name' in entry ? `${cell(entry.code)}  ${cell(entry.name)}` : cell(entry)
 }

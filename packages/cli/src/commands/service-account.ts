@@ -1,13 +1,43 @@
-import { bodyOf } from '../api/api-client.ts'
+import type { components } from '@gatehouse/sdk/admin'
+import { type Api, bodyOf, pages } from '../api/api-client.ts'
 import { parseExpiry } from '../command-line/duration.ts'
-import { usageFailure } from '../command-line/exit-codes.ts'
+import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { type Input, type Options, positional, requiredText, text, texts } from '../command-line/options.ts'
-import { getServiceAccount, type Scope, scopes } from '../nouns/service-account-ref.ts'
 import { type Result, record } from '../output/output.ts'
 import { confirmName, confirmYes } from '../terminal/prompt.ts'
+import { isUuid } from '../text/uuid.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
 import { listCommand } from '../tools/list-command.ts'
+
+const scopes = [
+  'permissions:register',
+  'users:register_or_return',
+  'users:override',
+  'tokens:introspect',
+  'tokens:issue',
+  'limits:exempt',
+  'users:changes',
+  'admin:read',
+  'admin:configure',
+] as const
+type Scope = (typeof scopes)[number]
+
+type ServiceAccount = components['schemas']['ServiceAccount']
+
+/** Finds a service account by id or name. Throws `notFound`. */
+async function getServiceAccount(api: Api, typed: string): Promise<ServiceAccount> {
+  const wanted = isUuid(typed) ? typed.toLowerCase() : undefined
+  const all = pages((query) => bodyOf(api.GET('/api/v1/admin/service-accounts', { params: { query } })))
+  for await (const page of all) {
+    const found = page.find(({ id, name }) => (wanted === undefined ? name === typed : id === wanted))
+    if (found) return found
+  }
+  throw new Failure('notFound', `no service account is named ${typed}`, {
+    code: 'service_account_not_found',
+    hint: 'authctl service-account list shows all of them',
+  })
+}
 
 /** The options that `service-account permit` and `service-account forbid` share. */
 const heldPermissionOptions = {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '@gatehouse/sdk/admin'
 import { type Api, bodyOf, twoFactorRequired } from '../api/api-client.ts'
 import { ownAppCode, storedTokens } from '../api/session.ts'
@@ -81,7 +82,6 @@ async function runLogin(tools: Tools, input: Input<typeof options>): Promise<Res
 /** Signs in by a code that the person types elsewhere. Asks whether to go on, as after the page. */
 async function byDevice(tools: Tools, baseUrl: string, email: string | undefined): Promise<Tokens> {
   const { isAccount } = await import('../tools/sign-in-by-browser.ts')
-  const { signInByDevice } = await import('../tools/sign-in-by-device.ts')
   const answer = await signInByDevice(tools, baseUrl)
   if (tools.io.canAsk && !isAccount(answer, email)) await confirmAccount(tools, answer, baseUrl)
   return answer
@@ -220,3 +220,35 @@ export const whoami = command({
     })
   },
 })
+
+const grantType = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/**
+ * Signs a person in who allows it in a browser elsewhere (RFC 8628). Throws `device_grant_denied`, `device_code_expired`, and what the
+ * service refuses.
+ */
+async function signInByDevice({ io, anonymousApi }: Pick<Tools, 'io' | 'anonymousApi'>, baseUrl: string): Promise<Tokens> {
+  const api = anonymousApi(baseUrl)
+  const begun = await bodyOf(api.POST('/oauth/device_authorization', { body: { client_id: ownAppCode } }))
+  io.complain(`open this page in a browser: ${begun.verification_uri}`)
+  io.complain(`and type this code there: ${begun.user_code}`)
+  io.note('waiting for you there; Ctrl-C ends it')
+  const body = { grant_type: grantType, client_id: ownAppCode, device_code: begun.device_code }
+  for (let seconds = begun.interval; ; ) {
+    await sleep(seconds * 1_000)
+    try {
+      return (await bodyOf(api.POST('/oauth/token', { body }))) as Tokens
+    } catch (error) {
+      const code = error instanceof Failure ? error.code : ''
+      if (code === 'slow_down') seconds += 5
+      else if (code !== 'authorization_pending') throw asNotSignedIn(error)
+    }
+  }
+}
+
+/** A refused code is no wrong input of the person. */
+function asNotSignedIn(error: unknown): unknown {
+  if (!(error instanceof Failure) || error.ending !== 'invalid') return error
+  const { message, code, requestId } = error
+  return new Failure('notSignedIn', message, { code, hint: 'authctl login --device', requestId })
+}
