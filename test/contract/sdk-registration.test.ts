@@ -164,7 +164,7 @@ describe('api', () => {
   })
 
   // covers register-return-callers
-  test('registerOrReturn without the scope is refused, and the error names the answer of the service', async () => {
+  test('registerOrReturn without the scope is refused, and the error names the status and code of the service', async () => {
     const { api } = boot(await buildServiceToken(unique('boot')), undefined)
     const user = { email: 'ada@example.com', password: PASSWORD }
     await expect(api.registerOrReturn(user)).rejects.toMatchObject({ code: 'SERVICE_REJECTED', hint: 'HTTP 403 scope_required' })

@@ -269,7 +269,7 @@ test('verify reports a changed column of a batch, a removed batch, and a batch t
   expect(apart).toMatchObject({ kind: 'changed', subject: 'head' })
 })
 
-test('verify misses an event that was moved to another batch in its own batch', async () => {
+test('verify reports an event that was moved to another batch as removed from its own', async () => {
   const { service } = await buildAudited()
   service.advance(120)
   await seal(service)
@@ -388,7 +388,7 @@ test('verify reports changed marks of the beginning and the end of the chain, an
   expect(fault).toMatchObject({ kind: 'removed', position: head!.position + 1 })
 })
 
-test('erasing a user leaves the chain intact, removes the salts, and a sealed event lists the rows', async () => {
+test('erasing a user leaves the chain intact and removes the salts, and a sealed event lists the rows', async () => {
   const { service, app, user } = await buildAudited()
   await service.admin('PATCH', `/admin/users/${user.id}`, {
     body: { first_name: 'G' },

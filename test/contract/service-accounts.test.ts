@@ -48,7 +48,7 @@ test('a new account shows its token once and keeps only its hash', async () => {
   expect(JSON.stringify(await service.deps.db('service_accounts').where({ id: record.id }))).not.toContain(token)
 })
 
-test('a create keeps each given entry once, and reads null and the empty string as not given', async () => {
+test('a new account keeps each given entry once, and reads null and the empty string as not given', async () => {
   const expires_at = new Date(service.deps.clock() + 3_600_000).toISOString()
   const apps = [(await buildApp(service)).code, (await buildApp(service)).code]
   const account = await buildAccount({

@@ -11,7 +11,7 @@ const other = appFixture(service)
 const me = async (token: string) => (await service.call('GET', '/auth/me', { token })).status
 const refresh = async (refresh_token: string) => (await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status
 
-test('a user sees their living sessions, newest first, and which of them is the current one', async () => {
+test('a user sees their living sessions, newest first, with the current one marked', async () => {
   const { user, access_token } = await buildUser(service, app)
   await buildUser(service, app)
   const second = (await service.login(user.email, other.code)).body

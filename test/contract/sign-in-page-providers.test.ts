@@ -286,7 +286,7 @@ describe('the return from a provider', () => {
     expect(visitor.cookies.has('gatehouse_session')).toBe(false)
   })
 
-  test('a return has a code that the API accepts from nobody', async () => {
+  test('a return has a code that the API does not accept', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const path = await answerFor(visitor, askFor(shop), account(user.email))

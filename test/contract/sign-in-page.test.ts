@@ -80,7 +80,7 @@ describe('the parameter method', () => {
     expect(await placeOf()).toEqual([false, true])
   })
 
-  test('a method shows no page to a person who can enter, and none with prompt=none', async () => {
+  test('the parameter method shows no page to a person who can enter, and none with prompt=none', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     await signInOnPage(visitor, askFor(shop), user.email)

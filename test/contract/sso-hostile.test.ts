@@ -211,7 +211,7 @@ describe('a provider that fails', () => {
   })
 
   test.each(['token', 'jwks', 'userinfo'] as const)(
-    'a provider that hangs or fails at %s fails its login as unreachable',
+    'a login fails with temporarily_unavailable if the provider hangs or fails at %s',
     async (endpoint) => {
       const returning = await goThere()
       // One of the endpoints gets the real time-out of a server.
@@ -309,7 +309,7 @@ describe('a browser that comes back', () => {
     expect((await failedLogin(bare)).error).toBe('server_error')
   })
 
-  test('an answer with no state, an unknown one or two gets an error of ours', async () => {
+  test('an answer with no state, an unknown one or two is refused without a redirect', async () => {
     const { back, state } = await goThere()
     expectError(await get(service, '/auth/sso/acme/callback?code=x&state=unknown'), 'invalid_sso_state')
     expectError(await get(service, `/auth/sso/acme/callback?code=x&state=${state}`), 'invalid_sso_state')

@@ -79,7 +79,7 @@ test.each([
   expectError(await service.login(user.email, app.code), 'invalid_credentials')
 })
 
-test('an unlink is reported by mail, and one by an admin without their place', async () => {
+test('an unlink is reported by mail, without the IP address of an admin who did it', async () => {
   const { user, access_token: token } = await buildVerifiedUser()
   const unlinked = /^A way to sign in to .* was removed$/
   const linkedId = async () => {

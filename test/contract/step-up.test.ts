@@ -154,7 +154,7 @@ describe('max_age', () => {
     expect(await outcomeOf(visitor, askFor(shop, { max_age: '499' }))).toBe('a code')
   })
 
-  test('a request that demands new proofs accepts only proofs, both of two, that are newer than the request', async () => {
+  test('a request that demands a new sign-in accepts both factors only if they are newer than the request', async () => {
     const { visitor, user, phone } = await buildVisitor()
     service.advance(1)
     for (const demand of [{ prompt: 'login' }, { max_age: '0' }] as Record<string, string>[]) {

@@ -82,7 +82,7 @@ test('jti and sid differ between logins, and tv does not', async () => {
 
 describe('permissions', () => {
   // covers app-services-unregistered permission-core claim-permissions-unregistered permission-core-codes
-  test('a token of an app whose services have no permissions has the core permissions', async () => {
+  test('a token of an app whose services have no permissions has only the core permissions', async () => {
     const { access_token } = await buildUser(service, await buildApp(service, { auto_grant_on_signup: true }))
     expect(claimsOf(access_token).permissions).toEqual(core)
   })

@@ -304,7 +304,7 @@ describe('a login', () => {
     expect((await racing.call('GET', '/auth/sessions', { token })).body.items).toHaveLength(1)
   })
 
-  test('a login that is refused after the code has spent the code', async () => {
+  test('a login that is refused after its code was checked has spent the code', async () => {
     const closed = await buildApp(service)
     const { user, phone } = await buildProtected()
     const [recovery] = phone.recoveryCodes
@@ -416,7 +416,7 @@ describe('the limits of second-factor codes', () => {
       expect(notices.map(({ destination }) => destination)).toEqual([user.email])
     })
 
-    test('a lock is forgotten after a complete login or an unlock by an admin, not after time or a reset', async () => {
+    test('wrong codes are forgotten after a complete login or an unlock by an admin, not after time or a password reset', async () => {
       const { on, open, user, phone, guess } = await buildGuessed()
       const lockedFor = async () => {
         for (let i = 0; i < 3; i += 1) expectError(await guess(), 'invalid_two_factor_code')

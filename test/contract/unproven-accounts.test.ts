@@ -395,7 +395,7 @@ describe('create-admin --promote', () => {
     expect(await promote(user.email)).toBe('promoted')
   })
 
-  test('create-admin --promote with a claim takes over the account, with the given password or none', async () => {
+  test('create-admin --promote --claim-unverified takes over the account, with the given password or none', async () => {
     for (const password of [undefined, IMPORTED]) {
       const planted = await plant()
       const { user } = planted

@@ -138,7 +138,7 @@ test('the export has everything about a user, by its columns, and an admin gets 
   expect(events.map(({ actor_id }) => actor_id === user.id).sort()).toEqual([false, true])
 })
 
-test('the export holds no secret, and not the place of an admin', async () => {
+test('the export holds no secret, and neither the audit reason nor the browser of an admin', async () => {
   const { user, access_token } = await buildKnown()
   await service.admin('PATCH', `/admin/users/${user.id}`, {
     body: { first_name: 'Ada' },

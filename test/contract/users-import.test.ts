@@ -34,7 +34,7 @@ const counts = ({ body: { errors: _, ...rest } }: Reply) => rest
 
 describe('a new user', () => {
   test.each(['2a', '2b', '2y'])(
-    'an imported user logs in with the password of the $%s hash, and has all that the line gives',
+    'an imported user can sign in with the password of the $%s hash, and has all that the line gives',
     async (prefix) => {
       const app = await buildApp(service, { registration_namespace: 'imported' })
       const role = await buildRole(service, 'global')

@@ -42,7 +42,7 @@ async function expectEnded(...all: Json[]): Promise<void> {
 }
 
 describe('creating a user', () => {
-  test('a created user has all that is given, and can log in', async () => {
+  test('a created user has all given values, and can sign in', async () => {
     const role = await buildRole(service, 'global')
     const email = someEmail()
     const reply = await create({
@@ -89,7 +89,7 @@ describe('creating a user', () => {
     expect(JSON.stringify(await audited(reply.body.id))).not.toMatch(/\$2[aby]\$|correct horse/)
   })
 
-  test('a created user needs only an e-mail address, and cannot log in without a password', async () => {
+  test('a created user needs only an e-mail address, and cannot sign in without a password', async () => {
     const email = someEmail()
     const { status, body } = await create({ email, first_name: '', last_name: null })
     expect(status).toBe(201)

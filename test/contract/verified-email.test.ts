@@ -31,7 +31,7 @@ async function register(through: Json = asking, extra: Json = {}): Promise<{ rep
 }
 
 describe('a registration', () => {
-  test('a registration gives no token, and the app provisions at the first entry', async () => {
+  test('a registration gives no token, and the app provisions the user at the first entry', async () => {
     const organization = await buildOrganization(service)
     const linked = await buildApp(service)
     const app = await buildApp(service, {
@@ -205,7 +205,7 @@ describe('the proofs that open the app', () => {
 })
 
 describe('"this was not me"', () => {
-  test('the link is in every verification mail, with the app, the time and the address', async () => {
+  test('"this was not me" is a link in every verification mail, with the app, the time and the address', async () => {
     const { user, mail } = await register(open)
     const again = await ask('/auth/email/resend', user.email, open)
     for (const { links, text, token } of [mail, again]) {
@@ -216,7 +216,7 @@ describe('"this was not me"', () => {
     }
   })
 
-  test('the link deletes an account that nobody has proven, ends its tokens and frees the address', async () => {
+  test('"this was not me" deletes an account that nobody has proven, ends its tokens and frees the address', async () => {
     const { reply, user, mail } = await register(open)
     expect((await disown(mail.token)).status).toBe(204)
     expect((await show(user.id)).status).toBe('deleted')
@@ -228,7 +228,7 @@ describe('"this was not me"', () => {
     expect((await service.register(user.email, open.code)).status).toBe(201)
   })
 
-  test('the link leaves an account that somebody has proven or an operator has made, and is spent', async () => {
+  test('"this was not me" leaves an account that somebody has proven or an operator has made, and its link is spent', async () => {
     const email = someEmail()
     const { body: made } = await service.admin('POST', '/admin/users', { body: { email, password: PASSWORD } })
     const { token } = await ask('/auth/email/resend', email, open)
@@ -242,7 +242,7 @@ describe('"this was not me"', () => {
     expect((await show(user.id)).status).toBe('active')
   })
 
-  test('either the link or a concurrent confirmation takes effect, and the other one does nothing', async () => {
+  test('either "this was not me" or a concurrent confirmation takes effect, and the other one does nothing', async () => {
     for (let round = 0; round < 3; round += 1) {
       const { user, mail } = await register(open)
       const replies = await atOnce(8, (index) => (index % 2 === 0 ? disown(mail.token) : verify(mail.token)))

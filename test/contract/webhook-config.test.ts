@@ -19,7 +19,7 @@ async function boxesOf(app: Json): Promise<Record<string, string | null>> {
   return Object.fromEntries(JSON.parse(webhooks).map((webhook: Json) => [webhook.name, webhook.secret_box]))
 }
 
-describe('an element of the list', () => {
+describe('a webhook of an app', () => {
   // covers webhook-events
   test('a webhook is enabled and gets user.registered by default', async () => {
     const app = await buildApp(service, { webhooks: [{ name: ' crm ', url }] })
@@ -67,7 +67,7 @@ describe('an element of the list', () => {
     ['https://crm.example.com', 'webhooks.0: invalid_type'],
     [null, 'webhooks.0: invalid_type'],
     [[], 'webhooks.0: invalid_type'],
-  ])('the webhook %j is 400', async (webhook, fault) => {
+  ])('the webhook %j is refused with 400', async (webhook, fault) => {
     const app = await buildApp(service)
     const created = await service.admin('POST', '/admin/apps', { body: { code: 'never', name: 'Never', webhooks: [webhook] } })
     for (const reply of [await patch(app, [webhook]), created]) {
@@ -94,7 +94,7 @@ describe('an element of the list', () => {
   })
 
   // covers app-webhooks
-  test('the list must be a list, and is replaced as a whole', async () => {
+  test('the webhooks of an app must be a list, which is replaced as a whole', async () => {
     const app = await buildApp(service, { webhooks: [valid, { ...valid, name: 'b' }] })
     for (const webhooks of [valid, 'x', 5, true]) expectError(await patch(app, webhooks), 'validation_failed')
     expect((await patch(app, [{ ...valid, name: 'c' }])).body.webhooks.map((webhook: Json) => webhook.name)).toEqual(['c'])

@@ -234,7 +234,7 @@ describe('a webhook that was changed before its turn', () => {
     return { app, receiver, present }
   }
 
-  test('a changed webhook gets the rest at its new URL, and the list says so', async () => {
+  test('a changed webhook gets the remaining attempts at its new URL, and the list says so', async () => {
     const { app, receiver, present } = await changed((url) => [{ name: 'crm', url, secret: whsec }])
     const [delivery] = await deliveriesOf(service, app, [{ status: 'delivered', attempts: 2 }])
     expect(delivery.url).toBe(`${present.url}/new`)

@@ -108,7 +108,7 @@ test('no connection is made to a port of another protocol, even for a webhook th
   await deliveriesOf(service, app, [{ status: 'pending', attempts: 1, last_error: refusal }])
 })
 
-test('the address that a name has at that time is called with AUTH_WEBHOOK_ALLOW_PRIVATE', async () => {
+test('AUTH_WEBHOOK_ALLOW_PRIVATE allows the private address that a host name has when it is called', async () => {
   const permissive = await buildService({ AUTH_WEBHOOK_ALLOW_PRIVATE: 'true' })
   sendWebhooks(permissive, { resolve })
   answers.set('inside.example', [['127.0.0.1']])

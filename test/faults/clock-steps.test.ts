@@ -45,7 +45,7 @@ async function expectOutbox(service: TestService, expected: Json[]): Promise<voi
     .toMatchObject(expected)
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('sessions go on and ended ones stay ended if the clock steps an hour ahead and an hour back', async (context) => {
     const service = await startService(kind)
     const app = await grantingApp(service)

@@ -77,7 +77,7 @@ async function whatIsLeft(databaseUrl: string, accounts: readonly Account[]): Pr
   }
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('kill -9 in the middle of offboardings leaves each account closed or as it was, and a second run closes the rest', {
     timeout: 600_000,
   }, async (context) => {

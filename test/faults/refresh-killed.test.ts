@@ -23,7 +23,7 @@ async function refresh(server: ServerProcess, token: string) {
   return server.call('POST', '/auth/refresh', { body: { refresh_token: token } })
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('kill -9 in the middle of refreshes strands no client and forks no session', { timeout: 600_000 }, async (context) => {
     database = await createDatabase(kind)
     const settings = {

@@ -56,7 +56,7 @@ async function expectWholeUsers(databaseUrl: string, emails: readonly string[]):
   }
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('kill -9 in the middle of registrations leaves whole users or none, and each address taken or free', {
     timeout: 600_000,
   }, async (context) => {

@@ -8,7 +8,7 @@ import { createDatabase, type DatabaseKind } from '../support/database.ts'
 import { measured } from '../support/fault.ts'
 import { runGatehouse, startServer } from '../support/server-process.ts'
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('a server does not start on a newer schema and says so in one clear line, and a running one goes on', async (context) => {
     const database = await createDatabase(kind)
     onTestFinished(() => database.drop())

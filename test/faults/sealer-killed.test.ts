@@ -59,7 +59,7 @@ async function verify(server: ServerProcess): Promise<{ checked: number; adopted
   }
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   // With SQLite there can be only one server.
   const servers = kind === 'sqlite' ? 1 : 2
 

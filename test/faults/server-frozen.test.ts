@@ -18,7 +18,7 @@ const graceMs = 8_000
 /** Long enough for the first run on a machine, which fetches PgBouncer. */
 const startTimeoutMs = 120_000
 
-describe.each(['Postgres', 'PgBouncer'])('with servers connected to %s', (connectedTo) => {
+describe.each(['Postgres', 'PgBouncer'])('servers connected to %s', (connectedTo) => {
   let pgbouncer: PgBouncer | undefined
   let obstacle: string | undefined
 

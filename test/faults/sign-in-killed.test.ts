@@ -76,7 +76,7 @@ async function expectNothingHalf(databaseUrl: string): Promise<void> {
   }
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('kill -9 between proof, code and exchange leaves nothing half done, and each person goes on in the same browser', {
     timeout: 600_000,
   }, async (context) => {

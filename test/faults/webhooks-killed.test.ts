@@ -38,7 +38,7 @@ async function withDatabase<T>(databaseUrl: string, use: (db: ReturnType<typeof 
   }
 }
 
-describe.each<DatabaseKind>(['sqlite', 'postgres'])('on %s', (kind) => {
+describe.each<DatabaseKind>(['sqlite', 'postgres'])('a server on %s', (kind) => {
   test('kill -9 between commit and acknowledgement loses no event', { timeout: 600_000 }, async (context) => {
     const { start, createApp, databaseUrl } = await startOn(kind)
     const dice = chance(kind.length)

@@ -37,7 +37,7 @@ describe('the workflows', () => {
     ),
   )
 
-  test.each(steps.filter(({ step }) => step.uses))('$where takes $step.uses by its commit', ({ step }) => {
+  test.each(steps.filter(({ step }) => step.uses))('$where pins $step.uses to a commit', ({ step }) => {
     expect(step.uses).toMatch(/^[\w-]+\/[\w/-]+@[0-9a-f]{40}$/)
   })
 
