@@ -26,14 +26,14 @@ const signIn: PlantedFault[] = [
   },
   {
     title: 'a wrong second-factor code is not counted as a failure',
-    file: server('flows/sign-in/proof.ts'),
+    file: server('flows/sign-in/prove.ts'),
     search: 'const { locks } = await countFailure(deps, { keys, userId: user.id }, codeRule(deps))',
     replace: 'const locks = undefined as number | undefined',
     tests: contract('two-factor'),
   },
   {
     title: 'wrong second-factor codes are forgotten in time, as wrong passwords are',
-    file: server('flows/sign-in/proof.ts'),
+    file: server('flows/sign-in/prove.ts'),
     search: '{ keys, userId: user.id }, codeRule(deps))',
     replace: '{ keys, userId: user.id })',
     tests: contract('two-factor'),

@@ -68,7 +68,7 @@ declare const whole: unique symbol
 declare const kept: unique symbol
 
 /**
- * Proof of who a user is. Every way to sign in makes one and hands it to `enter`. Only `flows/sign-in/proof.ts` makes it. It is
+ * Proof of who a user is. Every way to sign in makes one and hands it to `enter`. Only `flows/sign-in/prove.ts` makes it. It is
  * not a caller: it opens a session, and nothing else.
  */
 export interface Proof {

@@ -13,7 +13,7 @@ import { assertNotLocked } from '../../resources/lockouts/lockouts.ts'
 import { giveBackAttempt } from '../../resources/rate-limits/rate-limits.ts'
 import { withAttempt } from '../sign-in/attempt.ts'
 import { type PasswordLogin, passwordAttempt, verifyPassword } from '../sign-in/login.ts'
-import { checkSecondFactor } from '../sign-in/proof.ts'
+import { checkSecondFactor } from '../sign-in/prove.ts'
 
 /** Unknown members are accepted and ignored, as at a login. */
 export const askForAccessBody = z

@@ -4,13 +4,13 @@ import { leadTo, showPage } from '../../http/speak/page.ts'
 import { sectionPath } from '../../lib/account-sections.ts'
 import { script, scriptPath } from '../../pages/passkeys.ts'
 import { apps, organizations, sessions } from './access.ts'
+import { email, password, twoFactor } from './credentials.ts'
 import { answerConnection, connectionPath, identities } from './identities.ts'
 import { assertPagesOn, findPlaceOfPage, type PageAnswer, showSection, takeStep } from './page.ts'
 import { passkeys } from './passkeys.ts'
 import { data, deletion, downloadData, downloadPath, overview, profile } from './person.ts'
 import { accountForm, accountQuery, connectionQuery, downloadedData } from './schema.ts'
 import type { Section } from './section.ts'
-import { email, password, twoFactor } from './sign-in.ts'
 
 export const sections: readonly Section[] = [
   ...[overview, profile, email, password, twoFactor, passkeys, sessions, identities, organizations, apps],

@@ -24,7 +24,7 @@ import { findUserInPools, listMemberships } from '../../resources/users/find-use
 import { userOf } from '../../resources/users/present.ts'
 import { recordLoginFailure } from '../sign-in/attempt.ts'
 import { enter } from '../sign-in/enter.ts'
-import { proofOfCode } from '../sign-in/proof.ts'
+import { proofOfCode } from '../sign-in/prove.ts'
 import { matchesChallenge } from './authorize.ts'
 import { rolesIn, signIdToken, type ToldSignIn } from './id-token.ts'
 

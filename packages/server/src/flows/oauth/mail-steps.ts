@@ -22,7 +22,7 @@ import { newCodeKey, passMailCode } from '../sign-in/email-code.ts'
 import { signInBrowser } from '../sign-in/enter.ts'
 import { knownDeviceOf } from '../sign-in/login.ts'
 import { logInByMail, type MailMethod } from '../sign-in/magic-link.ts'
-import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
+import { firstFactor, firstFactorOf } from '../sign-in/prove.ts'
 import { type AskedMail, type FirstFactorTicket, sealField } from '../sign-in/sealed-fields.ts'
 import { isGoodFor, type Journey, type SignInOutcome, signInByPassword, spendTicket, ticketOf } from './steps.ts'
 

@@ -10,7 +10,7 @@ import { assertServesApp, getEnabledProvider } from '../../resources/sso-provide
 import type { PooledUser } from '../../resources/users/present.ts'
 import { type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
 import { logInMatchedUser, type MatchedUser, matchUser, type ProviderLogin, registerNewUser } from '../sign-in/matched-user.ts'
-import { firstFactor, firstFactorOf } from '../sign-in/proof.ts'
+import { firstFactor, firstFactorOf } from '../sign-in/prove.ts'
 import { beginAtProvider, type Exchange, getAnsweredInBrowser } from '../sign-in/provider.ts'
 import { type FirstFactorTicket, type NamedByProvider, type SaidRefusal, sealField } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'

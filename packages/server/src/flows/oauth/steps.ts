@@ -18,7 +18,7 @@ import { byToken, type CountedAttempt, withAttempt } from '../sign-in/attempt.ts
 import { type SignedInBrowser, signInBrowser } from '../sign-in/enter.ts'
 import { passwordAttempt, upgradeHash, verifyPassword } from '../sign-in/login.ts'
 import { findPasskey, provePasskey, type TriedPasskey } from '../sign-in/passkey.ts'
-import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/proof.ts'
+import { firstFactor, firstFactorOf, passSecondFactor } from '../sign-in/prove.ts'
 import { type FirstFactorTicket, ticketLifeMs } from '../sign-in/sealed-fields.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
 import { foreseeStep } from './authorize.ts'

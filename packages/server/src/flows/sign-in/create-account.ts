@@ -17,7 +17,7 @@ import { type PooledUser, presentUser } from '../../resources/users/present.ts'
 import { insertUser, type NewAccount } from '../../resources/users/users.ts'
 import { announceUser } from '../../resources/webhooks/webhooks.ts'
 import { methodDetails } from './enter.ts'
-import { proofOfNewcomer } from './proof.ts'
+import { proofOfNewcomer } from './prove.ts'
 
 /** What is known about a user who signs up. */
 interface SignUpDetails {

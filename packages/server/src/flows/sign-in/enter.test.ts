@@ -9,7 +9,7 @@ import type { SsoLoginRow } from '../../models/sso-login.ts'
 import type { StrippedAccount } from '../../resources/account-claims/claim-accounts.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { enter } from './enter.ts'
-import { proofOfClaimed, proofOfNewcomer } from './proof.ts'
+import { proofOfClaimed, proofOfNewcomer } from './prove.ts'
 
 interface Given {
   actor: Actor

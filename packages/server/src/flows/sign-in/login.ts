@@ -19,7 +19,7 @@ import type { PooledUser } from '../../resources/users/present.ts'
 import { getUser, lockUserRow } from '../../resources/users/users.ts'
 import { type AttemptTarget, byKnownDevice, byPassword, type WayIn, withAttempt } from './attempt.ts'
 import { enter } from './enter.ts'
-import { firstFactor, passSecondFactor } from './proof.ts'
+import { firstFactor, passSecondFactor } from './prove.ts'
 
 export interface PasswordLogin {
   email: string

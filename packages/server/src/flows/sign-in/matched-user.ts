@@ -21,7 +21,7 @@ import type { ClaimableAccount, PooledUser } from '../../resources/users/present
 import { getUser, lockUserRow } from '../../resources/users/users.ts'
 import { byToken, type CountedAttempt, recordingLoginFailure, withAttempt } from './attempt.ts'
 import { type Access, createAccount, finishSignUp, provisionNewcomer } from './create-account.ts'
-import { firstFactor, passSecondFactor, proofOfClaimed, proofOfNewcomer } from './proof.ts'
+import { firstFactor, passSecondFactor, proofOfClaimed, proofOfNewcomer } from './prove.ts'
 import { type Exchange, getProviderOf, keepProviderOf, lockSubject, type SsoProfile, spendCode } from './provider.ts'
 
 /** A user of the app's pools, and how the provider's answer matched that user. */

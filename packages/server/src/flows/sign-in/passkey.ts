@@ -14,7 +14,7 @@ import { readCatalog } from '../../resources/catalog/catalog.ts'
 import type { PooledUser } from '../../resources/users/present.ts'
 import { getUser } from '../../resources/users/users.ts'
 import type { AttemptTarget } from './attempt.ts'
-import { proofOfPasskey } from './proof.ts'
+import { proofOfPasskey } from './prove.ts'
 import { challengeLifeMs, openField, sealField } from './sealed-fields.ts'
 
 /**

@@ -21,7 +21,7 @@ import { getUser } from '../../resources/users/users.ts'
 import { byPassword, bySession, byToken, type CountedAttempt, withAttempt } from './attempt.ts'
 import { verifyPassword } from './login.ts'
 import { findPasskey, invalidPasskey, provePasskey, type TriedPasskey } from './passkey.ts'
-import { checkSecondFactor, firstFactor, passSecondFactor } from './proof.ts'
+import { checkSecondFactor, firstFactor, passSecondFactor } from './prove.ts'
 
 /** The error codes that routes declare if they call `requireFreshProof`. */
 export const proofErrors = [

@@ -22,7 +22,7 @@ import { giveBackAttempt, takeAttempt } from '../../resources/rate-limits/rate-l
 import { deleteSecondFactor } from '../../resources/second-factors/second-factors.ts'
 import { lockOwner } from '../../resources/sessions/user-sessions.ts'
 import { getUser } from '../../resources/users/users.ts'
-import { seedContext } from '../sign-in/proof.ts'
+import { seedContext } from '../sign-in/prove.ts'
 import { requireFreshProof } from '../sign-in/prove-again.ts'
 
 const code = text.trim().min(1).meta({ description: '6 digits from the authenticator app' })
