@@ -141,11 +141,11 @@ export default {
       `${server}http/`,
       [
         `${server}(http|lib|adapters)/`,
-        `${server}pages/(fields|texts/)`,
+        `${server}pages/(fields|style|texts/)`,
         `${server}(errors|deps)[.]ts$`,
         `${server}db/handle[.]ts$`,
       ],
-      'http/ imports Koa, errors, deps, lib/, the texts of pages and the types of adapters and handles; app.ts hands it the rest.',
+      'http/ imports Koa, errors, deps, lib/, the texts and the style of pages and the types of adapters and handles; app.ts hands it the rest.',
     ),
     only(
       'flows-import-no-flow-but-sign-in',
