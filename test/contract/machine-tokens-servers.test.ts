@@ -92,8 +92,8 @@ const ways: Record<string, (setup: Setup) => Promise<unknown>> = {
   'the app is deleted': ({ app }) => admin('DELETE', `/admin/apps/${app.id}`),
 }
 
-describe('the tokens of an account are dead at every backend when', () => {
-  test.each(Object.entries(ways))('%s', async (_, lose) => {
+describe('machine tokens after a loss of rights', () => {
+  test.each(Object.entries(ways))('every backend refuses the tokens of a service account when %s', async (_, lose) => {
     const [setup, bystander] = [await buildSetup(), await buildSetup()]
     const [backend, elsewhere] = [await buildBackend(setup), await buildBackend(bystander)]
     const [token, other] = [(await ask(setup)).body.access_token, (await ask(bystander)).body.access_token]
@@ -112,22 +112,25 @@ const losses: Record<string, (setup: Setup) => Promise<unknown>> = {
   'loses the app': ways['the app takes no more of them']!,
 }
 
-describe('of the tokens that are asked for at the moment when the account', () => {
-  test.each(Object.entries(losses))('%s, none says more than it may for longer than the feed takes', async (_, lose) => {
-    for (let round = 0; round < 3; round += 1) {
-      const setup = await buildSetup()
-      const backend = await buildBackend(setup)
-      const [replies] = await Promise.all([atOnce(16, () => ask(setup)), lose(setup)])
-      const after = await ask(setup)
-      const mayStill: string[] = after.status === 200 ? claimsOf(after.body.access_token).permissions : []
-      const tokens = replies.flatMap(({ status, body }) => (status === 200 ? [body.access_token as string] : []))
-      for (const reply of replies) expect([200, 401, 403]).toContain(reply.status)
-      for (const token of tokens) {
-        const saysMore = claimsOf(token).permissions.some((held: string) => !mayStill.includes(held))
-        if (saysMore)
-          await vi.waitFor(async () => expect(await codeAt(backend, token)).toBe('TOKEN_REVOKED'), { timeout: 20_000 })
-        else expect(await codeAt(backend, token)).toBe('ok')
+describe('machine tokens requested during a loss of rights', () => {
+  test.each(Object.entries(losses))(
+    'when the account %s, no token claims too much for longer than the feed takes',
+    async (_, lose) => {
+      for (let round = 0; round < 3; round += 1) {
+        const setup = await buildSetup()
+        const backend = await buildBackend(setup)
+        const [replies] = await Promise.all([atOnce(16, () => ask(setup)), lose(setup)])
+        const after = await ask(setup)
+        const mayStill: string[] = after.status === 200 ? claimsOf(after.body.access_token).permissions : []
+        const tokens = replies.flatMap(({ status, body }) => (status === 200 ? [body.access_token as string] : []))
+        for (const reply of replies) expect([200, 401, 403]).toContain(reply.status)
+        for (const token of tokens) {
+          const saysMore = claimsOf(token).permissions.some((held: string) => !mayStill.includes(held))
+          if (saysMore)
+            await vi.waitFor(async () => expect(await codeAt(backend, token)).toBe('TOKEN_REVOKED'), { timeout: 20_000 })
+          else expect(await codeAt(backend, token)).toBe('ok')
+        }
       }
-    }
-  })
+    },
+  )
 })

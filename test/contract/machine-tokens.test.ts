@@ -46,7 +46,7 @@ async function declare(of: Json = app): Promise<{ read: string; write: string }>
   return { read, write }
 }
 
-test('a service account with the scope gets a token for the app, by bearer, HTTP Basic or client_secret, as JSON or as a form', async () => {
+test('a service account gets a token for an app by bearer, HTTP Basic or client_secret, as JSON or as a form', async () => {
   const account = await buildAccount()
   const { token } = account
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -70,7 +70,7 @@ test('a service account with the scope gets a token for the app, by bearer, HTTP
   }
 })
 
-test('a stock client of OAuth gets one', async () => {
+test('an ordinary OAuth client gets a machine token', async () => {
   const { token } = await buildAccount()
   const metadata = { issuer: service.url, token_endpoint: `${service.url}/api/v1/auth/token` }
   for (const auth of [oidc.ClientSecretBasic(token), oidc.ClientSecretPost(token)]) {
@@ -81,7 +81,7 @@ test('a stock client of OAuth gets one', async () => {
   }
 })
 
-test('two ways to show the token at once are refused', async () => {
+test('a request that shows the service token in two ways is refused', async () => {
   const { token } = await buildAccount()
   const basic = { authorization: `Basic ${Buffer.from(`billing:${token}`).toString('base64')}` }
   const body = { ...grant, app_code: app.code, client_secret: token }
@@ -95,12 +95,12 @@ test.each([
   [{ app_code: undefined }, 'app_code', 'required'],
   [{ app_code: '' }, 'app_code', 'too_short'],
   [{ app_code: 7 }, 'app_code', 'invalid_type'],
-])('%j is refused by the field %s', async (body, path, code) => {
+])('%j is refused and the error names the field %s', async (body, path, code) => {
   const { token } = await buildAccount()
   expect((await ask(token, body)).body).toMatchObject({ code: 'validation_failed', errors: [{ path, code }] })
 })
 
-test('the claims: the account, the app, its kind, no session, and no user', async () => {
+test('the claims name the account, the app and the kind, and no session or user', async () => {
   const account = await buildAccount()
   const claims = claimsOf(await tokenOf(account))
   const now = Math.floor(service.deps.clock() / 1000)
@@ -122,7 +122,7 @@ test('the claims: the account, the app, its kind, no session, and no user', asyn
   expect(Math.abs(claims.iat - now)).toBeLessThanOrEqual(60)
 })
 
-test('it carries the permissions that the account was given, of the services of the app alone, and core', async () => {
+test('a token carries the permissions of its account for services of the app, and the core permissions', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   const foreign = await declare(await buildApp(service))
@@ -132,7 +132,7 @@ test('it carries the permissions that the account was given, of the services of 
   expect(claimsOf(await tokenOf(account)).permissions).toEqual([...core, read].sort())
 })
 
-test('permissions are added and taken, each change once in the audit; what changes nothing leaves no trace', async () => {
+test('permissions are added and removed, each change is audited once, and a change without effect is not', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   const path = `/admin/service-accounts/${account.id}/permissions`
@@ -159,7 +159,7 @@ test('permissions are added and taken, each change once in the audit; what chang
   expect(await patch({ add: [read], remove: [read] })).toMatchObject({ code: 'validation_failed' })
 })
 
-test('changes at once leave what the last one said, and no permission twice', async () => {
+test('concurrent changes leave the permissions that the last one set, and no duplicates', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   const path = `/admin/service-accounts/${account.id}/permissions`
@@ -170,8 +170,8 @@ test('changes at once leave what the last one said, and no permission twice', as
   expect(claimsOf(await tokenOf(account)).permissions).toEqual([...core, write].sort())
 })
 
-describe('no token for', () => {
-  test('an account without the scope, an app that is not its own, and one that does not exist', async () => {
+describe('refused machine tokens', () => {
+  test('an account without the scope gets no token, and neither do other apps or codes that do not exist', async () => {
     const other = await buildApp(service, { machine_tokens: true })
     const account = await buildAccount()
     for (const app_code of [other.code, 'no-such-app']) expectError(await ask(account.token, { app_code }), 'scope_required')
@@ -179,7 +179,7 @@ describe('no token for', () => {
     expectError(await ask((await buildAccount({ scopes })).token), 'scope_required')
   })
 
-  test('an app that did not ask for them, and one that is inactive', async () => {
+  test('an app without machine_tokens and an inactive app are refused', async () => {
     const closed = await buildApp(service)
     const account = await buildAccount({ app_codes: [closed.code] })
     expectError(await ask(account.token, { app_code: closed.code }), 'machine_tokens_disabled')
@@ -189,13 +189,13 @@ describe('no token for', () => {
     expectError(await ask(account.token, { app_code: closed.code }), 'app_inactive')
   })
 
-  test('authctl, ever', async () => {
+  test('the app authctl never gets machine tokens', async () => {
     expectError(await service.admin('PATCH', '/admin/apps/authctl', { body: { machine_tokens: true } }), 'built_in')
     const account = await buildAccount({ app_codes: ['authctl'] })
     expectError(await ask(account.token, { app_code: 'authctl' }), 'machine_tokens_disabled')
   })
 
-  test('nobody, a user, an admin, a backend by its assertion, a machine token', async () => {
+  test('only a service token gets a machine token, not a user, an admin, an assertion or a machine token', async () => {
     const account = await buildAccount()
     expectError(await ask(undefined), 'token_missing')
     for (const token of [
@@ -208,7 +208,7 @@ describe('no token for', () => {
       expectError(await ask(token), 'token_invalid')
   })
 
-  test('an account that has expired; and a token ends with its account', async () => {
+  test('an expired account gets no token, and a token expires with its account', async () => {
     const expires_at = new Date(service.deps.clock() + 120_000).toISOString()
     const account = await buildAccount({ expires_at })
     const { body } = await ask(account.token)
@@ -222,7 +222,7 @@ describe('no token for', () => {
   })
 })
 
-test('more than 600 in a minute are refused, to this account alone', async () => {
+test('an account that asks more than 600 times a minute is refused, and other accounts are not', async () => {
   const [busy, quiet] = [await buildAccount(), await buildAccount()]
   await ask(busy.token)
   await service.deps
@@ -235,7 +235,7 @@ test('more than 600 in a minute are refused, to this account alone', async () =>
   expect((await ask(quiet.token)).status).toBe(200)
 })
 
-test('each token stands in the audit: by whom, for which app, until when, and nothing of the token', async () => {
+test('the audit records each token with its account, app and expiry, and no part of the token', async () => {
   const account = await buildAccount()
   const token = await tokenOf(account)
   const [event] = await auditEvents(service, { event: 'machine_token.issued', actor_id: account.id })
@@ -245,8 +245,8 @@ test('each token stands in the audit: by whom, for which app, until when, and no
   expect(JSON.stringify(event)).not.toContain(token.split('.')[2])
 })
 
-describe('it opens nothing at the service', () => {
-  test('a registration and introspection take it for nobody', async () => {
+describe('machine tokens at the service', () => {
+  test('registration and introspection do not accept a machine token', async () => {
     const token = await tokenOf(await buildAccount())
     const body = { email: `${randomUUID()}@example.com`, password: 'correct horse battery', mode: 'register_or_return' }
     expectError(await service.call('POST', '/auth/register', { token, body: { ...body, app_code: app.code } }), 'token_invalid')
@@ -254,7 +254,7 @@ describe('it opens nothing at the service', () => {
     expect((await service.call('POST', '/auth/introspect', asked)).body).toEqual({ active: false })
   })
 
-  test('not even with the claims of an admin beside its own', async () => {
+  test('a machine token with the claims of an admin opens nothing', async () => {
     const admin = claimsOf((await service.login(ADMIN_EMAIL, 'authctl')).body.access_token)
     expect((await service.call('GET', '/admin/settings', { token: forgeToken(admin) })).status).toBe(200)
     const forged = forgeToken({ ...admin, kind: 'service' })
@@ -263,7 +263,7 @@ describe('it opens nothing at the service', () => {
   })
 })
 
-test('it goes on when the account is given more', async () => {
+test('a machine token stays valid when its account gains rights', async () => {
   const account = await buildAccount()
   const { read, write } = await declare()
   await permit(account, [read])
@@ -274,7 +274,7 @@ test('it goes on when the account is given more', async () => {
   expect(claimsOf(await tokenOf(account)).tv).toBe(claimsOf(token).tv)
 })
 
-test('a trace tells whose it is, what it opens and how it ended', async () => {
+test('a trace of a machine token shows its account, what it opens and how it ended', async () => {
   const trace = async (token: string) => (await service.admin('POST', '/admin/tokens/trace', { body: { token } })).body
   const account = await buildAccount()
   const { read } = await declare()

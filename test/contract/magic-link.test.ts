@@ -32,7 +32,7 @@ async function ask(email: string, through = app): Promise<Mail> {
   return mailbox.take(email, /^Sign in to/)
 }
 
-test('the answer is that of a login, the session says how it began, and what was there before lives on', async () => {
+test('a magic link answers like a login, names its method in the session, and ends no other session', async () => {
   const { user, access_token } = await build()
   const { token } = await ask(user.email)
   const { status, body, headers } = await consume(token)
@@ -57,7 +57,7 @@ test('the answer is that of a login, the session says how it began, and what was
   expectError(await consume('gmt_unknown'), 'invalid_token')
 })
 
-test('it lives for 15 minutes, and is dead after a newer one', async () => {
+test('a magic link works for 15 minutes, unless a newer one was sent', async () => {
   const { user } = await build()
   const first = await ask(user.email)
   service.advance(15 * 60)
@@ -69,7 +69,7 @@ test('it lives for 15 minutes, and is dead after a newer one', async () => {
   expect((await consume(third.token)).status).toBe(200)
 })
 
-test('of twenty uses at once one logs in', async () => {
+test('of twenty concurrent uses of a magic link, one logs in', async () => {
   const { user } = await build()
   const { token } = await ask(user.email)
   const before = await countRows(service, 'sessions', { user_id: user.id })
@@ -79,9 +79,9 @@ test('of twenty uses at once one logs in', async () => {
   expect(await countRows(service, 'sessions', { user_id: user.id })).toBe(before + 1)
 })
 
-describe('the gate', () => {
+describe('the gate behind a magic link', () => {
   // covers provision-first-touch
-  test('first access provisions, as at a login', async () => {
+  test('a magic link provisions first access, as a login does', async () => {
     const { user } = await build()
     const organization = await buildOrganization(service)
     const place = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -91,7 +91,7 @@ describe('the gate', () => {
     expect(detail.organizations).toMatchObject([{ id: organization.id, role_codes: ['org_member'] }])
   })
 
-  test('without access, suspended, or through an app that is inactive, it is refused and unspent; whom an app registers says nothing of how its users log in', async () => {
+  test('a magic link that the gate refuses stays unspent, and allowed_auth_methods does not restrict it', async () => {
     const closed = await buildApp(service)
     const { user } = await build()
     const denied = await ask(user.email, closed)
@@ -112,7 +112,7 @@ describe('the gate', () => {
     expect(reasons).toEqual(['app_access_denied', 'account_suspended', 'app_inactive'])
   })
 
-  test('an account that was moved out of the pools of the app does not come in through it', async () => {
+  test('a magic link does not admit an account that has moved out of the pools of the app', async () => {
     const { user } = await build()
     const { token } = await ask(user.email)
     const move = (namespace: string) => service.admin('PUT', `/admin/users/${user.id}/namespace`, { body: { namespace } })
@@ -122,7 +122,7 @@ describe('the gate', () => {
     expect((await consume(token)).status).toBe(200)
   })
 
-  test('lets in a user who is locked out by wrong passwords, and keeps those counted', async () => {
+  test('a magic link admits a user who is locked out by wrong passwords, and keeps the failures counted', async () => {
     const { user } = await build()
     const { token } = await ask(user.email)
     for (let count = 0; count < 3; count += 1) await service.login(user.email, app.code, { password: 'wrong password' })
@@ -131,8 +131,8 @@ describe('the gate', () => {
   })
 })
 
-describe('with a second factor', () => {
-  test('a code is asked for; without one, and with a wrong one, nothing is spent', async () => {
+describe('a magic link with a second factor', () => {
+  test('a magic link asks for the code, and a missing or wrong code does not spend the link', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
@@ -146,7 +146,7 @@ describe('with a second factor', () => {
     expect(recovered.status).toBe(200)
   })
 
-  test('wrong codes are counted for every door, and those who guess at once do not outrun the lock', async () => {
+  test('wrong codes count for every sign-in method, and concurrent guesses do not bypass the lock', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
@@ -160,7 +160,7 @@ describe('with a second factor', () => {
     expect(failures.length).toBeGreaterThan(0)
   })
 
-  test('while codes are locked one that fits is not looked at, and stays good', async () => {
+  test('a right code is not checked while codes are locked, and works afterwards', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
@@ -171,7 +171,7 @@ describe('with a second factor', () => {
     expect((await consume(token, withCode)).status).toBe(200)
   })
 
-  test('the limit of magic links counts them too', async () => {
+  test('wrong codes count towards the limit of magic links', async () => {
     const { user, access_token } = await build()
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
@@ -182,8 +182,8 @@ describe('with a second factor', () => {
   })
 })
 
-describe('an account that nobody had proven', () => {
-  test('is then, and loses the password, second factor and sessions of the stranger who registered it', async () => {
+describe('a magic link to an unproven account', () => {
+  test("the owner takes over the account, and the stranger's password, second factor and sessions are removed", async () => {
     const { user, access_token, refresh_token } = await build({ verified: false })
     const authenticator = await enableTwoFactor(service, access_token)
     const { token } = await ask(user.email)
@@ -206,7 +206,7 @@ describe('an account that nobody had proven', () => {
     ])
   })
 
-  test('keeps all of it when the try fails', async () => {
+  test('the account keeps its password, second factor and sessions if the link is refused', async () => {
     const place = await buildApp(service, { registration_namespace: `pool-${randomUUID()}` })
     const { user } = await build({ verified: false, through: place })
     const { token } = await ask(user.email, place)
@@ -215,7 +215,7 @@ describe('an account that nobody had proven', () => {
     expect((await service.login(user.email, place.code)).body.user.email_verified).toBe(false)
   })
 
-  test('keeps its password and its sessions once it was proven by its own mail and the password', async () => {
+  test('an account proven by its own mail and password keeps its password and sessions', async () => {
     const { user, access_token } = await build()
     expect((await consume((await ask(user.email)).token)).status).toBe(200)
     expect([await me(access_token), (await service.login(user.email, app.code)).status]).toEqual([200, 200])
@@ -223,7 +223,7 @@ describe('an account that nobody had proven', () => {
     expect(mailbox.mailsTo(user.email)).toHaveLength(2)
   })
 
-  test('and that is proven after it was looked at keeps all, and its second factor is asked for', async () => {
+  test('an account proven while the link is checked keeps everything, and its second factor is asked for', async () => {
     const { user, access_token } = await buildUser(service, app)
     const verification = await mailbox.take(user.email)
     const authenticator = await enableTwoFactor(service, access_token)
@@ -242,7 +242,7 @@ describe('an account that nobody had proven', () => {
     expect((await loginWithCode(service, user, app, authenticator.code())).status).toBe(200)
   })
 
-  test('and that is proven while links are used at once: its second factor is asked for or gone, never passed by', async () => {
+  test('an account proven during concurrent links has its second factor asked for or removed, never skipped', async () => {
     for (let round = 0; round < 5; round += 1) {
       const registered = await buildUser(service, app)
       const { user, access_token } = registered
@@ -261,7 +261,7 @@ describe('an account that nobody had proven', () => {
   })
 })
 
-test('a system_admin comes in without a grant, as at a login', async () => {
+test('a system_admin signs in by magic link without a grant, as at a login', async () => {
   const { token } = await (async () => {
     await service.admin('GET', '/admin/apps')
     return ask(ADMIN_EMAIL, { code: 'authctl' })

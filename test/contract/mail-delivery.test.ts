@@ -48,7 +48,7 @@ async function registerOne(service: TestService): Promise<Json> {
   return (await buildUser(service, await buildApp(service))).user
 }
 
-describe('a message', () => {
+describe('the content of a mail', () => {
   const names = [
     ['a name with markup', '<img src=x onerror=alert(1)>"\'&', '<img src=x onerror=alert(1)>"\'&'],
     ['a name with headers', 'Shop\r\nBcc: victim@example.com\r\n\r\n<h1>', 'Shop Bcc: victim@ example. com <h1>'],
@@ -58,7 +58,7 @@ describe('a message', () => {
     ['a name of which nothing is visible', '\u200B\u202E', undefined],
   ] as const
 
-  test.each(names)('holds %s as text and no more, in subject, sender, text and HTML', async (_, name, shown) => {
+  test.each(names)('a mail shows %s only as text in subject, sender, text and HTML', async (_, name, shown) => {
     const app = await buildApp(service, { name })
     const { user } = await buildUser(service, app, { first_name: 'http://evil.example', last_name: 'Visit www.evil.example' })
     const mail = await mailbox.take(user.email)
@@ -76,7 +76,7 @@ describe('a message', () => {
     expect(mail.raw).not.toMatch(/evil\.example\b(?!.com)|www\./)
   })
 
-  test('is marked as automatic, sent by MAIL_FROM, dated by the clock, and has a text part in 7bit', async () => {
+  test('a mail is marked as automatic, sent by MAIL_FROM, dated by the clock, and has a 7bit text part', async () => {
     const { service, mailbox } = await buildMailingService({ MAIL_FROM: 'Zoë’s “Shop” <no-reply@shop.example.com>' })
     service.advance(86_400)
     const user = await registerOne(service)
@@ -97,7 +97,7 @@ describe('a message', () => {
     expect(mail.raw.split('\r\n')).toContain(mail.links[0])
   })
 
-  test('keeps a link of any length in one line, and the same one in the HTML part', async () => {
+  test('a link of any length stays on one line, and the HTML part has the same link', async () => {
     const app = await buildApp(service, { allowed_redirect_urls: ['https://shop.example.com/*'] })
     const { user } = await buildUser(service, app)
     await mailbox.take(user.email)
@@ -111,7 +111,7 @@ describe('a message', () => {
     expect(mail.html).toContain(`<a href="${mail.links[0]!.replaceAll('&', '&#38;')}"`)
   })
 
-  test('links to a frontend_url with foreign letters by its ASCII form', async () => {
+  test('a link to a frontend_url with non-ASCII letters uses its ASCII form', async () => {
     const app = await buildApp(service, { frontend_url: 'https://bücher.example/Käufer' })
     const { user } = await buildUser(service, app)
     expect((await mailbox.take(user.email)).links[0]).toMatch(
@@ -120,8 +120,8 @@ describe('a message', () => {
   })
 })
 
-describe('a mail server', () => {
-  test('that says 451 is asked again after 2 seconds; the message keeps its id, and its token is a new one', async () => {
+describe('failures of a mail server', () => {
+  test('a reply of 451 is retried after 2 seconds with the same message id and a new token', async () => {
     mailbox.refuse.message = '451 greylisted, come back'
     const user = await registerOne(service)
     const failed = await attempted(service, user, 1)
@@ -140,7 +140,7 @@ describe('a mail server', () => {
   test.each([
     ['the recipient', { recipient: '550 no such user here' }, 550],
     ['the message', { message: '554 looks like spam' }, 554],
-  ])('that refuses %s for good is not asked again, and the audit tells', async (_, refuse, status) => {
+  ])('a permanent refusal of %s is not retried, and is audited', async (_, refuse, status) => {
     mailbox.refuse = refuse
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
@@ -158,7 +158,7 @@ describe('a mail server', () => {
     expect(mailbox.mailsTo(user.email)).toHaveLength(3)
   })
 
-  test('that repeats the address in what it says does not get it into the log', async () => {
+  test('an address that the mail server repeats does not reach the log', async () => {
     const app = await buildApp(service)
     const email = `Some.One+${app.code}@example.com`
     mailbox.refuse.recipient = `550 <${email.toLowerCase()}>: unknown, ${email} is no one`
@@ -167,7 +167,7 @@ describe('a mail server', () => {
     expect(error).toContain('<[address]>: unknown, [address] is no one')
   })
 
-  test('that is down is asked again until it is back', async () => {
+  test('a mail is retried until the mail server is back', async () => {
     await mailbox.close()
     const user = await registerOne(service)
     expect(await attempted(service, user, 1)).toMatchObject({ status: 'pending', last_status: null })
@@ -180,7 +180,7 @@ describe('a mail server', () => {
     expect(mailbox.mailsTo(user.email)).toHaveLength(1)
   })
 
-  test('that stays down is given up after seven attempts in an hour and a half, and the audit tells', async () => {
+  test('a mail is given up after seven attempts in an hour and a half, and the audit records it', async () => {
     await mailbox.close()
     onTestFinished(() => mailbox.open())
     const user = await registerOne(service)
@@ -196,7 +196,7 @@ describe('a mail server', () => {
     ])
   })
 
-  test('that refuses the login is asked again: the settings may be mended, the mail is not at fault', async () => {
+  test('a mail is retried if the mail server refuses the login, because the settings may be corrected', async () => {
     const options = {
       disabledCommands: ['STARTTLS'],
       onAuth: (_: unknown, __: unknown, answer: (error: Error) => void) => answer(new Error('no')),
@@ -208,7 +208,7 @@ describe('a mail server', () => {
     expect(await attempted(service, user, 1)).toMatchObject({ status: 'pending', last_status: 535 })
   })
 
-  test('that offers TLS is spoken to in TLS, login and all, and one with an unknown certificate gets nothing', async () => {
+  test('TLS is used if offered, before the login, and a server with an unknown certificate gets nothing', async () => {
     const logins: string[] = []
     const mailbox = await startMailbox({
       ...selfSigned,
@@ -269,7 +269,7 @@ describe('a mail server', () => {
       { ...patient, sendMs: 200 },
       'the mail server took too long',
     ],
-  ])('that %s fails in time, holds nothing else up, and is asked again', async (_, lines, patience, error) => {
+  ])('a mail server that %s times out, delays no other mail, and is retried', async (_, lines, patience, error) => {
     const smtpUrl = await startSilentServer(lines)
     const service = await buildService()
     const { mailFrom, mailDir } = service.deps.config
@@ -284,8 +284,8 @@ describe('a mail server', () => {
   })
 })
 
-describe('without a mail server', () => {
-  test('each mail is a file that its owner alone can read, in the order of time', async () => {
+describe('mails without a mail server', () => {
+  test('each mail is a file that only its owner can read, and the files sort by time', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-mail-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const mailDir = join(folder, 'deep', 'mail')
@@ -309,7 +309,7 @@ describe('without a mail server', () => {
     expect([statSync(join(mailDir, files[0]!)).mode & 0o777, statSync(mailDir).mode & 0o777]).toEqual([0o600, 0o700])
   })
 
-  test('a folder that cannot be written is tried again', async () => {
+  test('a folder that cannot be written is retried', async () => {
     const service = await buildService({ AUTH_MAIL_DIR: '/dev/null/mail' })
     startSending(service)
     expect(await attempted(service, await registerOne(service), 1)).toMatchObject({
@@ -319,7 +319,7 @@ describe('without a mail server', () => {
   })
 })
 
-test('mails to different addresses go out side by side, those to one address one after the other', async () => {
+test('mails to different addresses are sent in parallel, and those to one address one after the other', async () => {
   let open = 0
   const most = new Map<string, number>()
   const underway = new Map<string, number>()

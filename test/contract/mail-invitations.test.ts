@@ -23,7 +23,7 @@ const invite = async (body: Json, of = organization, at = service): Promise<Json
   return reply.body
 }
 
-test('the mail holds the very token of the answer, and leads to the app’s frontend, or to the service', async () => {
+test("the mail holds the token of the answer, and links to the app's frontend or to the service", async () => {
   const email = anAddress()
   const { token } = await invite({ email, app_code: app.code })
   const mail = await mailbox.take(email)
@@ -37,13 +37,13 @@ test('the mail holds the very token of the answer, and leads to the app’s fron
   expect((await mailbox.take(plain)).links[0]).toMatch(/^http:\/\/localhost:4000\/accept-invitation\?token=gin_/)
 })
 
-test('one for nobody in particular is not mailed', async () => {
+test('an invitation without an address is not mailed', async () => {
   const before = await countRows(service, 'outbox')
   await invite({})
   expect(await countRows(service, 'outbox')).toBe(before)
 })
 
-test('registering with it verifies the address, and then no other mail is sent; an org_admin’s verifies nothing', async () => {
+test("registering with a mailed invitation verifies the address, except by an org_admin's invitation", async () => {
   const register = async (email: string, invite_token: string) =>
     (await service.register(email, app.code, { invite_token })).body.user
   const email = anAddress()
@@ -67,8 +67,8 @@ test('registering with it verifies the address, and then no other mail is sent; 
   expect(mailbox.mailsTo(email)).toHaveLength(1)
 })
 
-describe('while it waits', () => {
-  test('its token lies sealed in the outbox, for that entry alone, and not at all once it is sent', async () => {
+describe('an invitation in the outbox', () => {
+  test('the token is sealed in the outbox for its entry, and removed once the mail is sent', async () => {
     const quiet = await buildService({ SMTP_URL: mailbox.url })
     const place = await found('Acme', quiet)
     const email = anAddress()
@@ -101,7 +101,7 @@ describe('while it waits', () => {
       'left without its organization',
       (of: Json, _: string, at: TestService) => at.admin('DELETE', `/admin/organizations/${of.id}`),
     ],
-  ])('and is %s, nothing is mailed', async (_, end) => {
+  ])('an invitation that is %s before it is sent is not mailed', async (_, end) => {
     const quiet = await buildService({ SMTP_URL: mailbox.url })
     const place = await found('Acme', quiet)
     const email = anAddress()
@@ -113,7 +113,7 @@ describe('while it waits', () => {
   })
 })
 
-test('three reach one address in 24 hours, of all organizations together; the others are answered alike and never sent', async () => {
+test('one address gets at most three invitations in 24 hours across all organizations', async () => {
   const email = anAddress()
   const places: Json[] = []
   for (let count = 0; count < 5; count += 1) places.push(await found(`Company ${count}`))
@@ -133,7 +133,7 @@ test('three reach one address in 24 hours, of all organizations together; the ot
   expect(mailbox.mailsTo(email)).toHaveLength(4)
 })
 
-test('an organization’s name makes no link and no line of its own, and stands in no subject', async () => {
+test('the name of an organization adds no link or line to the mail, and is not in the subject', async () => {
   const email = anAddress()
   await invite({ email }, await found('Win at https://evil.example.com now\nBcc: all@example.com'))
   const mail = await mailbox.take(email)
@@ -145,7 +145,7 @@ test('an organization’s name makes no link and no line of its own, and stands 
   }
 })
 
-test('mail that somebody waits for overtakes invitations and notices', async () => {
+test('mail that a person waits for is sent before invitations and notices', async () => {
   const quiet = await buildService({ SMTP_URL: mailbox.url })
   const place = await found('Acme', quiet)
   const through = await buildApp(quiet, { auto_grant_on_signup: true })
@@ -163,7 +163,7 @@ test('mail that somebody waits for overtakes invitations and notices', async () 
   expect(left.map(({ name }) => name).sort()).toEqual([...Array(30).fill('invitation'), 'password_changed'])
 })
 
-test('only a user with the address can accept it', async () => {
+test('only a user with the invited address can accept the invitation', async () => {
   const email = anAddress()
   await invite({ email })
   const { token } = await mailbox.take(email)

@@ -45,13 +45,13 @@ test.each([
   ['the app', 'it', italian, {}, 'zh, ja;q=0.5'],
   ['nobody: English', 'en', shop, {}, 'zh'],
   ['nobody, with a header that is garbage: English', 'en', shop, {}, `;;q=,${'x'.repeat(4_000)}, de-`],
-] as const)('%s decides', async (_, language, app, extra, acceptLanguage) => {
+] as const)('the language of a mail comes from %s', async (_, language, app, extra, acceptLanguage) => {
   const { mail } = await register(app, extra, acceptLanguage)
   expect(mail.subject).toMatch(confirms[language])
   expect(mail.html).toContain(`<html lang="${language}">`)
 })
 
-test('a mail to an address counts what its user has chosen, and then the request', async () => {
+test('a mail to an address is in the language of its user, or else in that of the request', async () => {
   const german = await register(italian, { locale: 'de' })
   expect((await forgot(italian, german.email, 'fr')).subject).toMatch(resets.de)
   await service.call('PATCH', '/auth/me', { token: german.access_token, body: { locale: 'es-MX' } })
@@ -61,7 +61,7 @@ test('a mail to an address counts what its user has chosen, and then the request
   expect((await forgot(italian, silent.email)).subject).toMatch(resets.it)
 })
 
-test('a notice of what an admin did is not in the language of the admin', async () => {
+test("a notice about an admin's change is not in the language of the admin", async () => {
   const { user, email, access_token } = await register(italian, {})
   await enableTwoFactor(service, access_token)
   expect((await mailbox.take(email)).subject).toMatch(/^Autenticazione a due fattori attivata/)
@@ -70,7 +70,7 @@ test('a notice of what an admin did is not in the language of the admin', async 
   expect((await mailbox.take(email)).text).toContain('Un amministratore ha disattivato')
 })
 
-test('an invitation is in the language of the app, or else of the one who invites', async () => {
+test('an invitation is in the language of the app, or else of the inviter', async () => {
   const organization = (await service.admin('POST', '/admin/organizations', { body: { name: 'Acme' } })).body
   const invite = async (app_code: string | undefined) => {
     const email = someEmail()
@@ -91,7 +91,7 @@ function take(visitor: Visitor, page: Page, step: string, values: Record<string,
   return visitor.send({ ...page, forms: form ? [form] : [] }, [...(form?.buttons.keys() ?? [])][0] ?? '', values, headers)
 }
 
-test('an account that is made on the page reads what the app asked for with ui_locales, or else the browser', async () => {
+test("a user who creates an account on the page gets mail in ui_locales, or else in the browser's language", async () => {
   const create = async (ui_locales: string | undefined, acceptLanguage: string) => {
     const headers = { 'Accept-Language': acceptLanguage }
     const visitor = visit(service)
@@ -108,7 +108,7 @@ test('an account that is made on the page reads what the app asked for with ui_l
   expect(await create(undefined, 'zh')).toEqual({ subject: expect.stringMatching(confirms.en), locale: null })
 })
 
-test('a preview and a test mail are in each of the languages', async () => {
+test('a preview and a test mail exist in each language', async () => {
   const { code } = await buildApp(service, { name: 'Shop', brand: { default_language: 'es' } })
   const subjectOf = async (query: string) =>
     (await service.admin('GET', `/admin/apps/${code}/mails/password_changed${query}`)).body.subject

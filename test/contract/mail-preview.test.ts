@@ -10,7 +10,7 @@ const { service, mailbox } = mailingFixture({ MAIL_FROM: 'Gatehouse <no-reply@lo
 const brand = { accent_color: '#c2410c', support_email: 'help@shop.example.com', from_name: 'The Shop' }
 const send = (code: string, body: object) => service.admin('POST', `/admin/apps/${code}/test-mail`, { body })
 
-test('a preview is the mail that users get, and spends nothing', async () => {
+test('a preview equals the mail that users get, and spends nothing', async () => {
   const app = await buildApp(service, { name: 'Shop', brand })
   await service.admin('PUT', `/admin/apps/${app.code}/logo`, { body: buildPng(40, 20), headers: { 'content-type': 'image/png' } })
   const { status, body } = await service.admin('GET', `/admin/apps/${app.code}/mails/verify_email?language=en`)
@@ -35,7 +35,7 @@ test('a preview is the mail that users get, and spends nothing', async () => {
   expect(faultsOf(unknown)).toEqual(['language: invalid_value'])
 })
 
-test('a real mail has the sender, the reply address and the logo of the app, and is one of ten in an hour', async () => {
+test("a test mail has the app's sender, reply address and logo, and counts towards ten an hour", async () => {
   const app = await buildApp(service, { name: 'Café Zürich', brand: { support_email: 'hilfe@cafe.example.com' } })
   await service.admin('PUT', `/admin/apps/${app.code}/logo`, { body: buildPng(40, 20), headers: { 'content-type': 'image/png' } })
   const to = someEmail()

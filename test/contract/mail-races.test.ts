@@ -23,7 +23,7 @@ async function refuse(): Promise<{ user: Json; mail: Json }> {
 }
 const resend = (id: string) => service.admin('POST', `/admin/mails/${id}/resend`)
 
-test('of a thousand who send it again at once, one does', async () => {
+test('of a thousand concurrent requests to resend a mail, one sends it', async () => {
   const { user, mail } = await refuse()
   const replies = await atOnce(1_000, () => resend(mail.id))
   expect(replies.filter(({ status }) => status === 202)).toHaveLength(1)
@@ -34,7 +34,7 @@ test('of a thousand who send it again at once, one does', async () => {
   expect(await auditEvents(service, { event: 'mail.resent', user_id: user.id })).toHaveLength(1)
 })
 
-test('of those who delete the user and those who send it again at once, none leaves anything of it', async () => {
+test('concurrent deletion of a user and resending of mails leave nothing of the mails', async () => {
   for (let turn = 0; turn < 8; turn += 1) {
     const { user, mail } = await refuse()
     mailbox.refuse.recipient = '550 still not'

@@ -8,7 +8,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
-describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+describe.runIf(testDatabase() === 'postgres')('mails of two servers on one database', () => {
   let servers: [ServerInstance, ServerInstance]
   let mailbox: Mailbox
   let app: Json
@@ -34,7 +34,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   const register = (index: number, email: string) =>
     call(index, '/auth/register', { email, password: PASSWORD, app_code: app.code })
 
-  test('each of forty registrations is mailed once, with a token that either server takes', async () => {
+  test('each of forty registrations is mailed once, and either server accepts its token', async () => {
     const emails = Array.from({ length: 40 }, anAddress)
     await atOnce(emails.length, (index) => register(index, emails[index]!))
     await until(() => new Set(mailbox.mails.map(({ to }) => to)).size === emails.length)
@@ -46,7 +46,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(emails.map((email) => mailbox.mailsTo(email).length)).toEqual(emails.map(() => 1))
   })
 
-  test('of thirty who ask for one address at both servers three are mailed, and the newest link logs in once', async () => {
+  test('thirty requests for one address at both servers send three mails, and the newest link logs in once', async () => {
     const email = anAddress()
     await register(0, email)
     await mailbox.take(email)

@@ -24,9 +24,9 @@ const ask = (path: string, email: string, extra: Record<string, unknown> = {}): 
   service.call('POST', path, { body: { email, app_code: app.code, ...extra } })
 const resend = (email: string, extra: Record<string, unknown> = {}) => ask('/auth/email/resend', email, extra)
 
-describe('after a registration', () => {
+describe('mail after a registration', () => {
   // covers app-frontend-url register-mail
-  test('a mail leads to the app’s frontend, and its token verifies the address, once', async () => {
+  test("the mail links to the app's frontend, and its token verifies the address once", async () => {
     const { user } = await buildUser(service, app)
     expect(user.email_verified).toBe(false)
     const mail = await mailbox.take(user.email)
@@ -43,7 +43,7 @@ describe('after a registration', () => {
   })
 
   // covers app-frontend-url app-frontend-url-mails
-  test('every other link leads there too: to set a password, to sign in, to accept an invitation', async () => {
+  test('links to set a password, to sign in and to accept an invitation also lead to the frontend', async () => {
     const { user } = await buildUser(service, app)
     await mailbox.take(user.email)
     const { body: organization } = await service.admin('POST', '/admin/organizations', { body: { name: 'Guests' } })
@@ -60,7 +60,7 @@ describe('after a registration', () => {
     expect(links.map((link) => link?.split('?')[0])).toEqual(pages.map((page) => `${FRONTEND}/${page}`))
   })
 
-  test('register_or_return mails a new user and no existing one', async () => {
+  test('register_or_return mails a new user, and not an existing one', async () => {
     const email = anAddress()
     const call = () =>
       service.admin('POST', '/auth/register', {
@@ -73,7 +73,7 @@ describe('after a registration', () => {
     expect(mailbox.mailsTo(email)).toHaveLength(1)
   })
 
-  test('users that an admin creates or imports get no mail', async () => {
+  test('a user whom an admin creates or imports gets no mail', async () => {
     const [created, imported] = [anAddress(), anAddress()]
     await service.admin('POST', '/admin/users', { body: { email: created } })
     await service.admin('POST', '/admin/users/import', {
@@ -84,7 +84,7 @@ describe('after a registration', () => {
     expect([mailbox.mailsTo(created), mailbox.mailsTo(imported)]).toEqual([[], []])
   })
 
-  test('a registration that is refused leaves no mail behind', async () => {
+  test('a refused registration sends no mail', async () => {
     const { user } = await buildUser(service, app)
     const before = await countRows(service, 'outbox')
     expect((await service.register(user.email, app.code)).status).toBe(409)
@@ -92,7 +92,7 @@ describe('after a registration', () => {
     expect(await countRows(service, 'outbox')).toBe(before)
   })
 
-  test('without a frontend_url the link leads to AUTH_DEFAULT_FRONTEND_URL, and without that to the service', async () => {
+  test('without a frontend_url the link leads to AUTH_DEFAULT_FRONTEND_URL, or else to the service', async () => {
     const plain = await buildApp(service)
     const { user } = await buildUser(service, plain)
     expect((await mailbox.take(user.email)).links[0]).toContain('http://localhost:4000/verify-email?token=')
@@ -104,8 +104,8 @@ describe('after a registration', () => {
   })
 })
 
-describe('a token', () => {
-  test('is dead after a newer one', async () => {
+describe('a verification token', () => {
+  test('a token is invalid after a newer one was sent', async () => {
     const { user } = await buildUser(service, app)
     const first = await mailbox.take(user.email)
     await resend(user.email)
@@ -114,7 +114,7 @@ describe('a token', () => {
     expect((await verify(second.token)).status).toBe(200)
   })
 
-  test('lives for 24 hours', async () => {
+  test('a token is valid for 24 hours', async () => {
     const { user } = await buildUser(service, app)
     const { token } = await mailbox.take(user.email)
     service.advance(24 * 3_600 - 30)
@@ -125,7 +125,7 @@ describe('a token', () => {
     expectError(await verify(lateMail.token), 'invalid_token')
   })
 
-  test('is dead when the address has changed, the account is suspended or deleted', async () => {
+  test('a token is invalid after the address changed, or the account was suspended or deleted', async () => {
     const users = await Promise.all([1, 2, 3].map(() => buildUser(service, app)))
     const mails = await Promise.all(users.map(({ user }) => mailbox.take(user.email)))
     const [moved, suspended, deleted] = users.map(({ user }) => `/admin/users/${user.id}`)
@@ -138,7 +138,7 @@ describe('a token', () => {
     expect((await verify(mails[1]!.token)).status).toBe(200)
   })
 
-  test('of another purpose, unknown, empty or in another form is the same 400', async () => {
+  test('a token that is unknown, empty, malformed or of another purpose gets the same 400', async () => {
     const { user } = await buildUser(service, app)
     const { token } = await mailbox.take(user.email)
     await ask('/auth/password/forgot', user.email)
@@ -149,7 +149,7 @@ describe('a token', () => {
     expect((await verify(token)).status).toBe(200)
   })
 
-  test('of twenty uses at once one passes', async () => {
+  test('one of twenty concurrent uses of a token verifies the address', async () => {
     const { user } = await buildUser(service, app)
     const { token } = await mailbox.take(user.email)
     const replies = await atOnce(20, () => verify(token))
@@ -158,7 +158,7 @@ describe('a token', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'email.verified' })).toHaveLength(1)
   })
 
-  test('is stored as a hash alone, and the mail it was sent in is not kept', async () => {
+  test('only the hash of a token is stored, and the mail is not kept after it was sent', async () => {
     const { user } = await buildUser(service, app)
     const { token } = await mailbox.take(user.email)
     await allSent(service)
@@ -174,8 +174,8 @@ describe.each([
   ['verify_email', '/auth/email/resend', '/verify-email'],
   ['reset_password', '/auth/password/forgot', '/reset-password'],
   ['magic_link', '/auth/magic-link', '/magic-link'],
-])('who asks for %s', (purpose, path, linkPath) => {
-  test('is answered alike, with the same statements, whether the address is known or not, the fourth time too', async () => {
+])('a request for %s', (purpose, path, linkPath) => {
+  test('the reply and its statements are the same for known and unknown addresses, even beyond the limit', async () => {
     // No worker here, so all statements belong to the requests.
     const quiet = await buildService()
     const place = await buildApp(quiet)
@@ -197,7 +197,7 @@ describe.each([
     expect(await countRows(quiet, 'outbox', { name: purpose, user_id: null })).toBe(6)
   })
 
-  test('gets the link with the redirect URL in it, when the app allows that', async () => {
+  test('the link contains the redirect URL if the app allows it', async () => {
     const { user } = await buildUser(service, app)
     await mailbox.take(user.email)
     const redirect = 'https://shop.example.com/after/cart?a=1&b=ü+%20'
@@ -215,7 +215,7 @@ describe.each([
     for (const none of ['', ' ', null]) expect((await ask(path, anAddress(), { redirect_url: none })).status).toBe(202)
   })
 
-  test('names an app as at a login', async () => {
+  test('the request must name an app, as at a login', async () => {
     for (const none of [undefined, null, ' '])
       expectError(await ask(path, anAddress(), { app_code: none }), 'app_code_required', String(none))
     expectError(await ask(path, anAddress(), { app_code: 'no-such-app' }), 'app_not_found')
@@ -224,7 +224,7 @@ describe.each([
     expectError(await ask(path, 'no address'), 'validation_failed')
   })
 
-  test('outside of the pools, suspended or deleted gets no mail', async () => {
+  test('a user outside the pools, suspended or deleted gets no mail', async () => {
     const elsewhere = await buildApp(service, { registration_namespace: `pool-${randomUUID()}` })
     const [outside, suspended, deleted] = [
       (await buildUser(service, elsewhere)).user,
@@ -243,7 +243,7 @@ describe.each([
     ])
   })
 
-  test('gets three mails in any 15 minutes, however many ask at once, and whatever was asked through other apps', async () => {
+  test('a user gets three mails in any 15 minutes, even if many requests arrive at once through several apps', async () => {
     const { user } = await buildUser(service, app)
     await mailbox.take(user.email)
     const other = await buildApp(service, { registration_namespace: `pool-${randomUUID()}` })
@@ -265,7 +265,7 @@ describe.each([
   })
 })
 
-test('the limit holds for any 15 minutes, not for a window that restarts', async () => {
+test('the limit applies to any 15 minutes, not to a window that restarts', async () => {
   const { user } = await buildUser(service, app)
   await mailbox.take(user.email)
   const askThrice = async () => {
@@ -281,7 +281,7 @@ test('the limit holds for any 15 minutes, not for a window that restarts', async
   expect(await askThrice()).toBe(4)
 })
 
-test('a verified address gets no more verification mails, and other mails still', async () => {
+test('a verified address gets no more verification mails, but still gets other mails', async () => {
   const { user } = await buildUser(service, app)
   await verify((await mailbox.take(user.email)).token)
   await resend(user.email)
@@ -291,7 +291,7 @@ test('a verified address gets no more verification mails, and other mails still'
   expect((await mailbox.take(user.email)).links[0]).toContain('/reset-password?')
 })
 
-test('an app that names its methods without magic_link mails links still: its users log in by any method', async () => {
+test('an app whose allowed methods exclude magic_link still mails links', async () => {
   const strict = await buildApp(service, { allowed_auth_methods: ['google'] })
   for (const path of ['/auth/magic-link', '/auth/password/forgot'])
     expect((await ask(path, anAddress(), { app_code: strict.code })).status).toBe(202)

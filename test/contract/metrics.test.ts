@@ -75,12 +75,12 @@ const service = serviceFixture({ AUTH_HASH_THREADS: '1', AUTH_LOCKOUT_THRESHOLD:
 const app = appFixture(service)
 const user: Json = fixture(() => buildUser(service, app))
 
-describe('a door is counted by its outcome', () => {
+describe('metrics of sign-in', () => {
   const times = async (count: number, act: () => Promise<unknown>) => {
     for (let index = 0; index < count; index += 1) await act()
   }
 
-  test('logins: success, a wrong password, a locked account, too many tries, a missing code', async () => {
+  test('logins are counted as success, wrong password, locked account, too many attempts and missing code', async () => {
     const locked = (await buildUser(service, app)).user
     const guarded = await buildUser(service, app)
     await enableTwoFactor(service, guarded.access_token)
@@ -104,7 +104,7 @@ describe('a door is counted by its outcome', () => {
     ).toBeGreaterThan(0)
   })
 
-  test('registrations: created, existing, refused', async () => {
+  test('registrations are counted as created, existing and refused', async () => {
     const email = `user-${randomBytes(4).toString('hex')}@example.com`
     const register =
       (extra = {}) =>
@@ -115,7 +115,7 @@ describe('a door is counted by its outcome', () => {
     expect(await rise(service, 'registrations_total', { outcome: 'user_exists' }, register())).toBe(1)
   })
 
-  test('refreshes: success, reuse, garbage', async () => {
+  test('refreshes are counted as success, reuse and garbage', async () => {
     const { refresh_token } = (await service.login(user.user.email, app.code)).body
     const refresh = (token: string) => () => service.call('POST', '/auth/refresh', { body: { refresh_token: token } })
     expect(await rise(service, 'refreshes_total', { outcome: 'success' }, refresh(refresh_token))).toBe(1)
@@ -125,7 +125,7 @@ describe('a door is counted by its outcome', () => {
   })
 })
 
-test('what is answered with 401 or 429 is counted by its code, and nothing else is', async () => {
+test('answers with 401 or 429 are counted by their code, and other answers are not', async () => {
   const visit = (token?: string) => () => service.call('GET', '/auth/me', { token })
   expect(await rise(service, 'refusals_total', { code: 'token_invalid' }, visit('garbage'))).toBe(1)
   expect(await rise(service, 'refusals_total', { code: 'token_missing' }, visit())).toBe(1)
@@ -139,8 +139,8 @@ test('what is answered with 401 or 429 is counted by its code, and nothing else 
   expect(await rise(service, 'refusals_total', {}, () => service.admin('GET', '/admin/users'))).toBe(0)
 })
 
-describe('requests', () => {
-  test('are counted and timed by the pattern of their route and the class of their status', async () => {
+describe('metrics of requests', () => {
+  test('requests are counted and timed by route pattern and status class', async () => {
     const route = '/api/v1/admin/users/{userId}'
     const labels = { method: 'GET', route, status: '2xx' }
     const look = () => service.admin('GET', `/admin/users/${user.user.id}`)
@@ -150,7 +150,7 @@ describe('requests', () => {
     expect(await rise(service, 'http_requests_total', { ...labels, status: '4xx' }, unknown)).toBe(1)
   })
 
-  test('of 1,000 paths that nobody declared make no new series, and tell nothing of what was asked', async () => {
+  test('1,000 undeclared paths add no series and do not appear in the metrics', async () => {
     const canary = randomBytes(6).toString('hex')
     const visit = async (count: number) => {
       const paths = Array.from({ length: count }, (_, index) => `/${canary}/${index}/${randomBytes(3).toString('hex')}`)
@@ -178,10 +178,10 @@ describe('requests', () => {
   })
 })
 
-describe('what waits', () => {
+describe('metrics of queues', () => {
   // The test fills a queue of three seconds of hashing, so it takes as long.
   test.skipIf(isFastLane)(
-    'passwords: how long each waited, and those refused since they would have waited too long',
+    'the wait of each password is measured, and those refused for too long a wait are counted',
     async () => {
       const service = await buildService({ AUTH_HASH_THREADS: '1', AUTH_BCRYPT_COST: '11' })
       const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -205,7 +205,7 @@ describe('what waits', () => {
     },
   )
 
-  test('the outbox: entries still to be sent, how long the oldest has waited, retries included, and attempts by their outcome', async () => {
+  test('the outbox reports pending messages, the age of the oldest, and attempts by outcome', async () => {
     const mailbox = await startMailbox()
     // The clock stands, so a refused mail is tried again only when the test moves it.
     const service = freezeClock(await buildService({ SMTP_URL: mailbox.url }))
@@ -240,7 +240,7 @@ describe('what waits', () => {
     expect(sum(sent, 'outbox_oldest_pending_seconds')).toBe(0)
   })
 
-  test('consumers that listen, and how far behind a revocation reached them', async () => {
+  test('listening consumers are counted, and the delay of each revocation is measured', async () => {
     const feed = await startRevocationFeed(service.deps)
     const url = `${service.url}/api/v1/revocations/stream`
     const stream = await openEventStream(url, assertionOf(app, { now: service.deps.clock() }))
@@ -257,7 +257,7 @@ describe('what waits', () => {
     await feed.stop()
   })
 
-  describe('for how long a transaction has held back the cursors of the feeds', () => {
+  describe('how long a transaction has held back the cursors of the feeds', () => {
     const buildFedService = async () => {
       const service = freezeClock(await buildService())
       const feed = await startRevocationFeed(service.deps)
@@ -277,37 +277,40 @@ describe('what waits', () => {
       }
     }
 
-    test.runIf(testDatabase() === 'postgres')('rises until it ends, and the log warns once after five minutes', async () => {
-      const { service, held, revoke } = await buildFedService()
-      const warn = vi.spyOn(service.deps.logger, 'warn')
-      const warnings = () => warn.mock.calls.filter(([, text]) => String(text).includes('pg_prepared_xacts'))
-      const db = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 2 })
-      onTestFinished(() => db.destroy())
-      for (const time of [1, 2]) {
-        const open = await db.transaction()
-        onTestFinished(async () => void (await open.rollback()))
-        const { id, xid } = (await open.raw('select pg_current_xact_id()::text as id, pg_current_xact_id()::xid::text as xid'))
-          .rows[0]
-        // Other tests use the same Postgres, and may have an older transaction open.
-        const oldest = async () => (await db.raw('select pg_snapshot_xmin(pg_current_snapshot())::text as id')).rows[0].id
-        await until(async () => (await oldest()) === id)
-        await revoke()
-        // Each scrape takes a second.
-        service.advance(200)
-        await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(200)
-        expect(warnings()).toHaveLength(time - 1)
-        service.advance(100)
-        await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(300)
-        service.advance(1_000)
-        await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(1_300)
-        expect(warnings()).toHaveLength(time)
-        expect(warnings().at(-1)?.[0]).toMatchObject({ xid: Number(xid) })
-        await open.rollback()
-        await expect.poll(held, { timeout: 5_000 }).toBeLessThan(200)
-      }
-    })
+    test.runIf(testDatabase() === 'postgres')(
+      'the time rises until the transaction ends, and the log warns once after five minutes',
+      async () => {
+        const { service, held, revoke } = await buildFedService()
+        const warn = vi.spyOn(service.deps.logger, 'warn')
+        const warnings = () => warn.mock.calls.filter(([, text]) => String(text).includes('pg_prepared_xacts'))
+        const db = createKnex({ databaseUrl: service.deps.config.databaseUrl, dbPoolMax: 2 })
+        onTestFinished(() => db.destroy())
+        for (const time of [1, 2]) {
+          const open = await db.transaction()
+          onTestFinished(async () => void (await open.rollback()))
+          const { id, xid } = (await open.raw('select pg_current_xact_id()::text as id, pg_current_xact_id()::xid::text as xid'))
+            .rows[0]
+          // Other tests use the same Postgres, and may have an older transaction open.
+          const oldest = async () => (await db.raw('select pg_snapshot_xmin(pg_current_snapshot())::text as id')).rows[0].id
+          await until(async () => (await oldest()) === id)
+          await revoke()
+          // Each scrape takes a second.
+          service.advance(200)
+          await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(200)
+          expect(warnings()).toHaveLength(time - 1)
+          service.advance(100)
+          await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(300)
+          service.advance(1_000)
+          await expect.poll(held, { timeout: 5_000 }).toBeGreaterThanOrEqual(1_300)
+          expect(warnings()).toHaveLength(time)
+          expect(warnings().at(-1)?.[0]).toMatchObject({ xid: Number(xid) })
+          await open.rollback()
+          await expect.poll(held, { timeout: 5_000 }).toBeLessThan(200)
+        }
+      },
+    )
 
-    test.runIf(testDatabase() === 'sqlite')('is 0 on SQLite', async () => {
+    test.runIf(testDatabase() === 'sqlite')('the time is 0 on SQLite', async () => {
       const { service, held, revoke } = await buildFedService()
       await revoke()
       service.advance(1_000)
@@ -317,15 +320,15 @@ describe('what waits', () => {
   })
 })
 
-describe('the database', () => {
-  test('that answers is up, and its connections are counted', async () => {
+describe('metrics of the database', () => {
+  test('a reachable database is reported as up, with the number of its connections', async () => {
     const samples = await scrape(service)
     expect(sum(samples, 'database_up')).toBe(1)
     expect(sum(samples, 'database_connections')).toBeGreaterThan(0)
     expect(sum(samples, 'database_connections_wanted')).toBe(0)
   })
 
-  test('that is gone is told as down; what it knew is not told, and the rest stands', async () => {
+  test('an unreachable database is reported as down, its own figures are missing, and the others remain', async () => {
     const service = await buildService()
     await service.login('nobody@example.com', 'authctl')
     expect(sum(await scrape(service), 'outbox_pending')).toBe(0)
@@ -338,7 +341,7 @@ describe('the database', () => {
     expect(sum(samples, 'logins_total', { outcome: 'invalid_credentials' })).toBe(1)
   })
 
-  test('all of whose connections are taken holds no scrape up', async () => {
+  test('a scrape does not wait for a database connection while all are taken', async () => {
     const service = await buildService({ ...realLimits, DB_POOL_MAX: '1' })
     const held = await service.deps.db.transaction()
     try {
@@ -360,7 +363,7 @@ describe('the database', () => {
 describe('AUTH_METRICS_TOKEN', () => {
   const token = 'the-token-of-the-scraper'
 
-  test('guards /metrics: without it 401, with another one 401', async () => {
+  test('/metrics answers 401 without the token and with a wrong one', async () => {
     const service = await buildService({ AUTH_METRICS_TOKEN: token })
     const ask = (bearer?: string) => callHttp(`${service.url}/metrics`, 'GET', { token: bearer })
     expectError(await ask(), 'token_missing')
@@ -370,15 +373,15 @@ describe('AUTH_METRICS_TOKEN', () => {
     await scrape(service, token)
   })
 
-  test('that is not set leaves /metrics open outside production, which takes GET alone', async () => {
+  test('/metrics is open outside production if no token is set, and accepts only GET', async () => {
     await scrape(service)
     expectError(await callHttp(`${service.url}/metrics`, 'POST', { body: {} }), 'method_not_allowed')
     expectError(await service.call('GET', '/metrics'), 'not_found')
   })
 })
 
-describe('in production', () => {
-  test('without AUTH_METRICS_TOKEN nothing is at /metrics, whatever bearer is sent', async () => {
+describe('/metrics in production', () => {
+  test('/metrics does not exist without AUTH_METRICS_TOKEN, whatever bearer is sent', async () => {
     const service = await buildService(productionSettings)
     const nowhere = await callHttp(`${service.url}/nowhere`, 'GET')
     for (const token of [undefined, 'the-token-of-the-scraper']) {
@@ -388,7 +391,7 @@ describe('in production', () => {
     expectError(await callHttp(`${service.url}/metrics`, 'POST', { body: {} }), 'not_found')
   })
 
-  test('with it they are there for its bearer alone', async () => {
+  test('/metrics is open only to the bearer of AUTH_METRICS_TOKEN', async () => {
     const token = 'the-token-of-the-scraper'
     const service = await buildService({ ...productionSettings, AUTH_METRICS_TOKEN: token })
     expectError(await callHttp(`${service.url}/metrics`, 'GET'), 'token_missing')
@@ -396,7 +399,7 @@ describe('in production', () => {
   })
 })
 
-test('the figures are collected once a second, however many ask', async () => {
+test('the figures are collected once a second, however many scrapers ask', async () => {
   const service = freezeClock(await buildService())
   let collected = 0
   const { metrics } = service.deps
@@ -420,7 +423,7 @@ test('the figures are collected once a second, however many ask', async () => {
   expect(collected).toBe(3)
 })
 
-test('no figure holds an address, an id, a token or a path that was called', async () => {
+test('no figure contains an address, an id, a token or a requested path', async () => {
   const { service, mailbox } = await buildMailingService()
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const registered = await buildUser(service, app)

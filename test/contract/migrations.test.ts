@@ -34,7 +34,7 @@ const appliedOf = (db: Awaited<ReturnType<typeof someDatabase>>): Promise<string
   db('schema_migrations').where('name', '>', '9').orderBy('name').pluck('name')
 
 describe('a migration that makes indexes', () => {
-  test('and dies half-way is made again by the next run', async () => {
+  test('a migration that fails half-way is completed by the next run', async () => {
     const db = await someDatabase()
     const row = { namespace: 'default', first_name: 'Ada', created_at: 1, updated_at: 1 }
     const [first, second] = [randomUUID(), randomUUID()]
@@ -53,34 +53,37 @@ describe('a migration that makes indexes', () => {
     expect(await migrate(db, 1, later)).toEqual([])
   })
 
-  test.runIf(onPostgres)('runs while others write to the table, and once when servers start at the same time', async () => {
-    const db = await someDatabase({ dbPoolMax: 12 })
-    const id = randomUUID()
-    await db('users').insert({ id, email: 'ada@example.com', namespace: 'default', created_at: 1, updated_at: 1 })
-    // The migration waits for a transaction that has written to the table, but lets others write meanwhile.
-    const writing = await db.transaction()
-    await writing('users').where({ id }).update({ last_name: 'One' })
-    const runs = Promise.all([1, 2, 3, 4].map(() => migrate(db, 1, later)))
-    await expect
-      .poll(
-        async () =>
-          (
-            await db.raw(
-              "select 1 from pg_stat_activity where query like 'create unique index concurrently%' and wait_event_type = 'Lock'",
-            )
-          ).rows,
-      )
-      .toHaveLength(1)
-    const other = randomUUID()
-    await db('users').insert({ id: other, email: 'bea@example.com', namespace: 'default', created_at: 1, updated_at: 1 })
-    await db('users').where({ id: other }).update({ last_name: 'Two' })
-    await writing.commit()
-    const applied = await runs
-    expect(applied.flat()).toEqual(['9998-index', '9999-column'])
-    expect(await appliedOf(db)).toEqual(['9998-index', '9999-column'])
-  })
+  test.runIf(onPostgres)(
+    'a migration runs while others write to the table, and once when several servers start together',
+    async () => {
+      const db = await someDatabase({ dbPoolMax: 12 })
+      const id = randomUUID()
+      await db('users').insert({ id, email: 'ada@example.com', namespace: 'default', created_at: 1, updated_at: 1 })
+      // The migration waits for a transaction that has written to the table, but lets others write meanwhile.
+      const writing = await db.transaction()
+      await writing('users').where({ id }).update({ last_name: 'One' })
+      const runs = Promise.all([1, 2, 3, 4].map(() => migrate(db, 1, later)))
+      await expect
+        .poll(
+          async () =>
+            (
+              await db.raw(
+                "select 1 from pg_stat_activity where query like 'create unique index concurrently%' and wait_event_type = 'Lock'",
+              )
+            ).rows,
+        )
+        .toHaveLength(1)
+      const other = randomUUID()
+      await db('users').insert({ id: other, email: 'bea@example.com', namespace: 'default', created_at: 1, updated_at: 1 })
+      await db('users').where({ id: other }).update({ last_name: 'Two' })
+      await writing.commit()
+      const applied = await runs
+      expect(applied.flat()).toEqual(['9998-index', '9999-column'])
+      expect(await appliedOf(db)).toEqual(['9998-index', '9999-column'])
+    },
+  )
 
-  test.runIf(onPostgres)('has no time limit, also where the database has one', async () => {
+  test.runIf(onPostgres)('a migration has no time limit, even if the database sets one', async () => {
     const db = await someDatabase()
     const { database } = (await db.raw('select current_database() as database')).rows[0]
     await db.raw(`alter database ${database} set statement_timeout = '200ms'`)
@@ -92,34 +95,31 @@ describe('a migration that makes indexes', () => {
   })
 })
 
-test.runIf(onPostgres)(
-  'a migration gives way to a request that holds a table which it needs, and needs one that it holds',
-  async () => {
-    const db = await someDatabase({ dbPoolMax: 4 })
-    const both: Migrations = {
-      steps: {
-        ...migrations.steps,
-        '9999-both': {
-          up: async (db) => {
-            await db.schema.alterTable('sessions', (t) => t.text('nickname'))
-            await db.schema.alterTable('apps', (t) => t.text('nickname'))
-          },
+test.runIf(onPostgres)('a migration gives way to a request that holds a table it needs and waits for one it holds', async () => {
+  const db = await someDatabase({ dbPoolMax: 4 })
+  const both: Migrations = {
+    steps: {
+      ...migrations.steps,
+      '9999-both': {
+        up: async (db) => {
+          await db.schema.alterTable('sessions', (t) => t.text('nickname'))
+          await db.schema.alterTable('apps', (t) => t.text('nickname'))
         },
       },
-      checksums: { ...migrations.checksums, '9999-both': 'a' },
-    }
-    const request = await db.transaction()
-    await request('apps').first()
-    const run = migrate(db, 1, both)
-    const waiting = "select 1 from pg_stat_activity where query like 'alter table%apps%' and wait_event_type = 'Lock'"
-    await expect.poll(async () => (await db.raw(waiting)).rows, { interval: 10 }).toHaveLength(1)
-    await request('sessions').first()
-    await request.commit()
-    expect(await run).toEqual(['9999-both'])
-  },
-)
+    },
+    checksums: { ...migrations.checksums, '9999-both': 'a' },
+  }
+  const request = await db.transaction()
+  await request('apps').first()
+  const run = migrate(db, 1, both)
+  const waiting = "select 1 from pg_stat_activity where query like 'alter table%apps%' and wait_event_type = 'Lock'"
+  await expect.poll(async () => (await db.raw(waiting)).rows, { interval: 10 }).toHaveLength(1)
+  await request('sessions').first()
+  await request.commit()
+  expect(await run).toEqual(['9999-both'])
+})
 
-test('on a new database all of it is one transaction', async () => {
+test('on a new database all migrations run in one transaction', async () => {
   const db = await someDatabase()
   const broken: Migrations = {
     ...later,
@@ -134,12 +134,12 @@ test('on a new database all of it is one transaction', async () => {
   expect(await migrate(db, 1, later)).toContain('9998-index')
 })
 
-describe('a role that had the code of one that is built in now', () => {
+describe('a role with the code of a new built-in role', () => {
   const name = '0034-admin-roles'
   const custom = { code: 'auditor', name: 'Auditor', scope: 'global', built_in: 0, created_at: 1, updated_at: 1 }
   const isBuiltIn = (db: Awaited<ReturnType<typeof someDatabase>>) => db('roles').where({ built_in: 1 }).pluck('code')
 
-  test('keeps the upgrade from beginning, and its holders from administering, until it is deleted', async () => {
+  test('the upgrade does not begin, and holders do not administer, until the role is deleted', async () => {
     const db = await someDatabase()
     await takeBack(db)
     await db('roles').insert(custom)
@@ -155,7 +155,7 @@ describe('a role that had the code of one that is built in now', () => {
     expect(await isBuiltIn(db)).toEqual(expect.arrayContaining(['auditor', 'help_desk']))
   })
 
-  test('and that a server of the version before makes meanwhile is noticed', async () => {
+  test('a role that an older server creates during the upgrade is noticed', async () => {
     const db = await someDatabase()
     await takeBack(db)
     const meanwhile: Migrations = {
