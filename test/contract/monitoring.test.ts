@@ -48,7 +48,7 @@ const documented = new Map(
   ]),
 )
 
-test.each(asked)('$what asks for figures that there are, by labels that they have', ({ expr }) => {
+test.each(asked)('$what uses only metrics and labels that exist', ({ expr }) => {
   const { metrics, labels } = namesIn(expr)
   expect(metrics.length).toBeGreaterThan(0)
   expect(metrics.filter((name) => !served.has(name))).toEqual([])
@@ -56,13 +56,13 @@ test.each(asked)('$what asks for figures that there are, by labels that they hav
   expect(labels.filter((label) => !['instance', 'job', ...known].includes(label))).toEqual([])
 })
 
-test('every figure of our own is on the dashboard', () => {
+test('the dashboard shows every metric of our own', () => {
   const shown = new Set(asked.flatMap(({ expr }) => namesIn(expr).metrics).map((name) => name.replace(/_bucket$/, '')))
   const own = [...served.keys()].filter((name) => name.startsWith('gatehouse_') && !/_(sum|count)$/.test(name))
   expect(own.map((name) => name.replace(/_bucket$/, '')).filter((name) => !shown.has(name))).toEqual([])
 })
 
-test('what is an alarm by itself is in /metrics before it has ever happened, so that Prometheus sees the increase', () => {
+test('a metric that alone raises an alarm is in /metrics from the start, so that Prometheus sees the increase', () => {
   const alone = rules.flatMap(({ expr }) => [...expr.matchAll(/increase\((\w+)(?:\{([^}]*)\})?\[1[dh]\]\)\) > 0/g)])
   expect(alone.map(([, name]) => name)).toContain('gatehouse_refreshes_total')
   for (const [, name, labels = ''] of alone) expect(text).toMatch(new RegExp(`^${name}.*${labels}.* 0$`, 'm'))
@@ -70,10 +70,10 @@ test('what is an alarm by itself is in /metrics before it has ever happened, so 
   expect(cleaned.map(([, at]) => Number(at)).filter((at) => at > 1_700_000_000).length).toBeGreaterThan(20)
 })
 
-describe('an alarm', () => {
+describe('alarms', () => {
   const names = rules.map(({ alert }) => alert).toSorted()
 
-  test('is seen firing in test/faults/alarms.test.ts', () => {
+  test('each alarm is seen firing in test/faults/alarms.test.ts', () => {
     const cases = ['faults/alarms.test.ts', 'support/alarm-faults.ts'].flatMap((path) => [
       ...readText(`test/${path}`).matchAll(/alarms: \[([^\]]*)\]/g),
     ])
@@ -81,7 +81,7 @@ describe('an alarm', () => {
     expect(seen.toSorted()).toEqual(names)
   })
 
-  test('has tests of its arithmetic, in which it fires and in which it does not', () => {
+  test('each alarm has tests in which it fires and tests in which it does not', () => {
     const { tests } = readYaml('deploy/prometheus/gatehouse.rules.test.yaml')
     const looks: Json[] = tests.flatMap(({ promql_expr_test }: Json) => promql_expr_test)
     const firing = looks.flatMap(({ exp_samples = [] }) => exp_samples.map(({ labels }: Json) => /"(\w+)"/.exec(labels)?.[1]))
@@ -93,13 +93,13 @@ describe('an alarm', () => {
       ).toBe(true)
   })
 
-  test.each(rules)('$alert says what is wrong, how bad it is, and where more is said', ({ annotations, labels }) => {
+  test.each(rules)('$alert has a summary, a severity and a link to its runbook', ({ annotations, labels }) => {
     expect(annotations.summary).toMatch(/\S{3}/)
     expect(['page', 'ticket']).toContain(labels.severity)
     expect(isInDocs(annotations.runbook), annotations.runbook).toBe(true)
   })
 
-  test('is in the table for the person on call, with its urgency', () => {
+  test('each alarm is in the table for the person on call, with its urgency', () => {
     const rows = readText('docs/runbooks/at-three-in-the-morning.md').matchAll(
       /^\| `(Gatehouse\w+)` \| (\w+) \| \S.* \| \S.* \|$/gm,
     )

@@ -36,7 +36,7 @@ async function mailsAbout(email: string) {
   return mailbox.mailsTo(email).filter((mail) => subject.test(mail.subject))
 }
 
-test('a sign-in in a browser that is not known is mailed, with browser and place', async () => {
+test('a sign-in from an unknown browser is mailed, with browser and place', async () => {
   const { email } = await someone()
   const userAgent =
     'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
@@ -54,7 +54,7 @@ test('the first sign-in of a user is not mailed', async () => {
   expect(await mailsAbout(email)).toEqual([])
 })
 
-test('a browser that is known is not mailed about, and a second unknown one only after a day', async () => {
+test('a known browser causes no mail, and a second unknown browser causes one only after a day', async () => {
   const { email } = await someone()
   const known = await signIn(email)
   expect(await mailsAbout(email)).toHaveLength(1)
@@ -67,13 +67,13 @@ test('a browser that is known is not mailed about, and a second unknown one only
   expect(await mailsAbout(email)).toHaveLength(2)
 })
 
-test('of sign-ins at once in many browsers one is mailed', async () => {
+test('concurrent sign-ins from several browsers cause one mail', async () => {
   const { email } = await someone()
   await Promise.all(Array.from({ length: 4 }, () => signIn(email)))
   expect(await mailsAbout(email)).toHaveLength(1)
 })
 
-test('opening the link changes nothing; the button ends every session and the password, and mails a reset', async () => {
+test('opening the link changes nothing, and its button ends every session, removes the password and mails a reset', async () => {
   const { email, user, token } = await someone()
   const thief = await signIn(email)
   const [mail] = await mailsAbout(email)

@@ -98,7 +98,7 @@ function given(replies: readonly Reply[], field: string): string[] {
 const opensNothing = async (token: string) =>
   expect((await call('POST', '/auth/introspect', { token }, introspector)).body).toEqual({ active: false })
 
-test('a person who does all that they can meanwhile keeps nothing of it', async () => {
+test('a person who acts during the offboarding keeps nothing', async () => {
   for (let round = 0; round < 2; round += 1) {
     const { soon } = chance(round)
     const person = await somebody()
@@ -141,7 +141,7 @@ test('a person who does all that they can meanwhile keeps nothing of it', async 
   }
 })
 
-describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks for a secret', () => {
+describe.runIf(testDatabase() === 'postgres')('a request for a secret that waits for a lock', () => {
   let db: ReturnType<typeof createKnex>
   beforeAll(() => {
     db = createKnex({ databaseUrl: database.url, dbPoolMax: 1 })
@@ -164,7 +164,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     return { reply: await acting, result }
   }
 
-  test('an offboarding waits, and withdraws it', async () => {
+  test('an offboarding waits for the new secret and withdraws it', async () => {
     const { user, bearer } = await somebody()
     let offboarding: Promise<Reply> | undefined
     const { reply: created } = await heldUpBy(
@@ -185,7 +185,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
   test.each([
     ['a service account', ({ bearer }: Person) => newAccount(bearer)],
     ['an invitation', (person: Person) => invite(person)],
-  ])('%s is refused to who is suspended in between', async (_, ask) => {
+  ])('%s is refused to a user who is suspended meanwhile', async (_, ask) => {
     const person = await somebody()
     const where = `where id = '${person.user.id}'`
     const { reply } = await heldUpBy(
@@ -196,7 +196,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     expect([reply.status, reply.body.code]).toEqual([401, 'token_revoked'])
   })
 
-  test('the next token of a service account is refused to who is suspended in between', async () => {
+  test('a user who is suspended meanwhile cannot rotate the token of a service account', async () => {
     const person = await somebody()
     const { id, token } = (await newAccount(person.bearer)).body
     const where = `where id = '${person.user.id}'`
@@ -212,7 +212,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     admin('POST', '/admin/users/offboard?dry_run=true', { users: people.map(({ user }) => user.id) })
   const outcomes = ({ status, body }: Reply) => [status, body.items?.map(({ outcome }: Json) => outcome)]
 
-  test('a dry run and the offboarding itself take the address and the row of a person in one order', async () => {
+  test('a dry run and an offboarding lock the address and the row of a person in the same order', async () => {
     const person = await somebody()
     let offboarding: Promise<Reply> | undefined
     const { reply: rehearsed } = await heldUpBy(
@@ -226,7 +226,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     expect([outcomes(rehearsed), (await offboarding!).status]).toEqual([[200, ['offboarded']], 200])
   })
 
-  test('a dry run for many takes what they share before what each of them has, as an offboarding of another one does', async () => {
+  test('a dry run for several users locks shared rows first, as the offboarding of another user does', async () => {
     const [member, colleague, stranger] = [await somebody(), await somebody(), await somebody()]
     // Who is no system_admin shares the organization with one who is.
     expect((await admin('DELETE', `/admin/users/${member.user.id}/roles/system_admin`)).status).toBe(204)
@@ -244,7 +244,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
     expect([outcomes(await rehearsing!), offboarded.status]).toEqual([[200, ['offboarded', 'offboarded']], 200])
   })
 
-  test('a request for access is refused to a user who is suspended in between', async () => {
+  test('a request for access is refused to a user who is suspended meanwhile', async () => {
     const { user } = await somebody()
     const closed = (await admin('POST', '/admin/apps', { code: unique('closed'), name: 'Closed' })).body
     const body = { email: user.email, password: PASSWORD, app_code: closed.code }
@@ -259,7 +259,7 @@ describe.runIf(testDatabase() === 'postgres')('while a lock holds up who asks fo
   })
 })
 
-test('dry runs beside the offboardings of the same people, in opposite order, are all answered', async () => {
+test('dry runs and offboardings of the same people in opposite order are all answered', async () => {
   for (let round = 0; round < 4; round += 1) {
     const people = await Promise.all(Array.from({ length: 4 }, () => somebody()))
     // Each has invited the next one, and is a member where the next one is an admin.

@@ -26,7 +26,7 @@ async function connect(): Promise<Pool> {
 const row = () => ({ user_id: randomUUID(), min_tv: 1, at: Date.now() })
 
 onPostgres.each([1, 2, 3])(
-  'no server of the previous version misses a revocation while several number them, some slow, some dying in the middle (seed %i)',
+  'no server of the previous version misses a revocation while several number them, some slow or dying (seed %i)',
   async (seed) => {
     const db = await connect()
     const { next, soon } = chance(seed)
@@ -105,7 +105,7 @@ onPostgres.each([1, 2, 3])(
   },
 )
 
-onPostgres('a row is not settled if it gets another number while the statement that saw it on top waits for it', async () => {
+onPostgres('a row is not settled if it is renumbered while the statement that saw it on top waits', async () => {
   const db = await connect()
   const { user_id } = row()
   await db('revocations').insert({ ...row(), user_id })

@@ -33,7 +33,7 @@ const refresh = async (refresh_token: string) => (await service.call('POST', '/a
 const detail = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
 
 describe('a user as an admin sees one', () => {
-  test('shows second factor, identities, lock and last login, and can be sent back', async () => {
+  test('a user record shows second factor, identities, lock and last login, and can be sent back', async () => {
     const { user, access_token } = await buildUser(service, app)
     const before = await detail(user.id)
     expect(before).toMatchObject({ two_factor: false, identities: [], locked_until: null, last_login_at: expect.any(String) })
@@ -56,14 +56,14 @@ describe('a user as an admin sees one', () => {
     expect((await detail(user.id)).locked_until).toBeNull()
   })
 
-  test('who was made by an admin has never logged in', async () => {
+  test('a user whom an admin created has no last login', async () => {
     const { body } = await service.admin('POST', '/admin/users', { body: { email: someEmail() } })
     expect(await detail(body.id)).toMatchObject({ last_login_at: null, locked_until: null })
   })
 })
 
 describe('sessions of a user', () => {
-  test('are listed and ended by an admin, one by one', async () => {
+  test('an admin lists the sessions of a user and ends them one by one', async () => {
     const { user, access_token, refresh_token } = await buildUser(service, app)
     const second = (await service.login(user.email, app.code)).body
     const stranger = await buildUser(service, app)
@@ -83,10 +83,10 @@ describe('sessions of a user', () => {
   })
 })
 
-describe('one lock', () => {
+describe('a single lock', () => {
   const locks = async (): Promise<Json[]> => (await service.admin('GET', '/admin/lockouts?limit=200')).body.items
 
-  test('is cleared by its key, also of an address that nobody has', async () => {
+  test('a lock is cleared by its key, even for an address without a user', async () => {
     const { user } = await buildUser(service, app)
     const before = new Set((await locks()).map(({ key }) => key))
     for (const email of [user.email, someEmail()]) for (const _ of [1, 2]) await service.login(email, app.code, wrong)
@@ -102,7 +102,7 @@ describe('one lock', () => {
     expect(event.details).toMatchObject({ before: { failures: 2, locked: true }, after: { failures: 0, locked: false } })
   })
 
-  test('is cleared once by many at once', async () => {
+  test('one of several concurrent calls clears a lock', async () => {
     const { user } = await buildUser(service, app)
     await service.login(user.email, app.code, wrong)
     const { key } = (await locks()).find(({ email }) => email === user.email)!
@@ -112,13 +112,13 @@ describe('one lock', () => {
   })
 })
 
-describe('a token that was found', () => {
+describe('the trace of a found token', () => {
   const trace = (token: string) => service.admin('POST', '/admin/tokens/trace', { body: { token } })
   const newAccount = async (body: Json = {}): Promise<Json> =>
     (await service.admin('POST', '/admin/service-accounts', { body: { name: unique('account'), service: 'notes', ...body } }))
       .body
 
-  test('of access: whose, what it opens now, and when it is over', async () => {
+  test('the trace of an access token shows its user, what it opens now, and how it ended', async () => {
     const { user, access_token, refresh_token } = await buildUser(service, app)
     const sid = claimsOf(access_token).sid
     const live = await trace(access_token)
@@ -142,7 +142,7 @@ describe('a token that was found', () => {
     expect((await trace(access_token)).body).toMatchObject({ state: 'expired', user: { id: user.id } })
   })
 
-  test('of an admin says that it opens the admin API; of an organization, with which roles', async () => {
+  test("the trace of an admin's token says that it administers, and that of an organization shows the roles", async () => {
     const { user } = await buildUser(service, app)
     await assignRole(service, user.id, 'system_admin')
     const admin = (await service.login(user.email, 'authctl')).body
@@ -156,7 +156,7 @@ describe('a token that was found', () => {
     })
   })
 
-  test('that is signed with the secret and was never given out is forged', async () => {
+  test('the trace of a token that was signed but never issued says that it is forged', async () => {
     const { user, access_token } = await buildUser(service, app)
     const claims = claimsOf(access_token)
     const strangers = await buildUser(service, app)
@@ -172,14 +172,14 @@ describe('a token that was found', () => {
     expect((await trace(forgeToken(claims, { secret: 'another secret, 32 characters or more' }))).body.state).toBe('unknown')
   })
 
-  test('of a deleted app is no forgery', async () => {
+  test('the trace of a token of a deleted app does not say that it is forged', async () => {
     const own = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token } = await buildUser(service, own)
     await service.admin('DELETE', `/admin/apps/${own.code}?force=true`)
     expect((await trace(access_token)).body).toMatchObject({ state: 'ended', session: null })
   })
 
-  test('of refresh stays unspent; a spent one tells whether its session goes on', async () => {
+  test('a trace does not spend a refresh token, and for a spent one tells whether its session is alive', async () => {
     const { user, refresh_token } = await buildUser(service, app)
     expect((await trace(refresh_token)).body).toMatchObject({ kind: 'refresh', state: 'live', user: { id: user.id } })
     expect(await refresh(refresh_token)).toBe(200)
@@ -192,7 +192,7 @@ describe('a token that was found', () => {
     expect((await trace(other.refresh_token)).body).toMatchObject({ state: 'ended', session: { alive: false } })
   })
 
-  test('of a service account: which, its scopes and apps, without counting as a use', async () => {
+  test('the trace of a service token shows its account, scopes and apps, and does not count as a use', async () => {
     const { token, ...account } = await newAccount({ scopes: ['tokens:introspect'], app_codes: [app.code] })
     expect((await trace(token)).body).toMatchObject({
       kind: 'service_account',
@@ -213,7 +213,7 @@ describe('a token that was found', () => {
     expect((await trace(soon.token)).body.state).toBe('expired')
   })
 
-  test('is asked for in the audit, without the token; anything else is unknown, and too much or none is 400', async () => {
+  test('a trace is audited without the token, an unknown token is reported as such, and a bad request is 400', async () => {
     const { user, refresh_token } = await buildUser(service, app)
     const { headers } = await trace(refresh_token)
     const [event] = await auditEvents(service, { request_id: headers.get('x-request-id') })
@@ -233,7 +233,7 @@ describe('a token that was found', () => {
   })
 })
 
-test('a redelivery of all that failed, asked for by many at once, queues each delivery once', async () => {
+test('concurrent requests to redeliver all failed deliveries queue each delivery once', async () => {
   // This service sends nothing, so queued deliveries stay queued.
   const own = await buildApp(service, { webhooks: [{ name: 'crm', url: 'https://crm.example.com/hook' }] })
   await service.admin('POST', `/admin/apps/${own.code}/webhooks/test`)
@@ -283,7 +283,7 @@ describe('offboarding', () => {
     return { user, tokens, organization, account, sent, received }
   }
 
-  test('closes all that somebody can reach, says what it did, and does it once', async () => {
+  test('an offboarding ends all access of a user, reports what it did, and does it once', async () => {
     const { user, tokens, organization, account, sent, received } = await somebody()
     const planned = await offboard(user.id, {}, '?dry_run=true')
     const done = await offboard(user.id)
@@ -335,7 +335,7 @@ describe('offboarding', () => {
     expectError(await service.login(user.email, app.code), 'app_access_denied')
   })
 
-  test('of many callers at once does it once', async () => {
+  test('one of several concurrent offboardings does the work', async () => {
     const { user } = await somebody()
     const replies = await atOnce(6, () => offboard(user.id))
     expect(replies.map(({ status }) => status)).toEqual(Array(6).fill(200))
@@ -344,7 +344,7 @@ describe('offboarding', () => {
     expect(await auditEvents(service, { event: 'user.offboarded', user_id: user.id })).toHaveLength(1)
   })
 
-  test('keeps service accounts where it is told to, and those whose token somebody else has now', async () => {
+  test('an offboarding keeps service accounts on request, and those whose token somebody else rotated', async () => {
     const { user, account } = await somebody()
     const kept = await offboard(user.id, { keep_service_accounts: true })
     expect(kept.body.service_accounts).toEqual([expect.objectContaining({ id: account.id, deleted: false })])
@@ -354,7 +354,7 @@ describe('offboarding', () => {
     expect(await countRows(service, 'service_accounts', { id: account.id })).toBe(1)
   })
 
-  test('finds an account that somebody else made and this user rotated', async () => {
+  test('an offboarding finds an account that another user created and this user rotated', async () => {
     const { body: account } = await service.admin('POST', '/admin/service-accounts', {
       body: { name: unique('a'), service: 'notes' },
     })
@@ -364,7 +364,7 @@ describe('offboarding', () => {
     expect((await offboard(user.id)).body.service_accounts.map(({ id }: Json) => id)).toContain(account.id)
   })
 
-  test('leaves an invitation that was accepted, an account of the same person elsewhere, and strangers', async () => {
+  test('an offboarding keeps accepted invitations, other accounts of the same person, and strangers', async () => {
     const pool = somePool()
     const { user, organization } = await somebody()
     const token = await buildInvitation(service, { organizationId: organization.id })
@@ -379,7 +379,7 @@ describe('offboarding', () => {
     expect((await detail(friend.user.id)).organizations).toHaveLength(1)
   })
 
-  test('of the last system_admin is refused, and closes nothing', async () => {
+  test('the last system_admin cannot be offboarded and loses nothing', async () => {
     const own = await buildService()
     const { id } = (await own.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
     expectError(await own.admin('POST', `/admin/users/${id}/offboard`, { body: {} }), 'last_system_admin')
@@ -389,7 +389,7 @@ describe('offboarding', () => {
   const offboardMany = (body: Json, query = '') => service.admin('POST', `/admin/users/offboard${query}`, { body })
   const outcomes = ({ body }: { body: Json }) => body.items.map(({ outcome, code }: Json) => code ?? outcome)
 
-  test('of many closes each as one call does; an e-mail means all pools, and who is not found stops nobody', async () => {
+  test('offboarding several users works as one call each, by e-mail in all pools, and skips unknown users', async () => {
     const [one, many, twin] = [await somebody(), await somebody(), await somebody()]
     const elsewhere = { email: many.user.email, password: PASSWORD, namespace: somePool() }
     const { body: other } = await service.admin('POST', '/admin/users', { body: elsewhere })
@@ -428,7 +428,7 @@ describe('offboarding', () => {
     ])
   })
 
-  test('of many keeps service accounts where it is told to; a list that is empty, too long or of something else is 400', async () => {
+  test('offboarding several users can keep service accounts, and a bad list is refused with 400', async () => {
     const { user, account } = await somebody()
     const kept = await offboardMany({ users: [user.id], keep_service_accounts: true })
     expect(kept.body.items[0].accounts[0].service_accounts).toEqual([expect.objectContaining({ id: account.id, deleted: false })])
@@ -438,7 +438,7 @@ describe('offboarding', () => {
       expectError(await offboardMany(body), 'validation_failed')
   })
 
-  test('of many leaves the last system_admin, and closes all others', async () => {
+  test('offboarding several users spares the last system_admin', async () => {
     const own = await buildService()
     const admin = (await own.admin('GET', `/admin/users?email=${ADMIN_EMAIL}`)).body.items[0]
     const { body: leaver } = await own.admin('POST', '/admin/users', {
@@ -458,7 +458,7 @@ describe('offboarding', () => {
     expect((await own.login(ADMIN_EMAIL, 'authctl')).status).toBe(200)
   })
 
-  test('of many by many callers at once, in any order, closes each of them once', async () => {
+  test('concurrent offboardings of the same users in any order offboard each user once', async () => {
     const people = await Promise.all(Array.from({ length: 6 }, async () => (await buildUser(service, app)).user))
     const ids = people.map(({ id }) => id)
     const replies = await atOnce(8, (index) => offboardMany({ users: index % 2 === 0 ? ids : ids.toReversed() }))
@@ -467,7 +467,7 @@ describe('offboarding', () => {
     for (const id of ids) expect(await auditEvents(service, { event: 'user.offboarded', user_id: id })).toHaveLength(1)
   })
 
-  test('of nobody is 404, and so is a deleted user; a body that says something else is 400', async () => {
+  test('offboarding an unknown or deleted user is 404, and a body with unknown members is 400', async () => {
     expectError(await offboard(randomUUID()), 'not_found')
     const { user } = await buildUser(service, app)
     expectError(await offboard(user.id, { keep: true }), 'validation_failed')

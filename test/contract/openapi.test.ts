@@ -23,7 +23,7 @@ test('the document is OpenAPI 3.1 and lists every route with every status it ans
   }
 })
 
-test('operation ids are one each, and every reference leads somewhere', () => {
+test('operation ids are unique, and every reference can be resolved', () => {
   const operations: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as Json))
   const ids = operations.map((operation) => operation.operationId)
   expect(new Set(ids).size).toBe(ids.length)
@@ -32,7 +32,7 @@ test('operation ids are one each, and every reference leads somewhere', () => {
   }
 })
 
-test('every route names the codes of its errors, by status', () => {
+test('every route names its error codes by status', () => {
   for (const route of listRoutes()) {
     const { responses } = document.paths[BASE_PATH + route.path][route.method.toLowerCase()]
     for (const [status, codes] of errorsOf(route)) {
@@ -43,7 +43,7 @@ test('every route names the codes of its errors, by status', () => {
   }
 })
 
-test('an admin body says that it takes no other members, and a public one that it does', () => {
+test('an admin body excludes additional members, and a public body allows them', () => {
   const bodyOf = (path: string) => {
     const { $ref } = document.paths[BASE_PATH + path].post.requestBody.content['application/json'].schema
     return document.components.schemas[$ref.split('/').at(-1)]
@@ -54,7 +54,7 @@ test('an admin body says that it takes no other members, and a public one that i
   expect(bodyOf('/auth/login').required.sort()).toEqual(['email', 'password'])
 })
 
-test('query parameters have the types that they are read as', () => {
+test('each query parameter has one type wherever it is used', () => {
   const operations: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as Json))
   const parameters: Json[] = operations.flatMap(({ parameters }) => parameters ?? []).filter((each) => each.in === 'query')
   const schemasOf = (...names: string[]) =>
@@ -71,19 +71,19 @@ test('query parameters have the types that they are read as', () => {
   }
 })
 
-test('introspection tells every way to authenticate', () => {
+test('introspection lists every way to authenticate', () => {
   const { requestBody } = document.paths[`${BASE_PATH}/auth/introspect`].post
   expect(document.components.securitySchemes).toMatchObject({ bearer: { scheme: 'bearer' }, basic: { scheme: 'basic' } })
   const { $ref } = requestBody.content['application/x-www-form-urlencoded'].schema
   expect(Object.keys(document.components.schemas[$ref.split('/').at(-1)].properties)).toContain('client_secret')
 })
 
-test('no secret is in the answers that it describes', () => {
+test('the described answers contain no secret', () => {
   const { App, User } = document.components.schemas
   expect(JSON.stringify([App, User])).not.toMatch(/"(secret|secret_box|password|password_hash)"/)
 })
 
-test('the document is public and the same each time', async () => {
+test('the document is public and always the same', async () => {
   const again = await service.call('GET', '/openapi.json', { token: 'garbage' })
   expect(again.status).toBe(200)
   expect(again.body).toEqual(document)

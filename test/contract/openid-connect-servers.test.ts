@@ -10,7 +10,7 @@ import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, type Reply, someEmail
 const settings = { DB_POOL_MAX: '5', PUBLIC_URL: 'https://login.example.com', ...bootstrapAdmin }
 const callback = 'https://wiki.example/callback'
 
-describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+describe.runIf(testDatabase() === 'postgres')('OpenID Connect on two servers with one database', () => {
   let servers: [ServerInstance, ServerInstance]
   let client: Client
   let admin: (method: string, path: string, body?: Json) => Promise<Reply>
@@ -28,14 +28,14 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     client = { app, secret }
   })
 
-  test('both make the first keys at the same moment, and have the same', async () => {
+  test('two servers that make the first keys at the same time have the same keys', async () => {
     const asked = Array.from({ length: 10 }, (_, index) => servers[index % 2]!)
     const lists = await Promise.all(asked.map((server) => jwks(server)))
     expect(new Set(lists.map((keys) => keys.map(({ kid }) => kid).join())).size).toBe(1)
     expect(lists[0]).toHaveLength(2)
   })
 
-  test('a rotation counts at both at once, and a client that knows the keys from before verifies every token', async () => {
+  test('a rotation takes effect on both servers at once, and a client with the former keys verifies every token', async () => {
     const known = new Set((await jwks(servers[1])).map(({ kid }) => kid))
     const people = await Promise.all(
       servers.map(async (server) => {
@@ -64,7 +64,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     for (const kids of await Promise.all(used)) for (const kid of kids) expect(known).toContain(kid)
   })
 
-  test('of two rotations of the same key at the same moment, one happens', async () => {
+  test('one of two concurrent rotations of the same key succeeds', async () => {
     const { items } = (await admin('GET', '/admin/signing-keys')).body
     const current_kid = items.find(({ stage }: Json) => stage === 'current').kid
     const replies = await atOnce(2, () => admin('POST', '/admin/signing-keys/rotate', { current_kid }))

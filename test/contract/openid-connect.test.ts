@@ -22,15 +22,15 @@ async function isSigned(token: string): Promise<boolean> {
   return verify('sha256', text, createPublicKey({ key, format: 'jwk' }), Buffer.from(signature!, 'base64url'))
 }
 
-describe('an ID token', () => {
-  test('of a silent entry says when the person signed in, not when they entered', async () => {
+describe('ID tokens', () => {
+  test('an ID token of a silent entry has the time of the sign-in, not of the entry', async () => {
     const { visitor, user, claims: first } = await signInAs(service, wiki)
     service.advance(60)
     const { claims } = await signInAs(service, wiki, {}, { user, visitor })
     expect([claims.auth_time, claims.iat]).toEqual([first.auth_time, first.iat + 60])
   })
 
-  test('says who signed in, when and how, and is bound to the access token and the nonce', async () => {
+  test('an ID token says who signed in, when and how, and is bound to the access token and the nonce', async () => {
     const { tokens, user, claims, header } = await signInAs(service, wiki)
     const now = Math.floor(service.deps.clock() / 1000)
     expect(header).toEqual({ alg: 'RS256', typ: 'JWT', kid: expect.any(String) })
@@ -45,12 +45,12 @@ describe('an ID token', () => {
     expect(tokens).toMatchObject({ token_type: 'Bearer', scope: 'openid', refresh_token: expect.any(String) })
   })
 
-  test('is given only for openid, and has no nonce where none was sent', async () => {
+  test('an ID token is issued only for the scope openid, and has a nonce only if one was sent', async () => {
     expect((await signInAs(service, wiki, { scope: 'profile email' })).tokens).not.toHaveProperty('id_token')
     expect((await signInAs(service, wiki, { nonce: undefined })).claims).not.toHaveProperty('nonce')
   })
 
-  test('says that two factors were shown', async () => {
+  test('an ID token says that two factors were shown', async () => {
     const { user, access_token } = await buildUser(service, await appWithoutSecret())
     const { code } = await enableTwoFactor(service, access_token)
     service.advance(60)
@@ -64,7 +64,7 @@ describe('an ID token', () => {
     expect(partsOf(body.id_token).claims).toMatchObject({ amr: ['pwd', 'otp', 'mfa'], acr: 'mfa' })
   })
 
-  test('tells names, roles and organizations by scope, and the address only where the mailbox was proven', async () => {
+  test('claims of name, role and organization follow the scope, and the address requires a proven mailbox', async () => {
     const scope = 'openid profile email roles groups'
     const extra = { first_name: 'Ada', last_name: 'Lovelace', organization_name: `Engines ${Date.now()}` }
     const proven = await buildProven(service, wiki.app, extra)
@@ -97,7 +97,7 @@ async function appWithoutSecret(): Promise<Json> {
 }
 
 describe('userinfo', () => {
-  test('answers GET and POST, with the token in the header or in a form, never in both or in the query', async () => {
+  test('userinfo answers GET and POST with the token in the header or in a form, not in both or in the query', async () => {
     const { tokens, user } = await signInAs(service, wiki)
     const token = tokens.access_token
     expect((await userinfo(service, token)).body.sub).toBe(user.id)
@@ -111,7 +111,7 @@ describe('userinfo', () => {
   })
 
   test.each(['GET', 'POST'])(
-    'by %s refuses an ID token, garbage, a token of a session without openid, and one that has expired',
+    'userinfo by %s refuses an ID token, garbage, an expired token and a session without openid',
     async (method) => {
       const { tokens } = await signInAs(service, wiki)
       for (const bad of [tokens.id_token, 'garbage', `${tokens.access_token}x`]) {
@@ -131,7 +131,7 @@ describe('userinfo', () => {
     },
   )
 
-  test('and the next refresh end at once when the grant is revoked, the session ends or the account is suspended', async () => {
+  test('userinfo and refresh stop at once when the grant, the session or the account ends', async () => {
     const ends: ((of: { user: Json; tokens: Json }) => Promise<unknown>)[] = [
       ({ user }) => service.admin('DELETE', `/admin/users/${user.id}/apps/${wiki.app.id}`),
       ({ user }) => service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } }),
@@ -155,7 +155,7 @@ describe('userinfo', () => {
     }
   })
 
-  test('tells what is true now', async () => {
+  test('userinfo returns the current values', async () => {
     const { tokens, user } = await signInAs(service, wiki, { scope: 'openid profile email' })
     await service.deps.db('users').where({ id: user.id }).update({ mailbox_proven_at: null, first_name: 'Grace' })
     const { body } = await userinfo(service, tokens.access_token)
@@ -164,7 +164,7 @@ describe('userinfo', () => {
 })
 
 describe('the keys of ID tokens', () => {
-  test('are made once, by the first server that asks, and their private halves are nowhere in the clear', async () => {
+  test('the keys are made once, by the first server that needs them, and private halves are never in the clear', async () => {
     const fresh = await buildService({ AUTH_RATE_LIMIT_IP: 'off' })
     const lists = await atOnce(20, () => jwks(fresh))
     expect(new Set(lists.map((keys) => keys.map(({ kid }) => kid).join())).size).toBe(1)
@@ -179,7 +179,7 @@ describe('the keys of ID tokens', () => {
     expect(reply.headers.get('cache-control')).toBe('public, max-age=300')
   })
 
-  test('rotate without a failed request: tokens of the old key verify, and the next key was known', async () => {
+  test('a rotation fails no request, because old tokens verify and the next key was published before', async () => {
     const before = await jwks(service)
     const old = await signInAs(service, wiki)
     const { body } = await service.admin('POST', '/admin/signing-keys/rotate', { body: {} })
@@ -198,14 +198,14 @@ describe('the keys of ID tokens', () => {
     expect((await jwks(service)).map(({ kid }) => kid)).not.toContain(old.header.kid)
   })
 
-  test('are rotated by one of two callers who mean the same key', async () => {
+  test('one of several concurrent rotations of the same key succeeds', async () => {
     const { body } = await service.admin('GET', '/admin/signing-keys')
     const { kid } = body.items.find(({ stage }: Json) => stage === 'current')
     const replies = await atOnce(3, () => service.admin('POST', '/admin/signing-keys/rotate', { body: { current_kid: kid } }))
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   })
 
-  test('that are compromised are gone at once', async () => {
+  test('compromised keys are removed at once', async () => {
     const before = await jwks(service)
     await service.admin('POST', '/admin/signing-keys/rotate', { body: { compromised: true } })
     const after = (await jwks(service)).map(({ kid }) => kid)
@@ -213,7 +213,7 @@ describe('the keys of ID tokens', () => {
     for (const { kid } of before) expect(after).not.toContain(kid)
   })
 
-  test('sealed under a key of the service that is gone are replaced by a rotation', async () => {
+  test('a rotation replaces keys that are sealed under a lost encryption key', async () => {
     await jwks(service)
     await service.deps.db('signing_keys').whereNotNull('private_box').update({ private_box: '00000000.AAAA' })
     const { body } = await service.admin('POST', '/admin/signing-keys/rotate', { body: {} })
@@ -222,12 +222,12 @@ describe('the keys of ID tokens', () => {
   })
 })
 
-describe('signing out with a hint', () => {
+describe('sign-out with an ID token hint', () => {
   const logout = (hint: string, extra: Record<string, string> = {}) =>
     `/oauth/logout?${new URLSearchParams({ id_token_hint: hint, ...extra })}`
   const back = { post_logout_redirect_uri: 'https://wiki.example/callback', state: 's' }
 
-  test('of this browser needs no page, also if the hint has expired or its key is retired', async () => {
+  test('a hint of this browser signs out without a page, even if it has expired or its key is retired', async () => {
     const { visitor, tokens } = await signInAs(service, wiki)
     service.advance(700)
     await service.admin('POST', '/admin/signing-keys/rotate', { body: {} })
@@ -239,13 +239,13 @@ describe('signing out with a hint', () => {
     expect(visitor.cookies.has('gatehouse_session')).toBe(false)
   })
 
-  test('of this browser without a place to go to ends on a page', async () => {
+  test('a hint of this browser without a redirect URL ends on a page', async () => {
     const { visitor, tokens } = await signInAs(service, wiki)
     const page = await visitor.get(logout(tokens.id_token))
     expect([page.status, page.title]).toEqual([200, 'You are signed out'])
   })
 
-  test('may be long, and so may an access token at userinfo and where it is revoked', async () => {
+  test('a hint may be long, and so may an access token at userinfo and at revocation', async () => {
     const user = await buildProven(service, wiki.app)
     const names = { first_name: '\u5b57'.repeat(200), last_name: '\u5b57'.repeat(200) }
     expect((await service.admin('PATCH', `/admin/users/${user.id}`, { body: names })).status).toBe(200)
@@ -261,7 +261,7 @@ describe('signing out with a hint', () => {
     expect((await visitor.get(logout(last.tokens.id_token, back))).app?.href).toBe('https://wiki.example/callback?state=s')
   })
 
-  test('of another browser, or of nobody, asks', async () => {
+  test('a hint of another browser or of no session asks first', async () => {
     const { tokens } = await signInAs(service, wiki)
     const other = await signInAs(service, wiki)
     for (const visitor of [other.visitor, visit(service)])
@@ -281,7 +281,7 @@ describe('signing out with a hint', () => {
       },
     ],
     ['garbage', () => 'x'],
-  ])('%s signs nobody out and leads nowhere', async (_, forge) => {
+  ])('%s signs nobody out and redirects nowhere', async (_, forge) => {
     const { visitor, tokens } = await signInAs(service, wiki)
     let page = await visitor.get(logout(forge(tokens), { client_id: wiki.app.code, ...back }))
     expect(page.title).toBe('Sign out')
@@ -290,7 +290,7 @@ describe('signing out with a hint', () => {
     expect(page.title).toBe('You are signed out')
   })
 
-  test('for another app than the request names leads nowhere', async () => {
+  test('a hint for another app than the request names redirects nowhere', async () => {
     const other = await buildClient(service)
     const { visitor, tokens } = await signInAs(service, wiki)
     const page = await visitor.get(logout(tokens.id_token, { ...back, client_id: other.app.code }))
@@ -299,7 +299,7 @@ describe('signing out with a hint', () => {
   })
 })
 
-describe('a forged ID token', () => {
+describe('forged ID tokens', () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signedIn = fixture(() => signInAs(service, wiki))
 
@@ -342,7 +342,7 @@ describe('a forged ID token', () => {
     expect((await service.call('GET', '/auth/me', { token })).body.code).toBe('token_invalid')
   })
 
-  test('and a genuine one too, is no access token', async () => {
+  test('a genuine ID token is not accepted as an access token', async () => {
     const { tokens } = signedIn
     expect((await service.call('GET', '/auth/me', { token: tokens.id_token })).body.code).toBe('token_invalid')
     expect((await service.call('GET', '/admin/apps', { token: tokens.id_token })).body.code).toBe('token_invalid')
@@ -356,7 +356,7 @@ describe('a forged ID token', () => {
   })
 })
 
-test('the metadata is the same at both addresses and names what there is', async () => {
+test('the metadata is the same at both addresses and names what exists', async () => {
   const [one, other] = await Promise.all(
     ['oauth-authorization-server', 'openid-configuration'].map(async (name) => {
       const reply = await fetch(`${service.url}/.well-known/${name}`, { headers: { origin: 'https://spa.example' } })
@@ -377,13 +377,13 @@ test('the metadata is the same at both addresses and names what there is', async
   })
 })
 
-test('without a root of its own, the service publishes no keys and no metadata', async () => {
+test('a service below a path publishes no keys and no metadata', async () => {
   const below = await buildService({ PUBLIC_URL: 'https://example.com/auth' })
   for (const path of ['/oauth/jwks', '/.well-known/openid-configuration'])
     expect((await fetch(`${below.url}${path}`)).status).toBe(404)
 })
 
-test('an API login opens no session for userinfo', async () => {
+test('a session of an API login has no access to userinfo', async () => {
   const { body } = await service.register(someEmail(), (await buildApp(service, { auto_grant_on_signup: true })).code)
   expect((await userinfo(service, body.access_token)).body.error).toBe('insufficient_scope')
 })

@@ -42,9 +42,9 @@ async function rolesOf(user: Json, organization: Json): Promise<string[] | undef
   return organizations.find((each: Json) => each.id === organization.id)?.role_codes
 }
 
-describe('an organization', () => {
+describe('organizations', () => {
   // covers organization-slug
-  test('is created with a slug from its name, shown, changed and deleted, and all of it is audited', async () => {
+  test('an organization is created with a slug from its name, shown, changed and deleted, and all is audited', async () => {
     const name = uniqueName()
     const { status, body } = await create({ name: `  Größe & ${name} ` })
     expect(status).toBe(201)
@@ -79,7 +79,7 @@ describe('an organization', () => {
     ])
   })
 
-  test('gets a suffix when the slug of its name is taken; a slug that was asked for is refused then', async () => {
+  test('an organization gets a suffix if the slug of its name is taken, and a taken slug is refused', async () => {
     const name = uniqueName()
     const first = (await create({ name, slug: '' })).body
     const second = (await create({ name, slug: null })).body
@@ -92,7 +92,7 @@ describe('an organization', () => {
   })
 
   test.each(['Acme', 'a_b', 'a b', '-a', 'a-', 'a--b', 'ä', randomUUID(), 'a'.repeat(101), 5])(
-    'takes no slug that is not kebab-case: %s',
+    'an organization refuses the slug %s, which is not kebab-case',
     async (slug) => {
       const organization = await buildOrganization(service)
       for (const reply of [
@@ -105,7 +105,7 @@ describe('an organization', () => {
     },
   )
 
-  test('keeps its slug: PATCH cannot clear it, nor the name', async () => {
+  test('an organization keeps its slug and name, which PATCH cannot clear', async () => {
     const organization = await buildOrganization(service)
     const refused = await service.admin('PATCH', byId(organization), { body: { slug: '', name: ' ' } })
     expect([...new Set(faultsOf(refused).map((fault) => fault.split(':')[0]))]).toEqual(['name', 'slug'])
@@ -113,7 +113,7 @@ describe('an organization', () => {
     expect(faultsOf(await create({}))).toEqual(['name: required'])
   })
 
-  test('of twenty callers who ask for one slug one gets it; of twenty who ask for one name all get one', async () => {
+  test('one of twenty concurrent callers gets a slug, and twenty with one name each get their own slug', async () => {
     const slug = `slug-${randomUUID().slice(0, 13)}`
     const replies = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'Acme', slug })))
     expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1)
@@ -129,7 +129,7 @@ describe('an organization', () => {
     expect(await countRows(service, 'organizations', wanted)).toBe(1)
   })
 
-  test('is listed newest first, page by page, by a part of its slug or name', async () => {
+  test('organizations are listed newest first, page by page, by a part of slug or name', async () => {
     const mark = randomUUID().slice(0, 13)
     const made = []
     for (const name of [`A ${mark} 100%`, `B ${mark.toUpperCase()}`, `C ${mark}`, 'other'])
@@ -152,7 +152,7 @@ describe('an organization', () => {
     expect(seen).toEqual(wanted)
   })
 
-  test('is not deleted while an app names it or a user is a member; its invitations and deleted users do not count', async () => {
+  test('an organization cannot be deleted while an app names it or it has active members', async () => {
     const organization = await buildOrganization(service)
     const naming = await buildApp(service, { default_organization_id: organization.id })
     const { user } = await buildUser(service, app)
@@ -167,7 +167,7 @@ describe('an organization', () => {
     expect(await countRows(service, 'invitations', { organization_id: organization.id })).toBe(0)
   })
 
-  test('is deleted or joined, never both, when both are tried at once', async () => {
+  test('concurrent deletion and joining either deletes the organization or adds the member, never both', async () => {
     for (let round = 0; round < 10; round += 1) {
       const organization = await buildOrganization(service)
       const joining = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
@@ -185,7 +185,7 @@ describe('an organization', () => {
     }
   })
 
-  test('founded by a registration is audited with the membership of its founder', async () => {
+  test("an organization founded at registration is audited with its founder's membership", async () => {
     const { user, organization } = await buildUser(service, app, { organization_name: uniqueName() })
     expect(await audited(organization.id)).toMatchObject([
       { event: 'organization.created', user_id: user.id, details: { after: { slug: organization.slug } } },
@@ -198,8 +198,8 @@ describe('an organization', () => {
   })
 })
 
-describe('members', () => {
-  test('are put, listed, given other roles and removed, and all of it is audited', async () => {
+describe('members of an organization', () => {
+  test('members are added, listed, given other roles and removed, and all is audited', async () => {
     const organization = await buildOrganization(service)
     const { user: registered } = await buildUser(service, app, { first_name: 'Ada' })
     await markVerified(service, registered.id)
@@ -236,7 +236,7 @@ describe('members', () => {
     ])
   })
 
-  test('are listed newest first, page by page, without deleted users', async () => {
+  test('members are listed newest first, page by page, without deleted users', async () => {
     const organization = await buildOrganization(service)
     const users = []
     for (let n = 0; n < 5; n += 1) {
@@ -259,7 +259,7 @@ describe('members', () => {
   })
 
   // covers membership-role
-  test('take org-scoped roles alone; every other entry is named', async () => {
+  test('members take only org-scoped roles, and every other role in the list is named as a fault', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     const refused = await setRoles(
@@ -286,7 +286,7 @@ describe('members', () => {
     expect(await rolesOf(user, organization)).toBeUndefined()
   })
 
-  test('of no organization, and of no user or a deleted one, are 404', async () => {
+  test('a member of an unknown organization, an unknown user and a deleted user are 404', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     expectError(await setRoles({ id: randomUUID() }, user, 'org_member'), 'not_found')
@@ -297,7 +297,7 @@ describe('members', () => {
     expectError(await service.admin('GET', `/admin/organizations/${randomUUID()}/members`), 'not_found')
   })
 
-  test('put twenty times at once are one row with the roles of one caller whole', async () => {
+  test('a member whom twenty concurrent calls add has one row with the roles of one of them', async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     const roles = await Promise.all(Array.from({ length: 6 }, () => buildRole(service, 'org')))
@@ -309,7 +309,7 @@ describe('members', () => {
     expect(sets).toContainEqual(await rolesOf(user, organization))
   })
 
-  test('who are removed lose their token of it at once, and refresh with that organization no more', async () => {
+  test("a removed member loses the organization's token at once, and cannot refresh for it", async () => {
     const organization = await buildOrganization(service)
     const { user } = await buildUser(service, app)
     await setRoles(organization, user, 'org_member')
@@ -332,8 +332,8 @@ describe('members', () => {
   })
 })
 
-describe('a member', () => {
-  test('of any role leaves, and is nobody there from then on', async () => {
+describe('a member of an organization', () => {
+  test('a member with any role can leave, and then has no rights there', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const role = await buildRole(service, 'org')
@@ -356,7 +356,7 @@ describe('a member', () => {
 })
 
 describe('an org_admin', () => {
-  test('lists members of the own organization, gives them other roles and removes them, with a token of any app', async () => {
+  test('an org_admin lists, changes and removes members of the organization with a token of any app', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const { user } = await buildUser(service, app, { first_name: 'Ada' })
@@ -377,7 +377,7 @@ describe('an org_admin', () => {
     expect((await audited(organization.id)).at(-1)).toMatchObject({ event: 'membership.deleted', actor_id: admin.user.id })
   })
 
-  test('gives and takes only roles that say so, of others and of the own', async () => {
+  test('an org_admin gives and takes only roles that org_admins may assign, also for their own account', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const { user } = await buildUser(service, app)
@@ -406,7 +406,7 @@ describe('an org_admin', () => {
     expect((await put(user, 'org_member')).body.role_codes).toEqual(['org_member'])
   })
 
-  test('who founded the organization by a registration gives the own account no other role either', async () => {
+  test('an org_admin who founded the organization at registration cannot take a further role either', async () => {
     const role = await buildRole(service, 'org')
     const { user, organization, access_token: token } = await buildUser(service, app, { organization_name: uniqueName() })
     const body = { role_codes: ['org_admin', role] }
@@ -420,7 +420,7 @@ describe('an org_admin', () => {
     expect(await rolesOf(user, organization)).toEqual(['org_admin'])
   })
 
-  test('learns nothing of users who are no members, and makes nobody one', async () => {
+  test('an org_admin learns nothing about users who are not members, and cannot add them', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const stranger = (await buildUser(service, app)).user
@@ -450,7 +450,7 @@ describe('an org_admin', () => {
     expect(await rolesOf(stranger, organization)).toBeUndefined()
   })
 
-  test('makes at most 60 writes to members a minute, counted by the caller', async () => {
+  test('an org_admin may change members 60 times a minute, counted by caller', async () => {
     const service = freezeClock(await buildService())
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const [first, second] = [await buildUser(service, app), await buildUser(service, app)]
@@ -477,7 +477,7 @@ describe('an org_admin', () => {
     expect((await list()).body.items.map(({ id }: Json) => id)).toEqual([first.user.id])
   })
 
-  test('gives no global role, under whatever name', async () => {
+  test('an org_admin cannot give a global role, however its name is spelled', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     for (const role of ['system_admin', 'super_admin', 'base_user', 'SYSTEM_ADMIN', ' system_admin']) {
@@ -490,7 +490,7 @@ describe('an org_admin', () => {
     expect((await service.admin('GET', `/admin/users/${admin.user.id}`)).body.roles).toEqual(['base_user'])
   })
 
-  test('has no rights elsewhere: a member, a stranger and an unknown organization get one and the same 403', async () => {
+  test('an org_admin gets the same 403 for other organizations, whether or not they exist', async () => {
     const [own, other] = [await buildOrganization(service), await buildOrganization(service)]
     const admin = await buildOrgAdmin(own)
     const member = await buildUser(service, app)
@@ -529,7 +529,7 @@ describe('an org_admin', () => {
     return (await service.login('admin@example.com', 'authctl')).body.access_token
   }
 
-  test('by the token alone is none: the right is read at each call', async () => {
+  test('the roles in a token do not make an org_admin, since the right is read at each call', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const login = await service.login(admin.user.email, app.code, { organization_id: organization.id })
@@ -546,7 +546,7 @@ describe('an org_admin', () => {
     expect((await list(forged)).status).toBe(200)
   })
 
-  test('who is the last active one cannot step down, nor leave others behind; a system_admin may take the last one away', async () => {
+  test('the last active org_admin cannot step down or leave, but a system_admin may remove the last one', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const self = memberOf(organization, admin.user, '')
@@ -569,7 +569,7 @@ describe('an org_admin', () => {
     expect((await setRoles(organization, second.user, 'org_member')).status).toBe(200)
   })
 
-  test('who is the only member may leave', async () => {
+  test('an org_admin who is the only member may leave', async () => {
     const organization = await buildOrganization(service)
     const admin = await buildOrgAdmin(organization)
     const { user: gone } = await buildUser(service, app)
@@ -581,7 +581,7 @@ describe('an org_admin', () => {
     expect((await service.admin('GET', byId(organization, '/members'))).body.items).toEqual([])
   })
 
-  test('of many who leave or throw each other out at once one stays, as long as there is somebody to govern', async () => {
+  test('one of several org_admins who leave or remove each other at once remains while there are members', async () => {
     for (const whom of ['self', 'next'] as const) {
       const organization = await buildOrganization(service)
       const admins = await Promise.all(Array.from({ length: 8 }, () => buildOrgAdmin(organization)))
@@ -600,7 +600,7 @@ describe('an org_admin', () => {
     }
   })
 
-  test('is served to browsers of any origin', async () => {
+  test('the members of an organization can be read by browsers of any origin', async () => {
     const { id } = await buildOrganization(service)
     const reply = await service.call('GET', `/organizations/${id}/members`, { headers: { origin: 'https://app.example.com' } })
     expectError(reply, 'token_missing')

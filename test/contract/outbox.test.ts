@@ -27,8 +27,8 @@ async function add({ deps }: TestService, destinations: readonly string[], kind?
   )
 }
 
-describe('a claim', () => {
-  test('goes to one of many claimants, and everything is claimed', async () => {
+describe('leases of messages', () => {
+  test('each message is leased by one of several workers, and all messages are leased', async () => {
     const service = await buildService()
     const ids = await add(service, Array(120).fill('a'))
     const leased: string[] = []
@@ -44,7 +44,7 @@ describe('a claim', () => {
     expect(leased.sort()).toEqual(ids.sort())
   })
 
-  test('goes on after the migration of a next version has added a column', async () => {
+  test('leasing continues after the migration of a next version has added a column', async () => {
     const service = await buildService()
     const [before] = await add(service, ['a'])
     expect(await leaseMessages(service.deps, anything)).toMatchObject([{ id: before }])
@@ -53,7 +53,7 @@ describe('a claim', () => {
     expect(await leaseMessages(service.deps, anything)).toMatchObject([{ id: after }])
   })
 
-  test('takes each destination in turn, none that is busy, of the kind asked for, the longest waiting first', async () => {
+  test('leasing takes the oldest messages of each idle destination in turn, of one kind', async () => {
     const service = freezeClock(await buildService())
     const lease = async (more: object) =>
       (await leaseMessages(service.deps, { ...anything, ...more })).map(({ destination }) => destination).sort()
@@ -68,7 +68,7 @@ describe('a claim', () => {
     expect(await lease({ kind: 'mail' })).toEqual(['someone@example.com'])
   })
 
-  test('is taken over once its lease has ended, and then its first holder completes nothing', async () => {
+  test('a message whose lease has ended is leased again, and its first holder can complete nothing', async () => {
     const service = freezeClock(await buildService())
     const [id] = await add(service, ['a'])
     const [first] = await leaseMessages(service.deps, anything)
@@ -84,7 +84,7 @@ describe('a claim', () => {
     expect(await leaseMessages(service.deps, anything)).toEqual([])
   })
 
-  test('finds nothing that is not due, finished or not committed', async () => {
+  test('leasing finds no message that is not due, finished or not committed', async () => {
     const service = freezeClock(await buildService())
     const undone = transaction(service.deps, async (deps) => {
       await addToOutbox(deps, [entryTo('a')])
@@ -102,7 +102,7 @@ describe('a claim', () => {
   })
 })
 
-test('an error is stored whatever the other side put into it', async () => {
+test('an error is stored whatever characters the other side put into it', async () => {
   const service = freezeClock(await buildService())
   const [id] = await add(service, ['a'])
   const [message] = await leaseMessages(service.deps, anything)
@@ -147,7 +147,7 @@ function keepReleasing(release: () => void): void {
   onTestFinished(() => clearInterval(timer))
 }
 
-test('no more is under way than may be, and everything has its turn', async () => {
+test('no more messages are under way than allowed, and every message has its turn', async () => {
   const service = await buildService()
   const { channel, held, seen, release } = heldChannel({ atOnce: 5, atOncePerDestination: 5 })
   const destinations = Array.from({ length: 60 }, (_, index) => `${index % 6}@example.com`)
@@ -161,7 +161,7 @@ test('no more is under way than may be, and everything has its turn', async () =
   expect(seen.ids.toSorted()).toEqual(ids.toSorted())
 })
 
-test('dead destinations, however many, leave room for one that lives', async () => {
+test('any number of dead destinations leave room for a live one', async () => {
   const service = await buildService()
   const { channel, held, seen, release } = heldChannel({ atOnce: 40, atOncePerDestination: 16 })
   const dead = Array.from({ length: 12 }, (_, index) => Array(30).fill(`dead ${index}`)).flat()
@@ -181,8 +181,8 @@ test('dead destinations, however many, leave room for one that lives', async () 
   await worker.stop()
 })
 
-describe('an end', () => {
-  test('waits for what is under way, and begins nothing more', async () => {
+describe('the end of the outbox worker', () => {
+  test('the worker waits for attempts under way, and begins no others', async () => {
     const service = await buildService()
     const { channel, held, seen, release } = heldChannel({ atOnce: 10, atOncePerDestination: 3 })
     await add(service, [...Array(3).fill('a'), 'a', 'a', 'a'])
@@ -201,7 +201,7 @@ describe('an end', () => {
     expect(await countRows(service, 'outbox', { status: 'pending', attempts: 0 })).toBe(4)
   })
 
-  test('drops the retries that it would have made; the next start makes them', async () => {
+  test('the worker drops its pending retries, and the next start makes them', async () => {
     const service = freezeClock(await buildService())
     const receiver = await startReceiver((response, _, turn) => void response.writeHead(turn === 1 ? 500 : 200).end())
     const app = await buildApp(service, { webhooks: [{ name: 'crm', url: receiver.url }] })
@@ -215,7 +215,7 @@ describe('an end', () => {
   })
 })
 
-describe.runIf(testDatabase() === 'postgres')('while the database is away', () => {
+describe.runIf(testDatabase() === 'postgres')('the outbox without its database', () => {
   async function buildBehindProxy() {
     const database = await createDatabase('postgres')
     const proxy = await startPostgresProxy(database.url)
@@ -230,7 +230,7 @@ describe.runIf(testDatabase() === 'postgres')('while the database is away', () =
     return { proxy, service, app, receiver, answer: () => answer() }
   }
 
-  test('an attempt that has ended is not made again: it is completed when the database is back', async () => {
+  test('an attempt that has ended is completed when the database is back, and not repeated', async () => {
     const { proxy, service, app, receiver, answer } = await buildBehindProxy()
     sendWebhooks(service)
     await buildUser(service, app)
@@ -244,7 +244,7 @@ describe.runIf(testDatabase() === 'postgres')('while the database is away', () =
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('an end does not wait for it', async () => {
+  test('the worker ends without waiting for the database', async () => {
     const { proxy, service, app, receiver, answer } = await buildBehindProxy()
     const worker = sendWebhooks(service)
     await buildUser(service, app)

@@ -72,8 +72,8 @@ async function buildPasswordless(): Promise<{ user: Json; access_token: string; 
   return body
 }
 
-describe('another e-mail address', () => {
-  test('is asked for with the password, however new the login is, and the proven old address is told at once', async () => {
+describe('a change of the e-mail address', () => {
+  test('a change needs the password, even right after a login, and is mailed at once to the proven old address', async () => {
     const { access_token: token, user } = await buildUser(service, app)
     await mailbox.take(user.email)
     const email = someEmail()
@@ -97,7 +97,7 @@ describe('another e-mail address', () => {
     expect([notice.links, notice.text.includes('127.0.0.1')]).toEqual([[], true])
   })
 
-  test('needs a code where a second factor is active', async () => {
+  test('a change needs a code if a second factor is active', async () => {
     const { access_token: token } = await buildUser(service, app)
     const phone = await enableTwoFactor(service, token)
     service.advance(aged)
@@ -106,7 +106,7 @@ describe('another e-mail address', () => {
     expect((await change(token, { ...body, two_factor_code: phone.code() })).status).toBe(202)
   })
 
-  test('is the account’s once the link that was mailed to it is opened, and not before; sessions go on, access tokens do not', async () => {
+  test('a change takes effect when the mailed link is opened, and ends access tokens but not sessions', async () => {
     const { user, tokens, email, link } = await buildChanging()
     expect(link.links[0]).toMatch(/^http:\/\/localhost:4000\/confirm-email\?token=gmt_/)
     expect(link.text).toMatch(/from\s127\.0\.0\.1/)
@@ -123,7 +123,7 @@ describe('another e-mail address', () => {
     expect(event.details).toMatchObject({ before: { email: user.email }, after: { email } })
   })
 
-  test('kills links and device tokens of the old one', async () => {
+  test('a change invalidates links and device tokens of the old address', async () => {
     const { user, tokens } = await buildUser(service, app).then(({ user, ...tokens }) => ({ user, tokens }))
     const verification = await mailbox.take(user.email)
     await service.call('POST', '/auth/password/forgot', { body: { email: user.email, app_code: app.code } })
@@ -136,7 +136,7 @@ describe('another e-mail address', () => {
     expectError(await service.call('POST', '/auth/password/reset', { body }), 'invalid_token')
   })
 
-  test('of somebody else is told to nobody at first, and refused when the link is opened', async () => {
+  test('a change to a taken address looks like any other, and is refused when the link is opened', async () => {
     const other = (await buildUser(service, app)).user
     await mailbox.take(other.email)
     const { access_token: token, user } = await buildUser(service, app)
@@ -151,7 +151,7 @@ describe('another e-mail address', () => {
     expect((await confirm(link.token, { password: PASSWORD })).status).toBe(200)
   })
 
-  test('is none that the account has, nor one that is no address', async () => {
+  test('a change to the present address or an invalid address is refused', async () => {
     const { access_token: token, user } = await buildUser(service, app)
     const own = { email: user.email.toUpperCase(), password: PASSWORD }
     expect(faultsOf(await change(token, own))).toEqual(['email: invalid_value'])
@@ -159,7 +159,7 @@ describe('another e-mail address', () => {
     expect(faultsOf(await change(token, { email: someEmail(), app_code: 'x' }))).toEqual(['app_code: unknown_field'])
   })
 
-  test('of twenty confirmations at once, and of two users for one address, one passes', async () => {
+  test('one of twenty concurrent confirmations succeeds, and one of two users who want the same address', async () => {
     const { link } = await buildChanging()
     const replies = await atOnce(20, () => confirm(link.token, { password: PASSWORD }))
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -174,7 +174,7 @@ describe('another e-mail address', () => {
     expect(rivals.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 
-  test('is dead when an admin changed the address, after 24 hours, and after a newer one', async () => {
+  test('a link is invalid after an admin changed the address, after 24 hours, and after a newer link', async () => {
     const [moved, old, twice] = [await buildChanging(), await buildChanging(), await buildChanging()]
     await service.admin('PATCH', `/admin/users/${moved.user.id}`, { body: { email: someEmail() } })
     expectError(await confirm(moved.link.token, { password: PASSWORD }), 'invalid_token')
@@ -186,7 +186,7 @@ describe('another e-mail address', () => {
     expectError(await confirm(old.link.token, { password: PASSWORD }), 'invalid_token')
   })
 
-  test('is confirmed with the password or a bearer of the account, and not by the link alone, which stays good', async () => {
+  test('a change is confirmed with the password or a bearer of the account, and the link alone does not spend it', async () => {
     const stranger = await buildUser(service, app)
     for (const own of ['password', 'bearer']) {
       const { user, tokens, email, link } = await buildChanging()
@@ -200,7 +200,7 @@ describe('another e-mail address', () => {
     }
   })
 
-  test('whose owner clicks the link is not put on the account of a stranger, and what the owner does later is the owner’s alone', async () => {
+  test("a person who opens a stranger's link does not join that account, and can register the address later", async () => {
     const { access_token: token } = await buildUser(service, app)
     const victim = someEmail()
     await change(token, { email: victim, password: PASSWORD })
@@ -208,7 +208,7 @@ describe('another e-mail address', () => {
     expect((await service.register(victim, app.code)).status).toBe(201)
   })
 
-  describe('is dropped by whatever raises the token version', () => {
+  describe('events that drop a pending change', () => {
     const losses: Record<string, (changing: Changing) => Promise<unknown>> = {
       'a change of the password': ({ tokens }) =>
         service.call('POST', '/auth/password/change', {
@@ -234,7 +234,7 @@ describe('another e-mail address', () => {
       },
     }
 
-    test.each(Object.entries(losses))('%s', async (_, lose) => {
+    test.each(Object.entries(losses))('a change is dropped by %s', async (_, lose) => {
       const changing = await buildChanging()
       await lose(changing)
       for (const password of [PASSWORD, PASSWORD.toUpperCase()])
@@ -242,7 +242,7 @@ describe('another e-mail address', () => {
       expect((await show(changing.user.id)).email).toBe(changing.user.email)
     })
 
-    test('also while the mail waits to be sent', async () => {
+    test('a change is dropped even while its mail waits to be sent', async () => {
       const { user, access_token: token } = await buildUser(service, app)
       const email = someEmail()
       await mailbox.take(user.email)
@@ -259,8 +259,8 @@ describe('another e-mail address', () => {
     })
   })
 
-  describe('of an account without a password', () => {
-    test('is confirmed by a link to the present address, and then by one to the new address with a bearer', async () => {
+  describe('a change for an account without a password', () => {
+    test('a change is confirmed by a link to the old address, then by a link to the new one with a bearer', async () => {
       const { user, access_token: token } = await buildPasswordless()
       const email = someEmail()
       expect((await change(token, { email })).status).toBe(202)
@@ -279,7 +279,7 @@ describe('another e-mail address', () => {
       expect(await auditEvents(service, { event: 'email.change_allowed', user_id: user.id })).toHaveLength(1)
     })
 
-    test('needs a login of the last ten minutes, and is dropped like any other, before and after it was allowed', async () => {
+    test('a change needs a login within ten minutes, and is dropped like any other, before and after it was allowed', async () => {
       const { user, access_token: token, refresh_token } = await buildPasswordless()
       const email = someEmail()
       await change(token, { email })
@@ -298,7 +298,7 @@ describe('another e-mail address', () => {
     })
   })
 
-  test('has pages of the service: to confirm it, to allow it, and to take it back', async () => {
+  test('the service has pages to confirm a change, to allow it and to take it back', async () => {
     const { user, email, link } = await buildChanging()
     const send = (path: string, token: string, extra: Record<string, string> = {}) =>
       fetch(`${service.url}${path}`, { method: 'POST', body: new URLSearchParams({ token, ...extra }) })
@@ -326,7 +326,7 @@ describe('another e-mail address', () => {
     expect((await confirm(code, {}, passwordless.access_token)).status).toBe(200)
   })
 
-  test('is not for a session without an app, whose mail would lead nowhere', async () => {
+  test('a change is refused in a session without an app, since its mail would have no link target', async () => {
     const service = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
     const { user } = await buildUser(service, await buildApp(service))
     const { body } = await service.call('POST', '/auth/login', { body: { email: user.email, password: PASSWORD } })
@@ -339,7 +339,7 @@ describe('another e-mail address', () => {
 })
 
 describe('the link to the old address', () => {
-  test('takes the change back and ends every session, for 72 hours, also where the app is inactive by then', async () => {
+  test('the link undoes the change and ends every session, for 72 hours, even if the app is inactive by then', async () => {
     const place = await buildApp(service, { auto_grant_on_signup: true })
     const { user, access_token: token } = await buildUser(service, place)
     await mailbox.take(user.email)
@@ -360,7 +360,7 @@ describe('the link to the old address', () => {
     expectError(await undo(late.undoLink.token), 'invalid_token')
   })
 
-  test('ends the sessions of the user who changed it, and audits it', async () => {
+  test('the link ends the sessions of the user who changed the address, and is audited', async () => {
     const { user, tokens, email, undoLink } = await buildChanged()
     const { body: thief } = await service.login(email, app.code)
     expect((await undo(undoLink.token)).status).toBe(200)
@@ -377,7 +377,7 @@ describe('the link to the old address', () => {
     expect(await auditEvents(service, { event: 'email.change_undone', user_id: user.id })).toHaveLength(1)
   })
 
-  test('is good after any number of further changes, and kills the links that those have sent', async () => {
+  test('the link works after any number of further changes, and invalidates the links of those changes', async () => {
     const { user, tokens, email: second, undoLink: first } = await buildChanged()
     const third = someEmail()
     service.advance(1)
@@ -394,7 +394,7 @@ describe('the link to the old address', () => {
     expectError(await confirm(pending.token), 'invalid_token')
   })
 
-  test('finds the old address free, even if a stranger has registered it since without proving it', async () => {
+  test('the link restores the old address even if a stranger has registered it without proving it', async () => {
     const { user, undoLink } = await buildChanged()
     const squatter = (await service.register(user.email, app.code)).body
     expect((await undo(undoLink.token)).body.user).toMatchObject({ id: user.id, email: user.email })
@@ -408,7 +408,7 @@ describe('the link to the old address', () => {
     expect((await show(other.user.id)).email).toBe(other.email)
   })
 
-  test('goes to no address that was never proven', async () => {
+  test('the link is not mailed to an address that was never proven', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const first = await mailbox.take(user.email)
     // A stranger whose address was mistyped may have clicked.
@@ -420,7 +420,7 @@ describe('the link to the old address', () => {
     expect(mailbox.mailsTo(user.email)).toHaveLength(1)
   })
 
-  test('brings back what was known of the address: a click of earlier times opens no app that asks for proven ones', async () => {
+  test('the link restores how far the address was verified, so a mere click opens no app that requires proof', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(service, user.id)
     await service.deps.db('users').where({ id: user.id }).update({ mailbox_proven_at: null })
@@ -438,7 +438,7 @@ describe('the link to the old address', () => {
     expect(await provenAt(proven.user.id)).not.toBeNull()
   })
 
-  test('removes a password, a second factor and providers that came after the change, and asks for a new password', async () => {
+  test('the link removes the password, second factor and providers of later date, and requires a new password', async () => {
     const provider = await startProvider([callbackOf('acme')])
     const { id: providerId } = await buildSsoProvider(service, 'acme', { issuer: provider.issuer })
     const link = (user: Json) =>
@@ -472,7 +472,7 @@ describe('the link to the old address', () => {
     expect((await service.login(user.email, app.code, { password: body.password })).status).toBe(200)
   })
 
-  test('leaves the second factor that was there before the change', async () => {
+  test('the link keeps the second factor that was there before the change', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     await markVerified(service, user.id)
     const phone = await enableTwoFactor(service, token)
@@ -492,10 +492,10 @@ describe('the link to the old address', () => {
   })
 })
 
-describe('the end of the own account', () => {
+describe("the deletion of one's own account", () => {
   const remove = (token: string, body: Json = {}, at = service) => at.call('DELETE', '/auth/me', { token, body })
 
-  test('needs the password, however new the login is, and does what an admin’s delete does; a mail says so', async () => {
+  test("the deletion needs the password, even right after a login, does what an admin's does, and is mailed", async () => {
     const { user, access_token: token, refresh_token } = await buildUser(service, app)
     const organization = await buildOrganization(service)
     await service.admin('PUT', `/admin/organizations/${organization.id}/members/${user.id}`, {
@@ -519,7 +519,7 @@ describe('the end of the own account', () => {
     expect((await service.register(user.email, app.code)).status).toBe(201)
   })
 
-  test('is refused to the last system_admin, and of two who go at once one stays', async () => {
+  test('the last system_admin cannot delete their account, and one of two concurrent deletions is refused', async () => {
     const service = await buildService()
     const place = await buildApp(service, { auto_grant_on_signup: true })
     const first = (await service.login(ADMIN_EMAIL, 'authctl')).body
@@ -532,7 +532,7 @@ describe('the end of the own account', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([204, 409])
   })
 
-  test('of ten calls at once one deletes', async () => {
+  test('one of ten concurrent calls deletes the account', async () => {
     const { user, access_token } = await buildUser(service, app)
     const replies = await atOnce(10, () => remove(access_token, { password: PASSWORD }))
     expect(replies.filter(({ status }) => status === 204)).toHaveLength(1)
@@ -540,7 +540,7 @@ describe('the end of the own account', () => {
     expect(await auditEvents(service, { event: 'user.deleted', user_id: user.id })).toHaveLength(1)
   })
 
-  describe('without a password', () => {
+  describe('the deletion of an account without a password', () => {
     const confirmDeletion = (token: string) => service.call('POST', '/auth/me/delete/confirm', { body: { token } })
     const ask = async (token: string, user: Json): Promise<Mail> => {
       const { status, body } = await remove(token)
@@ -548,7 +548,7 @@ describe('the end of the own account', () => {
       return mailbox.take(user.email, /^Delete your account/)
     }
 
-    test('is confirmed by a link to its address, once, within an hour', async () => {
+    test('the deletion is confirmed once by a mailed link, within an hour', async () => {
       const { user, access_token: token } = await buildPasswordless()
       const first = await ask(token, user)
       const mail = await ask(token, user)
@@ -568,7 +568,7 @@ describe('the end of the own account', () => {
       expectError(await remove(late.access_token), 'token_expired')
     })
 
-    test('needs a login of the last ten minutes, and is dropped by a logout everywhere', async () => {
+    test('the deletion needs a login within ten minutes, and is dropped by a logout everywhere', async () => {
       const { user, access_token: token, refresh_token } = await buildPasswordless()
       const mail = await ask(token, user)
       service.advance(aged)
@@ -578,7 +578,7 @@ describe('the end of the own account', () => {
       expect((await show(user.id)).status).toBe('active')
     })
 
-    test('has a page of the service, and is refused to the last system_admin', async () => {
+    test('the deletion has a page of the service, and the last system_admin is refused', async () => {
       const { user, access_token: token } = await buildPasswordless()
       const mail = await ask(token, user)
       const read = await fetch(`${service.url}/delete-account?token=${mail.token}`)
@@ -601,7 +601,7 @@ describe('the end of the own account', () => {
       expectError(await alone.call('POST', '/auth/me/delete/confirm', { body }), 'last_system_admin')
     })
 
-    test('is not for a session without an app, whose mail would name none', async () => {
+    test('the deletion is refused in a session without an app, since its mail would have no link target', async () => {
       const service = await buildService({ AUTH_ALLOW_BASE_USER_LOGIN: 'true' })
       const { user } = await buildUser(service, await buildApp(service))
       const { body } = await service.call('POST', '/auth/login', { body: { email: user.email, password: PASSWORD } })
@@ -611,7 +611,7 @@ describe('the end of the own account', () => {
   })
 })
 
-test('guesses at the credentials are counted: as many as at a login lock the session, and a user has a limit of calls', async () => {
+test('wrong credentials lock the session after as many attempts as at a login, and calls per user are limited', async () => {
   const limited = await buildService({ AUTH_RATE_LIMIT_USER: '2/60', AUTH_LOCKOUT_THRESHOLD: '2' })
   const place = await buildApp(limited, { auto_grant_on_signup: true })
   for (const [method, path, extra] of [
@@ -639,7 +639,7 @@ test('guesses at the credentials are counted: as many as at a login lock the ses
   }
 })
 
-test('a link to a new address takes no guesses beyond those of a login', async () => {
+test('a link to a new address allows no more guesses than a login', async () => {
   const { user, link } = await buildChanging()
   for (let count = 0; count < 10; count += 1) await service.login(user.email, app.code, { password: 'a guess' })
   expectError(await confirm(link.token, { password: PASSWORD }), 'account_locked')

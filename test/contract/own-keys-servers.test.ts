@@ -6,7 +6,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ACCESS_SECRET, ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, testDatabase } from '../support/service.ts'
 
-describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+describe.runIf(testDatabase() === 'postgres')('own keys on two servers with one database', () => {
   let one: ServerInstance
   let two: ServerInstance
   let settings: Record<string, string>
@@ -35,7 +35,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
   const meAt = async (server: ServerInstance, bearer: string) => (await server.call('GET', '/auth/me', { token: bearer })).status
   const kidIn = (bearer: string) => JSON.parse(Buffer.from(bearer.split('.')[0]!, 'base64url').toString()).kid
 
-  test('what one signs with a new key the other takes at once, and what is finished is refused by both', async () => {
+  test('a token signed by one server with a new key is accepted by the other at once, until the key is finished', async () => {
     for (let round = 0; round < 6; round += 1) {
       const before = (await login(two)).access_token
       await step('prepare', round % 2 === 0 ? one : two)
@@ -49,7 +49,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('the first that a server sees of a new key is a token, and it takes it', async () => {
+  test('a server accepts a token of a new key even if it has not yet seen the key', async () => {
     expect(await meAt(two, (await login(two)).access_token)).toBe(200)
     await step('prepare')
     await step('switch')
@@ -57,7 +57,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     await step('finish')
   })
 
-  test('while everybody works on both servers, no request of any app fails', async () => {
+  test('no request of any app fails while users work on both servers during a change of key', async () => {
     let isOver = false
     const failures: string[] = []
     const work = async (server: ServerInstance, app: string) => {
@@ -88,7 +88,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     expect(failures).toEqual([])
   })
 
-  test('a change of the shared secret beside it changes no key of an app', async () => {
+  test('a change of the shared secret changes no own key', async () => {
     const own = (await login(one)).access_token
     const shared = (await login(one, 'desk')).access_token
     const rotated = await startInstance({

@@ -38,7 +38,7 @@ const statesOf = async (app: Json) => {
   return [body.signing, body.state, ...body.keys.map(({ stage, source }: Json) => `${stage} ${source}`)]
 }
 
-test('a consumer sets the key as its secret, and needs nothing else', async () => {
+test('a consumer sets the own key as its secret, and needs nothing else', async () => {
   const { app, secret } = await ownApp()
   const user = await buildUser(service, app)
   const auth = createAuth({
@@ -55,8 +55,8 @@ test('a consumer sets the key as its secret, and needs nothing else', async () =
   await auth.close()
 })
 
-describe('who holds the secret of one app opens nothing of another', () => {
-  test('neither the shared secret nor the key of app A makes a token of B, whatever kid it names', async () => {
+describe('the separation of apps by own keys', () => {
+  test('neither the shared secret nor the key of app A signs a token of app B, whatever its kid', async () => {
     const [a, b, shared] = [await ownApp(), await ownApp(), await newApp()]
     const user = await buildUser(service, b.app)
     const sharedUser = await buildUser(service, shared)
@@ -82,7 +82,7 @@ describe('who holds the secret of one app opens nothing of another', () => {
     expectError(await me(forgeToken(ofShared, { secret: a.secret, header: { kid: kidOf(a.secret) } })), 'token_invalid')
   })
 
-  test('nor an admin, nor an answer of introspection', async () => {
+  test("neither the shared secret nor the key of app A signs an admin's token or an assertion of app B", async () => {
     const [a, b] = [await ownApp(), await ownApp()]
     const user = await buildUser(service, b.app)
     const claims = { ...claimsOf(user.access_token), roles: ['system_admin'] }
@@ -101,7 +101,7 @@ describe('who holds the secret of one app opens nothing of another', () => {
     expect((await service.call('POST', '/auth/introspect', asked)).body.active).toBe(true)
   })
 
-  test('nor the feed of B, nor its settings', async () => {
+  test('neither the shared secret nor the key of app A reads the feed or the settings of app B', async () => {
     const [a, b, shared] = [await ownApp(), await ownApp(), await newApp()]
     for (const secret of [ACCESS_SECRET, a.secret]) {
       expectError(await poll(b.app, { secret }), 'token_invalid')
@@ -117,7 +117,7 @@ describe('who holds the secret of one app opens nothing of another', () => {
     })
   })
 
-  test('two keys of one key id are told apart by their app', async () => {
+  test('two keys with the same key id are distinguished by their app', async () => {
     const [a, b] = [await ownApp(), await ownApp()]
     const user = await buildUser(service, b.app)
     // As if the forger had found a secret with the id of B's key: the id alone does not select a key.
@@ -126,8 +126,8 @@ describe('who holds the secret of one app opens nothing of another', () => {
   })
 })
 
-describe('a change of the key', () => {
-  test('each step leads on from the one before, and abort takes the last one back', async () => {
+describe('a change to an own key', () => {
+  test('each step follows the one before, and abort reverts the last one', async () => {
     const app = await newApp()
     expect(await statesOf(app)).toEqual(['shared', 'settled', 'current shared'])
     for (const name of ['switch', 'finish', 'abort']) expectError(await step(app, name), 'signing_step_impossible')
@@ -159,7 +159,7 @@ describe('a change of the key', () => {
     expect(await statesOf(app)).toEqual(['shared', 'settled', 'current shared'])
   })
 
-  test('no request fails: tokens and assertions of either key are taken from prepare to finish', async () => {
+  test('no request fails during the change, because both keys are accepted from prepare to finish', async () => {
     const [app, other] = [await newApp(), await newApp()]
     const bystander = await buildUser(service, other)
     const user = await buildUser(service, app)
@@ -230,7 +230,7 @@ describe('a change of the key', () => {
     expect(await statesOf(app)).toEqual(['shared', 'settled', 'current shared'])
   })
 
-  test('of many callers of one step at once one takes it, and the key is one', async () => {
+  test('one of several concurrent callers takes a step, and there is one key', async () => {
     const app = await newApp()
     const prepared = await Promise.all(Array.from({ length: 8 }, () => step(app, 'prepare')))
     expect(prepared.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)])
@@ -240,7 +240,7 @@ describe('a change of the key', () => {
     expect(await statesOf(app)).toEqual(['own', 'switched', 'current own', 'previous shared'])
   })
 
-  test('a key that cannot be opened closes its app and no other', async () => {
+  test('a key that cannot be opened closes only its app', async () => {
     const { app } = await ownApp()
     const other = await ownApp()
     await service.deps.db('app_keys').where({ app_id: app.id }).update({ secret_box: 'ffffffff.lost' })
@@ -252,7 +252,7 @@ describe('a change of the key', () => {
     await service.admin('DELETE', `/admin/apps/${app.code}?force=true`)
   })
 
-  test('the key stands nowhere but on the machine of the service: in no answer, and sealed in the database', async () => {
+  test('the key appears in no answer, and is sealed in the database', async () => {
     const { app, secret } = await ownApp()
     await stepped(app, 'prepare')
     const answers = [
@@ -269,7 +269,7 @@ describe('a change of the key', () => {
     expect(events.filter((event: string) => event === 'app.signing_changed')).toHaveLength(4)
   })
 
-  test('the record of the app shows it and cannot set it', async () => {
+  test('the record of the app shows which key signs, and cannot set it', async () => {
     const { app } = await ownApp()
     const { body } = await service.admin('GET', `/admin/apps/${app.code}`)
     expect(body.signing).toBe('own')
@@ -280,7 +280,7 @@ describe('a change of the key', () => {
   })
 })
 
-test('the consumers of a deleted app read its feed by its key for as long as its tokens could live', async () => {
+test('consumers of a deleted app read its feed with its key for as long as its tokens could live', async () => {
   const { app, secret } = await ownApp()
   await service.admin('DELETE', `/admin/apps/${app.code}?force=true`)
   expect((await poll(app, { secret })).status).toBe(200)
@@ -291,7 +291,7 @@ test('the consumers of a deleted app read its feed by its key for as long as its
   expect((await poll(app, { secret: ACCESS_SECRET })).status).toBe(200)
 })
 
-test('the ledger lists both kinds', async () => {
+test('the list of secrets shows consumers of both kinds', async () => {
   const { app, secret } = await ownApp()
   await poll(app, { secret })
   const { consumers } = (await service.admin('GET', '/admin/secrets')).body

@@ -14,7 +14,7 @@ const settings = {
 }
 const open = (path: string, token: string) => rawCall(service.url, 'GET', `${path}?token=${encodeURIComponent(token)}`)
 
-test('a link that is too old or was used names its app and leads there; one that is not known tells nothing', async () => {
+test('an expired or used link names its app and leads there, and an unknown link reveals nothing', async () => {
   const app = await buildApp(service, settings)
   const { user } = await buildUser(service, app)
   const { token } = await mailbox.take(user.email)
@@ -36,7 +36,7 @@ test('a link that is too old or was used names its app and leads there; one that
   for (const other of [reset.token, 'gmt_unknown']) expect((await open('/verify-email', other)).body).not.toContain('The Shop')
 })
 
-test('a request that cannot work, and a page that was open for too long, name the app', async () => {
+test('an impossible request and a page that was open too long name the app', async () => {
   const app = await buildApp(service, settings)
   const visitor = visit(service)
   const wrong = await visitor.get(askFor(app, { redirect_uri: 'https://shop.example.com/other' }).path)
@@ -49,7 +49,7 @@ test('a request that cannot work, and a page that was open for too long, name th
   expect(late.html).toContain('Start again')
 })
 
-test('the pages of a sign-out name the app and lead there, also when they were open for too long', async () => {
+test('the pages of a sign-out name the app and lead there, even after they were open too long', async () => {
   const app = await buildApp(service, settings)
   const visitor = visit(service)
   const asking = await visitor.get(`/oauth/logout?client_id=${app.code}`)
@@ -64,7 +64,7 @@ test('the pages of a sign-out name the app and lead there, also when they were o
   expect((await visitor.get(again.replaceAll('&#38;', '&'))).title).toBe('Sign out')
 })
 
-test('the button that deletes does not look like the one that goes on', async () => {
+test('the button that deletes looks different from the one that continues', async () => {
   const app = await buildApp(service, { ...settings, frontend_url: null })
   const { user } = await buildUser(service, app)
   const { token } = await mailbox.take(user.email)

@@ -48,12 +48,12 @@ test.each([
   ['the app', 'it', italian, '', 'zh'],
   ['nobody: English', 'en', shop, undefined, 'zh'],
   ['nobody, with headers that are garbage: English', 'en', shop, ` ${'x'.repeat(3_000)}`, `;;q=,${'x'.repeat(4_000)}, de-`],
-] as const)('%s decides', async (_, language, app, ui_locales, languages) => {
+] as const)('the language of a page comes from %s', async (_, language, app, ui_locales, languages) => {
   const page = await visit(service).get(askFor(app, { ui_locales }).path, accepts(languages))
   expect([languageOf(page), page.title]).toEqual([language, titles[language]])
 })
 
-test('what the app asks for holds through all steps, also against the user and in what is refused', async () => {
+test("the language that the app asks for applies to all steps and refusals, even against the user's own", async () => {
   const user = await build(shop, 'de')
   const visitor = visit(service)
   const headers = accepts('es')
@@ -69,7 +69,7 @@ test('what the app asks for holds through all steps, also against the user and i
   expect([languageOf(entered), entered.title]).toEqual(['fr', 'Vous n&#8217;avez pas encore accès'.replace('&#8217;', '’')])
 })
 
-test('somebody who is signed in reads their own language, until they have signed out', async () => {
+test('a signed-in user reads their own language until they sign out', async () => {
   const user = await build(shop, 'de-AT')
   const visitor = visit(service)
   const headers = accepts('es')
@@ -87,7 +87,7 @@ test('somebody who is signed in reads their own language, until they have signed
   expect(languageOf(await visitor.get('/oauth/logout?ui_locales=it', headers))).toBe('it')
 })
 
-test('the pages that mails lead to are in the language of the user, and a dead link in that of the browser', async () => {
+test("pages behind mail links are in the user's language, and a dead link is in the browser's", async () => {
   const { email } = await build(shop, 'fr')
   const link = new URL((await mailbox.take(email)).links[0] ?? '')
   const visitor = visit(service)
@@ -102,7 +102,7 @@ test('the pages that mails lead to are in the language of the user, and a dead l
   expect([dead.status, languageOf(dead), dead.title]).toEqual([400, 'de', 'Dieser Link funktioniert nicht'])
 })
 
-test('errors, and the page at the root, are in the language of the browser', async () => {
+test("errors and the page at the root are in the browser's language", async () => {
   const visitor = visit(service)
   const headers = { ...accepts('it'), accept: 'text/html' }
   const root = await visitor.get('/', headers)
@@ -115,7 +115,7 @@ test('errors, and the page at the root, are in the language of the browser', asy
   expect([languageOf(start), start.title]).toEqual(['it', 'Non ha funzionato'])
 })
 
-test('a form that is refused unread names its app and leads there: from elsewhere, and past the limit', async () => {
+test('a form that is refused unread, by origin or limit, names its app and leads there', async () => {
   const app = await buildApp(service, {
     ...open,
     name: 'Notes',
