@@ -63,8 +63,8 @@ const isSignedIn = ({ cookies }: Visitor) => cookies.has('__Host-gatehouse_sessi
 const passkeysOf = async (userId: string, of: TestService = service) =>
   (await of.admin('GET', `/admin/users/${userId}/passkeys`)).body.items as Json[]
 
-describe('a passkey', () => {
-  test('is added on the account page, told by mail and audited, and signs in to two apps without a password', async () => {
+describe('signing in with a passkey', () => {
+  test('a passkey is added on the account page, mailed, audited, and signs in to two apps without a password', async () => {
     const { user, device } = await buildWithPasskey()
     expect((await mailbox.take(user.email, /passkey was added/)).text).toContain('A passkey was added')
     const [added] = await auditEvents(service, { user_id: user.id, event: 'passkey.added' })
@@ -87,7 +87,7 @@ describe('a passkey', () => {
     expect(events.map(({ details }) => details?.auth_method)).toContain('passkey')
   })
 
-  test('stands in for an active second factor, and a factor that is activated later is asked for', async () => {
+  test('a passkey replaces an active second factor, and a factor that is activated later is asked for', async () => {
     const { user, device, access_token } = await buildWithPasskey()
     const before = visit(service)
     await signInBy(device, before)
@@ -104,7 +104,7 @@ describe('a passkey', () => {
     expect((await visitor.send(asksCode, 'Continue', { two_factor_code: authenticator.code() })).app).toBeDefined()
   })
 
-  test('signs in while a thief who knows the password has locked the codes, and clears their count', async () => {
+  test('a passkey signs in while a thief with the password has locked the codes, and clears the failures', async () => {
     const { user, device, access_token } = await buildWithPasskey()
     const authenticator = await enableTwoFactor(service, access_token)
     for (let count = 0; count < 10; count += 1)
@@ -115,7 +115,7 @@ describe('a passkey', () => {
     expect((await service.login(user.email, shop.code, { two_factor_code: authenticator.code() })).status).toBe(200)
   })
 
-  test('is offered in the list of the e-mail field, and the page loads one script of ours for it', async () => {
+  test('the e-mail field offers passkeys, and the page loads one script of ours for them', async () => {
     const page = await visit(service).get(askFor(shop).path)
     expect(page.html).toContain('autocomplete="username webauthn"')
     const policy = page.headers.get('content-security-policy')
@@ -130,7 +130,7 @@ describe('a passkey', () => {
     expect(elsewhere?.headers.get('content-security-policy') ?? '').not.toContain('script-src')
   })
 
-  test('enters an app only for the user whom its address names there', async () => {
+  test('a passkey enters an app only for the user whom its address names there', async () => {
     const pool = `pool-${Date.now()}`
     const other = await buildApp(service, {
       ...{ auto_grant_on_signup: true, registration_namespace: pool, read_namespaces: [pool] },
@@ -143,7 +143,7 @@ describe('a passkey', () => {
     expect([arrival.title, arrival.app]).toEqual(['This account is not known here', undefined])
   })
 
-  test('of a suspended or deleted user opens nothing, and a deleted account leaves none', async () => {
+  test('a passkey of a suspended or deleted user opens nothing, and deletion removes it', async () => {
     const { user, device } = await buildWithPasskey()
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
     const visitor = visit(service)
@@ -155,7 +155,7 @@ describe('a passkey', () => {
   })
 })
 
-describe('an answer that is not right signs nobody in, and is audited with what is wrong', () => {
+describe('wrong answers of a passkey', () => {
   test.each<[string, Partial<Ways>, string]>([
     ['of another origin', { origin: 'https://evil.example' }, 'origin'],
     ['of a subdomain', { origin: 'https://a.login.example.com' }, 'origin'],
@@ -170,7 +170,7 @@ describe('an answer that is not right signs nobody in, and is audited with what 
     ['that has turned into one that can be synchronized', { isEligible: true, isBackedUp: true }, 'backup_eligibility'],
     ['that names another user', { userHandle: 'b'.repeat(43) }, 'user_handle'],
     ['of an unknown credential', { credentialId: 'c'.repeat(22) }, 'unknown'],
-  ])('%s', async (_, ways, fault) => {
+  ])('an answer %s signs nobody in, and the fault is audited', async (_, ways, fault) => {
     const { device, user } = await buildWithPasskey()
     const visitor = visit(service)
     const page = await signInBy(device, visitor, askFor(shop), ways)
@@ -183,14 +183,17 @@ describe('an answer that is not right signs nobody in, and is audited with what 
     expect((await signInBy(device, visitor)).app).toBeDefined()
   })
 
-  test.each(['', '{}', 'null', '[]', '{"id":1}', 'x'.repeat(20_000), '"__proto__"'])('a made-up one: %j', async (passkey) => {
-    const visitor = visit(service)
-    const page = await visitor.get(askFor(shop).path)
-    const after = await visitor.send(page, 'Sign in', { passkey: passkey || ' ' })
-    expect([after.status, isSignedIn(visitor)]).toEqual([200, false])
-  })
+  test.each(['', '{}', 'null', '[]', '{"id":1}', 'x'.repeat(20_000), '"__proto__"'])(
+    'an invented answer signs nobody in: %j',
+    async (passkey) => {
+      const visitor = visit(service)
+      const page = await visitor.get(askFor(shop).path)
+      const after = await visitor.send(page, 'Sign in', { passkey: passkey || ' ' })
+      expect([after.status, isSignedIn(visitor)]).toEqual([200, false])
+    },
+  )
 
-  test('a challenge is good once, for one browser and for five minutes', async () => {
+  test('a challenge works once, in one browser, within five minutes', async () => {
     const { device } = await buildWithPasskey()
     const visitor = visit(service)
     const page = await visitor.get(askFor(shop).path)
@@ -212,7 +215,7 @@ describe('an answer that is not right signs nobody in, and is audited with what 
     expect(isSignedIn(visitor)).toBe(false)
   })
 
-  test('a counter that does not grow is refused and audited: one of two copies signs in', async () => {
+  test('an answer whose counter does not grow is refused and audited, so only one of two copies signs in', async () => {
     const { device, user } = await buildWithPasskey({ count: 5 })
     expect((await signInBy(device, visit(service), askFor(shop), { count: 9 })).app).toBeDefined()
     for (const count of [9, 8, 0]) {
@@ -232,7 +235,7 @@ describe('an answer that is not right signs nobody in, and is audited with what 
     expect(arrivals.filter(({ app }) => app !== undefined)).toHaveLength(1)
   })
 
-  test('the sealed challenge of one kind is none of the other: what a passkey signed to be added signs nobody in', async () => {
+  test('a challenge for adding a passkey cannot be used for signing in', async () => {
     const { user, device, visitor } = await buildWithPasskey()
     const account = await visitor.get(pagePath())
     const { passkey_challenge = '' } = postOf(account, 'add')
@@ -251,15 +254,15 @@ describe('an answer that is not right signs nobody in, and is audited with what 
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('is counted for nobody: strangers with its id do not bar the owner', async () => {
+  test('wrong answers of strangers do not block the owner of the passkey', async () => {
     const { device } = await buildWithPasskey()
     for (let count = 0; count < 30; count += 1) await signInBy(device, visit(service), askFor(shop), { challenge: 'x' })
     expect((await signInBy(device, visit(service))).app).toBeDefined()
   })
 })
 
-describe('the account page', () => {
-  test('asks to sign in, comes back, and names nothing to a stranger', async () => {
+describe('the page of passkeys', () => {
+  test('the page asks a stranger to sign in, comes back afterwards, and names no app without one', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const first = await visitor.get(pagePath())
@@ -270,7 +273,7 @@ describe('the account page', () => {
     expect(page.html).toContain('You have no passkey yet')
   })
 
-  test('renames and removes, and reports the removal', async () => {
+  test('the page renames and removes a passkey, and reports the removal by mail', async () => {
     const { user, visitor, page } = await buildWithPasskey()
     const renamed = await visitor.send(page, 'Rename', { name: 'Work laptop' })
     expect(renamed.html).toContain('Remove Work laptop')
@@ -281,7 +284,7 @@ describe('the account page', () => {
     expect(await auditEvents(service, { user_id: user.id, event: 'passkey.removed' })).toHaveLength(1)
   })
 
-  test('takes a change only within ten minutes of a proof, which is the passkey where an app requires one', async () => {
+  test('the page accepts a change only within ten minutes of a proof, by passkey if an app requires one', async () => {
     const { user, visitor, page, device } = await buildWithPasskey()
     await letIntoVault(user)
     const values = postOf(page, 'remove')
@@ -301,7 +304,7 @@ describe('the account page', () => {
     expect(await passkeysOf(user.id)).toHaveLength(0)
   })
 
-  test('takes no change of a thief with the password where an app requires the passkey, in any section', async () => {
+  test('a thief with the password can change no section if an app requires the passkey', async () => {
     const { user } = await buildWithPasskey()
     await letIntoVault(user)
     service.advance(1)
@@ -331,7 +334,7 @@ describe('the account page', () => {
     expect(await countRows(service, 'second_factors', { user_id: user.id })).toBe(0)
   })
 
-  test('activates no second factor that was set up before the passkey, with the password alone', async () => {
+  test('the password alone does not activate a second factor that was set up before the passkey', async () => {
     const { user, access_token } = await build()
     await letIntoVault(user)
     const { secret } = (await service.call('POST', '/auth/2fa/setup', { token: access_token })).body
@@ -348,7 +351,7 @@ describe('the account page', () => {
     expect((await activate(access_token)).status).toBe(200)
   })
 
-  test('takes a change with the password where no app requires more, so that a second device gets a passkey of its own', async () => {
+  test('the page accepts a change with the password if no app requires more, so a second device gets a passkey', async () => {
     const { user, visitor } = await buildWithPasskey()
     service.advance(10 * 60)
     const stale = await visitor.get(pagePath())
@@ -372,14 +375,14 @@ describe('the account page', () => {
     expect(page.forms.flatMap(({ buttons }) => [...buttons.keys()])).toEqual(['Use a passkey'])
   })
 
-  test('takes a change of somebody with a second factor only with that, also right after the password', async () => {
+  test('the page asks a user with a second factor for it before a change, even right after the password', async () => {
     const { user, visitor, page, access_token } = await buildWithPasskey()
     await enableTwoFactor(service, access_token)
     await visitor.post(`${service.url}/account/passkeys`, postOf(page, 'remove'))
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('makes no passkey of less than a person has: of a password alone where a second factor is active, or of a mailbox', async () => {
+  test('a password alone or a mailbox cannot add a passkey while a second factor is active', async () => {
     const { user, access_token } = await build()
     const [before, half] = [visit(service), visit(service)]
     const page = await open(before, user.email)
@@ -406,7 +409,7 @@ describe('the account page', () => {
     expect((await add(half, own, new Authenticator(origin))).html).toContain('Laptop')
   })
 
-  test('takes no form of another site, of another browser, or of somebody who was signed in before', async () => {
+  test('the page refuses a form from another site, another browser or a former user', async () => {
     const { user, visitor, page } = await buildWithPasskey()
     const values = postOf(page, 'remove')
     const url = `${service.url}/account/passkeys`
@@ -435,7 +438,7 @@ describe('the account page', () => {
     ['with a statement that nobody asked for', { format: 'fido-u2f' }],
     ['whose id is longer than an id may be', { credentialId: randomBytes(1_024).toString('base64url') }],
     ['whose id fits into no index', { credentialId: randomBytes(8_000).toString('base64url') }],
-  ])('adds no passkey %s', async (_, ways) => {
+  ])('the page does not add a passkey %s', async (_, ways) => {
     const { user } = await build()
     const visitor = visit(service)
     const page = await add(visitor, await open(visitor, user.email), new Authenticator(origin), ways)
@@ -443,7 +446,7 @@ describe('the account page', () => {
     expect(await passkeysOf(user.id)).toEqual([])
   })
 
-  test('adds a challenge’s passkey once, no credential that somebody has, and ten at most', async () => {
+  test('a challenge adds one passkey, no credential is added twice, and a user has at most ten', async () => {
     const { device } = await buildWithPasskey()
     const { user } = await build()
     const visitor = visit(service)
@@ -466,7 +469,7 @@ describe('the account page', () => {
     expect(new Set(await service.deps.db('passkeys').where({ user_id: user.id }).pluck('user_handle')).size).toBe(1)
   })
 
-  test('a first passkey in two tabs at once leaves one name for the user at their devices', async () => {
+  test('adding a first passkey in two tabs at once leaves one user id at the devices', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const [one, two] = [await open(visitor, user.email), await visitor.get(pagePath())]
@@ -479,7 +482,7 @@ describe('the account page', () => {
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('keeps the last way in, also when two are removed at once', async () => {
+  test('the last way to sign in is kept, even if two passkeys are removed at once', async () => {
     const { user, visitor } = await buildWithPasskey()
     const page = await add(visitor, await visitor.get(pagePath()), new Authenticator(origin))
     await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
@@ -492,7 +495,7 @@ describe('the account page', () => {
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('keeps the last way in while a passkey and a provider are removed at once', async () => {
+  test('the last way to sign in is kept, even if a passkey and a provider are removed at once', async () => {
     const { user, page, visitor, access_token: token } = await buildWithPasskey()
     await buildSsoProvider(service, 'acme', { issuer: 'https://id.example.com' })
     const { id: provider_id } = await service.deps.db('sso_providers').where({ code: 'acme' }).first()
@@ -513,7 +516,7 @@ describe('the account page', () => {
     expect((await left()).sort()).toEqual([0, 1])
   })
 
-  test('lets a provider go while a passkey of this host is left, and not for one of another host', async () => {
+  test('a provider can be removed while a passkey of this host is left, not one of another host', async () => {
     const { user, access_token: token } = await buildWithPasskey()
     await buildSsoProvider(service, 'corp', { issuer: 'https://corp.example.com' })
     const { id: provider_id } = await service.deps.db('sso_providers').where({ code: 'corp' }).first()
@@ -527,7 +530,7 @@ describe('the account page', () => {
     expect((await unlink()).status).toBe(204)
   })
 
-  test('gives its person no right of administration, and asks no app’s methods', async () => {
+  test('a passkey gives no admin rights, and allowed_auth_methods does not restrict it', async () => {
     const own = await buildApp(service, {
       ...{ auto_grant_on_signup: true, allowed_auth_methods: ['password'] },
       allowed_redirect_urls: ['https://own.example/cb'],
@@ -539,8 +542,8 @@ describe('the account page', () => {
   })
 })
 
-describe('an account', () => {
-  test('that is claimed loses its passkeys, and a reset keeps those of a proven one', async () => {
+describe('passkeys after a recovery of the account', () => {
+  test('a takeover by magic link removes the passkeys, and a reset of a proven account keeps them', async () => {
     const { user } = await buildUser(service, shop)
     const visitor = visit(service)
     const device = new Authenticator(origin)
@@ -562,7 +565,7 @@ describe('an account', () => {
     expect((await signInBy(proven.device, visit(service))).app).toBeDefined()
   })
 
-  test('whose change of address is undone loses the passkeys that are newer than the change', async () => {
+  test('undoing a change of address removes the passkeys that are newer than the change', async () => {
     const { user, visitor, device } = await buildWithPasskey()
     service.advance(60)
     const changed = `new-${user.email}`
@@ -582,8 +585,8 @@ describe('an account', () => {
   })
 })
 
-describe('an admin', () => {
-  test('lists and removes the passkeys of a user, also the last one', async () => {
+describe('passkeys and admins', () => {
+  test('an admin lists and removes the passkeys of a user, even the last one', async () => {
     const { user, device } = await buildWithPasskey({ isSynced: true })
     const [passkey] = await passkeysOf(user.id)
     expect(Object.keys(passkey ?? {}).sort()).toEqual(['backed_up', 'created_at', 'id', 'last_used_at', 'name', 'rp_id'])
@@ -599,7 +602,7 @@ describe('an admin', () => {
     expect((await signInBy(device, visit(service))).html).toContain('does not work here')
   })
 
-  test('learns how many passkeys belong to an earlier host, where they are of no use', async () => {
+  test('an admin sees how many passkeys belong to a former host, where they do not work', async () => {
     const { user, device, page, visitor } = await buildWithPasskey()
     await service.deps.db('passkeys').where({ user_id: user.id }).update({ rp_id: 'old.example.com' })
     expect((await service.admin('GET', '/admin/settings')).body.passkeys_elsewhere).toBe(1)

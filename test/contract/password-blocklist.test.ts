@@ -20,7 +20,7 @@ import {
   testDatabase,
 } from '../support/service.ts'
 
-describe('on', () => {
+describe('the blocklist turned on', () => {
   let service: TestService
   let app: Json
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('on', () => {
   })
 
   test.each(['password', '12345678', 'qwertyuiop', 'iloveyou', 'Password1', 'PASSWORD123', 'p@sSw0rD', 'TrustNo1'])(
-    '%s is refused at registration, in any case, and not echoed',
+    'the password %s is refused at registration in any case, and is not echoed',
     async (password) => {
       const users = await countRows(service, 'users')
       for (const mode of ['register', 'register_or_login']) {
@@ -48,7 +48,7 @@ describe('on', () => {
     },
   )
 
-  test('every one of the list is refused, and what is near one is not', async () => {
+  test('every password on the list is refused, and passwords similar to one are not', async () => {
     const list = [...commonPasswords()]
     for (let index = 0; index < list.length; index += 499) {
       const reply = await service.register(someEmail(), app.code, { password: list[index]!.toUpperCase() })
@@ -59,7 +59,7 @@ describe('on', () => {
     }
   })
 
-  test('a user who has one already logs in with it', async () => {
+  test('a user who already has a common password logs in with it', async () => {
     const { user } = (await service.register(someEmail(), app.code)).body
     const password_hash = await service.deps.passwords.hash('password1', anyLine)
     await service.deps.db('users').where({ id: user.id }).update({ password_hash })
@@ -68,7 +68,7 @@ describe('on', () => {
     expect(entered.status).toBe(200)
   })
 
-  test('an admin is made with none of them; one who exists is promoted without', async () => {
+  test('an admin cannot be created with a common password, and an existing user is promoted without one', async () => {
     const { user } = (await service.register(someEmail(), app.code)).body
     await markVerified(service, user.id)
     const make = (email: string, password: string | undefined, promote = false) =>
@@ -82,7 +82,7 @@ describe('on', () => {
   })
 })
 
-test('off, any password that is long enough will do; that is the default outside production', async () => {
+test('without the blocklist, the default outside production, any password of sufficient length is accepted', async () => {
   for (const settings of [{}, { AUTH_PASSWORD_BLOCKLIST: 'off' }] as Record<string, string>[]) {
     const service = await buildService(settings)
     const app = await buildApp(service)
@@ -90,14 +90,14 @@ test('off, any password that is long enough will do; that is the default outside
   }
 })
 
-test('on is the default in production', async () => {
+test('the blocklist is on by default in production', async () => {
   const service = await buildService(productionSettings)
   const redirects = { allowed_redirect_urls: ['https://app.example.com/*'] }
   const app = await buildApp(service, redirects)
   expect(faultsOf(await service.register(someEmail(), app.code, { password: 'password' }))).toEqual(['password: too_common'])
 })
 
-test('the programs refuse them too: create-admin and the first admin of a server, in one line without the password', async () => {
+test('create-admin and the first admin refuse a common password in one line that does not show it', async () => {
   const database = await createDatabase(testDatabase())
   const settings = { DATABASE_URL: database.url, AUTH_PASSWORD_BLOCKLIST: 'on' }
   const bootstrap = { AUTH_BOOTSTRAP_ADMIN_EMAIL: ADMIN_EMAIL, AUTH_BOOTSTRAP_ADMIN_PASSWORD: 'Sunshine1' }

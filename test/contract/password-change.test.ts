@@ -17,7 +17,7 @@ const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh',
 const change = (token: string, body: Json = { current_password: PASSWORD, new_password: NEW_PASSWORD }) =>
   service.call('POST', '/auth/password/change', { token, body })
 
-test('the session of the change goes on with new tokens, every other one ends, and only the new password logs in', async () => {
+test('the session of the change continues with new tokens, other sessions end, and only the new password works', async () => {
   const { user, access_token, refresh_token } = await buildUser(service, app)
   const elsewhere = (await service.login(user.email, app.code)).body
   const { status, body } = await change(access_token)
@@ -37,7 +37,7 @@ test('the session of the change goes on with new tokens, every other one ends, a
   expect((await service.login(user.email, app.code, { password: NEW_PASSWORD })).status).toBe(200)
 })
 
-test('a page that changes the password and the name with the fetch of the SDK stays signed in, and shows the name', async () => {
+test("a page that changes password and name with the SDK's fetch stays signed in and shows the new name", async () => {
   const { user } = await buildUser(service, app)
   const page = createBrowserAuth({ authUrl: service.url, appCode: app.code, storage: 'memory' })
   await page.login({ email: user.email, password: PASSWORD })
@@ -71,7 +71,7 @@ test('a wrong current password changes nothing, and counts like a failed login',
   expect((await strict.login(user.email, place.code)).status).toBe(200)
 })
 
-test('strangers who lock the password keep its signed-in user from nothing', async () => {
+test('a stranger who locks the password does not keep its signed-in user from changing it', async () => {
   const strict = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: '5/300' })
   const place = await buildApp(strict, { auto_grant_on_signup: true })
   const { user, access_token: token } = await buildUser(strict, place)
@@ -84,7 +84,7 @@ test('strangers who lock the password keep its signed-in user from nothing', asy
   expectError(await strict.login(user.email, place.code, { password: NEW_PASSWORD }), 'account_locked')
 })
 
-test('wrong current passwords lock the session that sent them, no other session, and no login; an unlock ends that', async () => {
+test('wrong current passwords lock only the session that sent them, until an unlock', async () => {
   const strict = await buildService({ AUTH_LOCKOUT_THRESHOLD: '3', AUTH_RATE_LIMIT_ACCOUNT: 'off' })
   const place = await buildApp(strict, { auto_grant_on_signup: true })
   const { user, access_token: guessing } = await buildUser(strict, place)
@@ -109,7 +109,7 @@ function afterwards(token: string): string {
   return forgeToken({ ...claims, tv: claims.tv + 1 })
 }
 
-test('through an app whose pools or for an organization that the user has left it is refused as a refresh is, and changes nothing', async () => {
+test('a change is refused, like a refresh, if the user has left the pools of the app or the organization', async () => {
   const [home, elsewhere] = [somePool(), somePool()]
   const place = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: home })
   const other = await buildApp(service, { auto_grant_on_signup: true, registration_namespace: elsewhere })
@@ -133,14 +133,14 @@ test('through an app whose pools or for an organization that the user has left i
 test.each([
   ['too short', 'short', 'too_short'],
   ['the e-mail address', undefined, 'invalid_value'],
-])('a new password that is %s is refused, naming the field', async (_, candidate, code) => {
+])('a new password that is %s is refused, and the error names the field', async (_, candidate, code) => {
   const { user, access_token } = await buildUser(service, app)
   const { status, body } = await change(access_token, { current_password: PASSWORD, new_password: candidate ?? user.email })
   expect({ status, errors: body.errors }).toMatchObject({ status: 400, errors: [{ path: 'new_password', code }] })
   expect(await me(access_token)).toBe(200)
 })
 
-test('of ten changes at once one wins, and exactly its tokens live', async () => {
+test('one of ten concurrent changes wins, and only its tokens are valid', async () => {
   const { user, access_token } = await buildUser(service, app)
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>

@@ -30,12 +30,12 @@ async function buildImported(hash: string): Promise<Json> {
 
 const login = (user: Json, password: string, extra: object = {}) => service.login(user.email, app.code, { password, ...extra })
 
-describe('a long password', () => {
+describe('long passwords', () => {
   // covers user-password-hash
   test.each([
     ['72 bytes', 'a'.repeat(72)],
     ['72 bytes of two-byte characters', 'é'.repeat(36)],
-  ])('of %s is stored as plain bcrypt', async (_, password) => {
+  ])('a password of %s is stored as plain bcrypt', async (_, password) => {
     const { user } = await buildUser(service, app, { password })
     expect(bcrypt.compareSync(password, await hashOf(user.id))).toBe(true)
     expect((await login(user, password)).status).toBe(200)
@@ -47,7 +47,7 @@ describe('a long password', () => {
     ['74 bytes in 37 characters', 'é'.repeat(37)],
     ['1,024 bytes', 'b'.repeat(1_024)],
     ['1,024 bytes in 256 characters', '😀'.repeat(256)],
-  ])('of %s is stored as bcrypt of its HMAC, and counts to its last byte', async (_, password) => {
+  ])('a password of %s is stored as bcrypt of its HMAC, and every byte counts', async (_, password) => {
     const { user } = await buildUser(service, app, { password })
     const digest = createHmac('sha384', 'gatehouse-long-password').update(password).digest('base64')
     const hash = await hashOf(user.id)
@@ -65,7 +65,7 @@ describe('a long password', () => {
   })
 
   test.each([['a'.repeat(1_025)], ['é'.repeat(513)], [`${'😀'.repeat(256)}a`]])(
-    'of more than 1,024 bytes is refused, at registration and login, and not echoed',
+    'a password of more than 1,024 bytes is refused at registration and login, and not echoed',
     async (password) => {
       const { user } = await buildUser(service, app)
       for (const reply of [
@@ -80,7 +80,7 @@ describe('a long password', () => {
     },
   )
 
-  test('that two share for 72 bytes are two passwords', async () => {
+  test('two passwords with the same first 72 bytes differ', async () => {
     const shared = 'p'.repeat(72)
     const { user } = await buildUser(service, app, { password: `${shared}one` })
     for (const password of [shared, `${shared}two`, `${shared}on`, `${shared}one `]) {
@@ -90,7 +90,7 @@ describe('a long password', () => {
   })
 })
 
-test('a password counts as it was sent: case, white space, composed and decomposed letters', async () => {
+test('a password counts exactly as sent: case, white space, composed and decomposed letters', async () => {
   const password = ' Pässword\tone '
   const { user } = await buildUser(service, app, { password })
   expect((await login(user, password)).status).toBe(200)
@@ -109,7 +109,7 @@ describe('hashes of other systems', () => {
     ['$2a$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a', 'U*U*U'],
     ['$2a$06$If6bvum7DFjUnE9p2uDeDu0YHzrHM6tf.iqN8.yx.jNN1ILEf7h0i', 'abc'],
     ['$2a$06$fPIsBO8qRqkjj273rfaOI.HtSV9jLDpTbZn782DC6/t7qT67P6FfO', '~!@#$%^&*()      ~!@#$%^&*()PNBFRD'],
-  ])('%s opens to its password, also a short one, and is replaced', async (hash, password) => {
+  ])('%s matches its password, even a short one, and is replaced', async (hash, password) => {
     const user = await buildImported(hash)
     expectError(await login(user, `${password}x`), 'invalid_credentials')
     expect(await hashOf(user.id)).toBe(hash)
@@ -131,7 +131,7 @@ describe('hashes of other systems', () => {
     ['of another kind', '$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b27dWoFKDk'],
     ['in plain', PASSWORD],
     ['empty', ''],
-  ])('a hash %s is never verified; who has it is answered as if unknown, after one bcrypt', async (_, hash) => {
+  ])('a hash %s is never verified, and its user gets the answer for an unknown user after one bcrypt', async (_, hash) => {
     const user = await buildImported(hash)
     const hasher = await countBcrypts(service)
     const before = process.cpuUsage()
@@ -143,7 +143,7 @@ describe('hashes of other systems', () => {
   })
 })
 
-describe('a wrong password takes as many rounds of bcrypt', () => {
+describe('the work for a wrong password', () => {
   const cost = 7
   const dear = serviceFixture({ AUTH_BCRYPT_COST: String(cost), AUTH_HASH_THREADS: '1' })
   const dearApp = appFixture(dear)
@@ -162,22 +162,24 @@ describe('a wrong password takes as many rounds of bcrypt', () => {
     return [after[0] - before[0], after[1] - before[1]]
   }
 
-  test.each([4, 5, 6, 7])('as that of a stranger, in one job, for a user whose hash has the cost %i', async (imported) => {
-    const { user } = await buildUser(dear, dearApp)
-    const hash = bcrypt.hashSync(PASSWORD, imported)
-    await dear.deps.db('users').where({ id: user.id }).update({ password_hash: hash })
-    const wrong = { password: 'not this password' }
-    for (const email of [user.email, someEmail()])
-      expect(await workOf(async () => expectError(await dear.login(email, dearApp.code, wrong), 'invalid_credentials'))).toEqual([
-        1,
-        2 ** cost,
-      ])
-    expect((await dear.login(user.email, dearApp.code)).status).toBe(200)
-  })
+  test.each([4, 5, 6, 7])(
+    'a wrong password costs the same for an unknown user and for a hash of cost %i, in one job',
+    async (imported) => {
+      const { user } = await buildUser(dear, dearApp)
+      const hash = bcrypt.hashSync(PASSWORD, imported)
+      await dear.deps.db('users').where({ id: user.id }).update({ password_hash: hash })
+      const wrong = { password: 'not this password' }
+      for (const email of [user.email, someEmail()])
+        expect(
+          await workOf(async () => expectError(await dear.login(email, dearApp.code, wrong), 'invalid_credentials')),
+        ).toEqual([1, 2 ** cost])
+      expect((await dear.login(user.email, dearApp.code)).status).toBe(200)
+    },
+  )
 })
 
 describe('the upgrade of a hash at login', () => {
-  test('waits for a complete login', async () => {
+  test('the upgrade waits for a complete login', async () => {
     const hash = bcrypt.hashSync(PASSWORD, 5)
     const user = await buildImported(hash)
     const closed = await buildApp(service)
@@ -188,7 +190,7 @@ describe('the upgrade of a hash at login', () => {
     expect(await hashOf(user.id)).toMatch(/^\$2b\$04\$/)
   })
 
-  test('waits for the second factor', async () => {
+  test('the upgrade waits for the second factor', async () => {
     const hash = bcrypt.hashSync(PASSWORD, 5)
     const { user, access_token: token } = await buildUser(service, app)
     const phone = await enableTwoFactor(service, token)
@@ -200,7 +202,7 @@ describe('the upgrade of a hash at login', () => {
     expect(await hashOf(user.id)).toMatch(/^\$2b\$04\$/)
   })
 
-  test('goes both ways, keeps the password, and costs no session', async () => {
+  test('the upgrade works to higher and lower costs, keeps the password, and ends no session', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     for (const cost of [6, 4]) {
       const other = await buildService({ AUTH_BCRYPT_COST: String(cost), AUTH_RATE_LIMIT_ACCOUNT: 'off' })
@@ -214,7 +216,7 @@ describe('the upgrade of a hash at login', () => {
     expect((await service.call('GET', '/auth/me', { token })).status).toBe(200)
   })
 
-  test('of one user by many logins at once leaves one hash that fits', async () => {
+  test('many concurrent logins of one user leave one matching hash', async () => {
     const user = await buildImported(bcrypt.hashSync(PASSWORD, 5))
     const replies = await Promise.all(Array.from({ length: 20 }, () => login(user, PASSWORD)))
     expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200))
@@ -222,7 +224,7 @@ describe('the upgrade of a hash at login', () => {
     expect((await login(user, PASSWORD)).status).toBe(200)
   })
 
-  test('never overwrites a password that was changed meanwhile', async () => {
+  test('the upgrade never overwrites a password that was changed meanwhile', async () => {
     const user = await buildImported(bcrypt.hashSync(PASSWORD, 5))
     const changed = bcrypt.hashSync('another password', 4)
     const hasher = await countBcrypts(service)
@@ -236,7 +238,7 @@ describe('the upgrade of a hash at login', () => {
   })
 })
 
-test('where WebAssembly cannot be used, passwords are hashed all the same, one at a time in a thread, and the reason is told once', async () => {
+test('without WebAssembly, each thread hashes one password at a time, and the reason is logged once', async () => {
   const { PasswordHasher }: typeof import('../support/server-parts.ts') = await import(
     /* @vite-ignore */ inject('programs').serverParts
   )

@@ -34,7 +34,7 @@ async function forgot(email: string): Promise<Mail> {
   return mailbox.take(email, /^Set a new password/)
 }
 
-test('the new password logs in, the old one does not, and every token and session of before is dead, in every app', async () => {
+test('the new password logs in, and the old one and all former tokens and sessions of every app are invalid', async () => {
   const { user, access_token, refresh_token } = await build()
   const other = (await service.login(user.email, otherApp.code)).body
   const { token } = await forgot(user.email)
@@ -52,7 +52,7 @@ test('the new password logs in, the old one does not, and every token and sessio
   expectError(await reset(token), 'invalid_token')
 })
 
-test('a user without a password gets one by resetting it', async () => {
+test('a user without a password gets one by a reset', async () => {
   const email = `${randomUUID()}@example.com`
   const { body } = await service.admin('POST', '/admin/users', { body: { email } })
   await service.admin('POST', `/admin/users/${body.id}/apps/${app.code}`)
@@ -61,8 +61,8 @@ test('a user without a password gets one by resetting it', async () => {
   expect((await service.login(email, app.code, { password: NEW_PASSWORD })).status).toBe(200)
 })
 
-describe('a token', () => {
-  test('lives for an hour and not a minute longer', async () => {
+describe('a reset token', () => {
+  test('a reset token is valid for one hour', async () => {
     const { user } = await build()
     const { token } = await forgot(user.email)
     service.advance(3_600)
@@ -72,7 +72,7 @@ describe('a token', () => {
     expect((await reset(next.token)).status).toBe(204)
   })
 
-  test('survives a password that is refused, and no hash is made for one that is no good itself', async () => {
+  test('a refused password does not spend the token, and an invalid token costs no hash', async () => {
     const { user } = await build()
     const { token } = await forgot(user.email)
     for (const [password, code] of [
@@ -94,7 +94,7 @@ describe('a token', () => {
     expect(hasher.hashed).toBe(1)
   })
 
-  test('is dead after a newer one, after a change of address, and while the account is suspended', async () => {
+  test('a reset token is invalid after a newer one, after a change of address, and during a suspension', async () => {
     const { user } = await build()
     const first = await forgot(user.email)
     const second = await forgot(user.email)
@@ -108,7 +108,7 @@ describe('a token', () => {
     expect((await reset(second.token)).status).toBe(204)
   })
 
-  test('of twenty uses at once one passes, and its password is the one that logs in', async () => {
+  test('one of twenty concurrent uses of a token succeeds, and its password logs in', async () => {
     const { user } = await build()
     const { token } = await forgot(user.email)
     const replies = await atOnce(20, (index) => reset(token, `${NEW_PASSWORD} ${index}`))
@@ -119,7 +119,7 @@ describe('a token', () => {
   })
 })
 
-test('a lockout is cleared', async () => {
+test('a reset clears a lockout', async () => {
   const { user } = await build()
   const { token } = await forgot(user.email)
   for (let count = 0; count < 3; count += 1) await service.login(user.email, app.code, { password: 'wrong password' })
@@ -128,8 +128,8 @@ test('a lockout is cleared', async () => {
   expect((await service.login(user.email, app.code, { password: NEW_PASSWORD })).status).toBe(200)
 })
 
-describe('the second factor', () => {
-  test('stays on, of a verified account and of one that is not', async () => {
+describe('the second factor after a reset', () => {
+  test('the second factor stays active, whether or not the account is verified', async () => {
     for (const verified of [true, false]) {
       const { user, access_token } = await build({ verified })
       const authenticator = await enableTwoFactor(service, access_token)
@@ -141,16 +141,16 @@ describe('the second factor', () => {
   })
 })
 
-describe('an address that was not verified', () => {
+describe('an unverified address after a reset', () => {
   const isVerified = async (user: Json) => (await service.admin('GET', `/admin/users/${user.id}`)).body.email_verified
 
-  test('is verified by the reader of the mail', async () => {
+  test('the reset verifies the address', async () => {
     const { user } = await build({ verified: false })
     await reset((await forgot(user.email)).token)
     expect(await isVerified(user)).toBe(true)
   })
 
-  test('stays so while there is a second factor that may be another’s, so that a magic link can still remove it', async () => {
+  test('the address stays unverified if a second factor exists, so that a magic link can still remove it', async () => {
     const { user, access_token } = await build({ verified: false })
     await enableTwoFactor(service, access_token)
     await reset((await forgot(user.email)).token)
@@ -158,7 +158,7 @@ describe('an address that was not verified', () => {
   })
 })
 
-test('links that could log in or set another password are dead once it was set, by mail or by the user', async () => {
+test('links that could log in or set a password are invalid after a reset or a change of the password', async () => {
   const magicLink = async (email: string) => {
     await service.call('POST', '/auth/magic-link', { body: { email, app_code: app.code } })
     return (await mailbox.take(email, /^Sign in/)).token
@@ -178,14 +178,14 @@ test('links that could log in or set another password are dead once it was set, 
   expectError(await reset(leaked.token), 'invalid_token')
 })
 
-describe('a notice without a link goes to the address', () => {
+describe('notices without a link', () => {
   const notice = async (user: Json, subject: RegExp): Promise<Mail> => {
     const mail = await mailbox.take(user.email, subject)
     expect([mail.links, mail.html.includes('<a ')]).toEqual([[], false])
     return mail
   }
 
-  test('after a reset and after a change of the password', async () => {
+  test('a notice goes to the address after a reset and after a change of the password', async () => {
     const { user } = await build()
     const { token } = await forgot(user.email)
     await service.call('POST', '/auth/password/reset', {
@@ -202,7 +202,7 @@ describe('a notice without a link goes to the address', () => {
     await notice(user, /^Your password for .* was changed/)
   })
 
-  test('when the second factor is turned on and off, by the user and by an admin, whose address is not told', async () => {
+  test("a notice reports the second factor turned on or off, by the user or by an admin, without the admin's address", async () => {
     const { user, access_token: token } = await build()
     const authenticator = await enableTwoFactor(service, token)
     await notice(user, /turned on/)
@@ -217,7 +217,7 @@ describe('a notice without a link goes to the address', () => {
     expect(told.text).not.toMatch(/from\s127/)
   })
 
-  test('and none after a try that failed', async () => {
+  test('a failed attempt causes no notice', async () => {
     const { user, access_token: token } = await build()
     await service.call('POST', '/auth/password/change', {
       token,

@@ -14,7 +14,7 @@ const codesIn = async (path: string): Promise<string[]> =>
   (await service.admin('GET', path)).body.items.map(({ code }: Json) => code)
 const codesOf = async (name: string) => (await codesIn(`/admin/permissions?service=${name}&limit=200`)).sort()
 
-test('sixty boots of three lists end in exactly one of them', async () => {
+test('sixty concurrent registrations of three lists end in exactly one of them', async () => {
   const name = unique('boot')
   // With only two lists, even a change planned from a stale state would end in one of the two.
   const lists = [
@@ -35,7 +35,7 @@ test('sixty boots of three lists end in exactly one of them', async () => {
   }
 })
 
-test('first boots of a service that nobody knew make it once', async () => {
+test('concurrent first registrations create a service once', async () => {
   const name = unique('first')
   const replies = await Promise.all(Array.from({ length: 30 }, () => register(name, declared(`${name}:a`, `${name}:b`))))
   expect(replies.map((reply) => reply.status)).toEqual(Array(30).fill(200))
@@ -44,7 +44,7 @@ test('first boots of a service that nobody knew make it once', async () => {
   expect(events.filter((event) => event.details.service === name)).toHaveLength(1)
 })
 
-test('of services that claim one code, exactly one owns it, and the others are 409 with nothing written', async () => {
+test('one of several services that claim a code owns it, and the others get 409 with nothing written', async () => {
   for (let round = 0; round < 5; round += 1) {
     const mark = unique('claim')
     const claimants = Array.from({ length: 10 }, (_, index) => `${mark}-${index}`)
@@ -58,7 +58,7 @@ test('of services that claim one code, exactly one owns it, and the others are 4
   }
 })
 
-test('services that swap their codes each get an answer, and no code has two owners', async () => {
+test('services that swap their codes are all answered, and no code has two owners', async () => {
   const [left, right] = [unique('left'), unique('right')]
   const [a, b] = [`${left}:a`, `${right}:b`]
   for (let round = 0; round < 10; round += 1) {
@@ -70,7 +70,7 @@ test('services that swap their codes each get an answer, and no code has two own
   }
 })
 
-test('roles that are given permissions while boots flap keep what they were given', async () => {
+test('roles that gain permissions while lists alternate keep what they gained', async () => {
   const name = unique('busy')
   const codes = Array.from({ length: 10 }, (_, index) => `${name}:${index}`)
   await register(name, declared(...codes))

@@ -7,7 +7,7 @@ import { onFileEnd } from '../support/on-file-end.ts'
 import { type ServerInstance, startInstance } from '../support/server-instance.ts'
 import { ADMIN_EMAIL, bootstrapAdmin, type Json, PASSWORD, someEmail, testDatabase } from '../support/service.ts'
 
-describe.runIf(testDatabase() === 'postgres')('two servers on one database', () => {
+describe.runIf(testDatabase() === 'postgres')('permissions on two servers with one database', () => {
   let servers: [ServerInstance, ServerInstance]
   let token: string
 
@@ -39,7 +39,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     return body.items.map((item: Json) => item.code).sort()
   }
 
-  test('fifty boots of two lists on two servers end in exactly one of them, and roles hold what it has of theirs', async () => {
+  test('fifty registrations of two lists on two servers end in one list, and roles keep their codes in it', async () => {
     const service = `s-${randomUUID().slice(0, 8)}`
     const lists = [
       [`${service}:a`, `${service}:both`],
@@ -64,7 +64,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('of two services that claim one code on two servers exactly one owns it', async () => {
+  test('one of several services that claim a code on two servers owns it', async () => {
     for (let round = 0; round < 10; round += 1) {
       const mark = randomUUID().slice(0, 8)
       const services = Array.from({ length: 4 }, (_, index) => `s-${mark}-${index}`)
@@ -76,7 +76,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers on one database', () 
     }
   })
 
-  test('of system admins who step down at once on two servers one stays', async () => {
+  test('the last system admin cannot step down, on two servers at once', async () => {
     const app = (await admin(0, 'POST', '/admin/apps', { code: `a-${randomUUID()}`, name: 'a', auto_grant_on_signup: true })).body
     for (let round = 0; round < 5; round += 1) {
       const email = someEmail()

@@ -35,9 +35,9 @@ async function buildServiceAccount(settings: Json): Promise<Json> {
   return (await service.admin('POST', '/admin/service-accounts', { body: { name: randomUUID(), ...settings } })).body
 }
 
-describe('registering', () => {
+describe('the registration of permissions', () => {
   // covers permissions-reconciled
-  test('makes the declared list the permissions of the service: inserts, renames, prunes, and leaves the rest', async () => {
+  test('a declared list replaces the permissions of the service by inserting, renaming and pruning', async () => {
     const name = unique('notes')
     const first = await register(name, declared('notes:write', ['notes:read', 'Read notes']))
     expect(first.status).toBe(200)
@@ -66,7 +66,7 @@ describe('registering', () => {
     expect(items).toEqual(expect.arrayContaining(body.permissions.map((each: Json) => ({ service: name, ...each }))))
   })
 
-  test('an empty list prunes everything, and of that service alone', async () => {
+  test('an empty list prunes all permissions of that service, and of no other', async () => {
     const [name, other] = [unique('a'), unique('b')]
     await register(name, declared(`${name}:x`, `${name}:y`))
     await register(other, declared(`${other}:x`))
@@ -76,7 +76,7 @@ describe('registering', () => {
     expect(counts(await register(name, []))).toEqual({ created: 0, updated: 0, pruned: 0, unchanged: 0 })
   })
 
-  test('records an audit event with counts when something changed, and none when nothing did', async () => {
+  test('a registration is audited with counts if something changed, and not otherwise', async () => {
     const name = unique('audited')
     for (const codes of [
       ['a:x', 'a:y'],
@@ -111,7 +111,7 @@ describe('registering', () => {
     expect(events[0].actor_type).toBe('user')
   })
 
-  test('takes 5,000 permissions as whole as one, and soon; not one more', async () => {
+  test('5,000 permissions are registered as a whole and quickly, and one more is refused', async () => {
     const name = unique('large')
     const many = declared(...Array.from({ length: 5_001 }, (_, index): [string, string] => [`r${index}:act`, 'n'.repeat(100)]))
     expect(faultsOf(await register(name, many))).toEqual(['permissions: too_long'])
@@ -151,9 +151,9 @@ describe('registering', () => {
   })
 })
 
-describe('a body', () => {
+describe('the body of a registration', () => {
   // covers permission-code
-  test('names its code as resource and action, compared exactly', async () => {
+  test('a code must equal resource and action, compared exactly', async () => {
     const name = unique('forms')
     const [good] = declared('a_1-b:c_2-d')
     const forms = [
@@ -192,7 +192,7 @@ describe('a body', () => {
     expect(await codesOf(name)).toEqual(['a_1-b:c_2-d'])
   })
 
-  test('has each code once, an integer revision and max_prune, and a service name', async () => {
+  test('each code occurs once, revision and max_prune are integers, and the service has a name', async () => {
     const name = unique('twice')
     expect(faultsOf(await register(name, declared('a:x', 'a:y', ['a:x', 'again'])))).toEqual([
       'permissions.2.code: invalid_value',
@@ -208,9 +208,9 @@ describe('a body', () => {
   })
 })
 
-describe('who may register', () => {
+describe('the caller of a registration', () => {
   // covers permissions-callers auth-admin
-  test('a service account for its own service, with the scope for it', async () => {
+  test('a service account with the scope registers only its own service', async () => {
     const [mine, other] = [unique('mine'), unique('other')]
     const { token, id } = await buildServiceAccount({ service: mine })
     const as = (bearer: string, name: string) =>
@@ -230,7 +230,7 @@ describe('who may register', () => {
   })
 
   // covers permission-core permission-core-codes
-  test('nobody for core, which is built in', async () => {
+  test('nobody can register core, which is built in', async () => {
     expectError(await register('core', []), 'service_reserved')
     const { token } = await buildServiceAccount({ service: 'core' })
     const body = { service: 'core', permissions: declared('core:x') }
@@ -239,9 +239,9 @@ describe('who may register', () => {
   })
 })
 
-describe('a code', () => {
+describe('the owner of a code', () => {
   // covers permission-service
-  test('belongs to one service: while it does, it is 409 to any other, and nothing of that call is written', async () => {
+  test('a code belongs to one service, and any other service gets 409 with nothing written', async () => {
     const [owner, other] = [unique('owner'), unique('other')]
     const code = `${owner}:x`
     await register(owner, declared(code))
@@ -253,7 +253,7 @@ describe('a code', () => {
     expectError(await register(unique('third'), declared(core[0]!)), 'permission_owned_by_other_service')
   })
 
-  test('that was pruned is free; roles get it back from the service that they had it of, and from no other', async () => {
+  test('a pruned code is free, and its roles get it back only from its former service', async () => {
     const [first, second] = [unique('first'), unique('second')]
     const code = `${first}:x`
     await register(first, declared(code))
@@ -269,7 +269,7 @@ describe('a code', () => {
 })
 
 describe('pruned permissions', () => {
-  test('leave tokens and lists at once, and come back with their roles when they are declared again', async () => {
+  test('a pruned permission leaves tokens and lists at once, and returns to its roles when declared again', async () => {
     const name = unique('shop')
     const [read, write] = [`${name}:read`, `${name}:write`]
     await register(name, declared(read, write))
@@ -305,7 +305,7 @@ describe('pruned permissions', () => {
     expect(await seen()).toEqual(whole)
   })
 
-  test('a rolling deploy that flaps between two lists loses no role assignment', async () => {
+  test('a rolling deploy that alternates between two lists loses no role assignment', async () => {
     const name = unique('flap')
     const [both, old, next] = [`${name}:both`, `${name}:old`, `${name}:new`]
     const [a, b] = [declared(both, old), declared(both, next)]
@@ -323,8 +323,8 @@ describe('pruned permissions', () => {
   })
 })
 
-describe('revision', () => {
-  test('a call older than the newest seen adds and renames, and prunes nothing', async () => {
+describe('the revision of a list', () => {
+  test('a list older than the newest one adds and renames, but prunes nothing', async () => {
     const name = unique('revised')
     const [a, b, c] = [`${name}:a`, `${name}:b`, `${name}:c`]
     await register(name, declared(a, b), { revision: 5 })
@@ -340,7 +340,7 @@ describe('revision', () => {
     expect(counts(await register(name, []))).toMatchObject({ pruned: 1 })
   })
 
-  test('is seen by a call that changes nothing else, and not by a dry run', async () => {
+  test('a revision counts even if the list changes nothing, but not in a dry run', async () => {
     const name = unique('seen')
     const list = declared(`${name}:a`)
     await register(name, list, { revision: 1 })
@@ -351,7 +351,7 @@ describe('revision', () => {
   })
 })
 
-test('max_prune refuses a call that would prune more, and writes nothing of it', async () => {
+test('max_prune refuses a call that would prune more, and nothing is written', async () => {
   const name = unique('limited')
   const codes = ['a', 'b', 'c'].map((action) => `${name}:${action}`)
   await register(name, declared(...codes))
@@ -363,8 +363,8 @@ test('max_prune refuses a call that would prune more, and writes nothing of it',
   expect(counts(await register(name, [], { max_prune: 3, revision: 6 }))).toMatchObject({ pruned: 3 })
 })
 
-describe('a dry run', () => {
-  test('answers what would happen, who would lose codes, and writes nothing', async () => {
+describe('a dry run of a registration', () => {
+  test('a dry run reports the changes and the roles that would lose codes, and writes nothing', async () => {
     const name = unique('dry')
     const [a, b, c] = [`${name}:a`, `${name}:b`, `${name}:c`]
     await register(name, declared(a, b, c))

@@ -57,7 +57,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     return reply.body
   }
 
-  test('a user registers, logs in, refreshes and logs out, each step at the other server', async () => {
+  test('a user registers, logs in, refreshes and logs out, each step on the other server', async () => {
     const { user } = await newUser(0)
     const entered = await servers[1].login(user.email, app.code)
     expect(entered.status).toBe(200)
@@ -70,7 +70,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     expect((await me(0, refreshed.body.access_token)).body.code).toBe('token_revoked')
   })
 
-  test('a hundred logins at once, failing ones among them, are all answered for whom they are', async () => {
+  test('a hundred concurrent logins, some of them failing, all get their own answers', async () => {
     const users = await Promise.all([0, 1, 2, 3, 4].map(newUser))
     const replies = await atOnce(100, (index) => {
       const { email } = users[index % 5].user
@@ -80,14 +80,14 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     expect(replies.map(({ status, body }) => (status === 200 ? claimsOf(body.access_token).uid : body.code))).toEqual(expected)
   })
 
-  test('of forty refreshes with one token on both servers all get the same successor', async () => {
+  test('forty concurrent refreshes with one token on both servers get the same successor', async () => {
     const { refresh_token } = await newUser()
     const replies = await atOnce(40, (index) => refresh(index, refresh_token))
     expect(replies.map(({ status }) => status)).toEqual(Array(40).fill(200))
     expect(new Set(replies.map(({ body }) => body.refresh_token)).size).toBe(1)
   })
 
-  test('statements that are prepared elsewhere under a name are not here, where each may run on another connection', async () => {
+  test('named statements are not prepared, since each may run on another connection', async () => {
     const db = createKnex({ databaseUrl, dbPoolMax: 8 })
     onTestFinished(() => db.destroy())
     const answers = await atOnce(80, async (index) => {
@@ -97,7 +97,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     expect(answers).toEqual(Array.from({ length: 80 }, (_, index) => index))
   })
 
-  test('both servers say that they read revocations each second', async () => {
+  test('both servers log that they poll for revocations each second', async () => {
     for (const server of servers) {
       const said = (text: string) => server.lines().filter((line) => line.includes(text))
       await expect.poll(() => said('"msg":"LISTEN delivers nothing')).toHaveLength(1)
@@ -105,7 +105,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     }
   })
 
-  test('what one server revokes reaches the consumers of both, again and again', async () => {
+  test('revocations by either server reach the consumers of both', async () => {
     const open = (server: ServerInstance) => openEventStream(`${server.url}/api/v1/revocations/stream`, assertionOf(app))
     const streams = await Promise.all(servers.map(open))
     for (let repeat = 0; repeat < 4; repeat += 1) {
@@ -116,7 +116,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     }
   })
 
-  test('the lists of the admin are read page by page from either server', async () => {
+  test('admin lists can be read page by page from either server', async () => {
     const known = await Promise.all([0, 1, 2].map(newUser))
     const seen: string[] = []
     let cursor: string | null = ''
@@ -133,7 +133,7 @@ describe.runIf(testDatabase() === 'postgres')('two servers behind PgBouncer', ()
     }
   })
 
-  test('a server is ready, and stops in good order', async () => {
+  test('a server behind PgBouncer is ready, and stops in good order', async () => {
     expect((await servers[1].call('GET', '/ready')).status).toBe(200)
     await servers[1].stop()
     expect(servers[1].lines().at(-1)).toContain('"msg":"stopped"')

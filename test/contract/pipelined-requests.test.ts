@@ -15,11 +15,11 @@ async function sendAhead(count: number): Promise<string[]> {
   return [...answers.matchAll(/^x-request-id: (\S+)/gim)].map(([, id]) => id!)
 }
 
-test('are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   expect(await sendAhead(100)).toEqual(Array.from({ length: 100 }, (_, i) => `n-${i}`))
 })
 
-test('end the connection if more than a hundred wait, and hold up nobody', async () => {
+test('a connection with more than a hundred waiting requests is closed, and delays no other', async () => {
   const [ids, other] = await Promise.all([sendAhead(700), service.call('GET', '/health')])
   expect(ids.length).toBeLessThan(102)
   expect(other.status).toBe(200)

@@ -45,7 +45,7 @@ const poolNamed = async (name: string) => (await listPools()).find(({ namespace 
 
 describe('the list of pools', () => {
   // covers pool-virtual pools-listed
-  test('has every pool that a user or an app names, with its users and apps', async () => {
+  test('the list has every pool that a user or an app names, with its users and apps', async () => {
     const [home, tagged, configured] = [somePool('home'), somePool('tagged'), somePool('configured')]
     const first = await buildApp(service, { code: `z-${home}`, registration_namespace: home, read_namespaces: [tagged, home] })
     const second = await buildApp(service, {
@@ -86,7 +86,7 @@ describe('the list of pools', () => {
     expectError(await service.admin('POST', '/admin/namespaces', { body: { namespace: somePool() } }), 'method_not_allowed')
   })
 
-  test('comes in pages, each pool once, in the order of characters', async () => {
+  test('the list is paged, each pool appears once, and names sort by character', async () => {
     const base = somePool('order')
     for (const suffix of ['-', '_', 'a', '0', '-a', '_a', 'a-', 'z', '9']) await create(`${base}${suffix}`)
     await appOver(`${base}b`, `${base}_b`)
@@ -99,7 +99,7 @@ describe('the list of pools', () => {
     for (const limit of [1, 2, 3, 7]) expect(await listPools(limit)).toEqual(await listPools())
   })
 
-  test('counts right after everything that moves users, before and after the cleanup', async () => {
+  test('the counts are right after everything that moves users, before and after the cleanup', async () => {
     const [home, other] = [somePool('home'), somePool('other')]
     const sizes = async () =>
       [await poolNamed(home), await poolNamed(other)].map((pool) => [pool?.user_count ?? 0, pool?.tagged_user_count ?? 0])
@@ -128,7 +128,7 @@ describe('the list of pools', () => {
     expect(await checkInvariants(service.deps)).toEqual([])
   })
 
-  test('what a server of an earlier version did not note is corrected once a day', async () => {
+  test('counts that an older server did not update are corrected once a day', async () => {
     const namespace = somePool('old')
     const [id, email] = [randomUUID(), someEmail()]
     await create(somePool(), [], email)
@@ -146,7 +146,7 @@ describe('the list of pools', () => {
     expect(await checkInvariants(service.deps)).toEqual([])
   })
 
-  test('a daily task is done by the first server whose cleanup comes a day later, at any time of day, and by no other server', async () => {
+  test('a daily task is done by the first server whose cleanup comes a day later, and by no other', async () => {
     const day = 86_400_000
     let now = Date.UTC(2030, 0, 1, 23, 55)
     await service.deps.db('daily_tasks').update({ done_at: now })
@@ -174,7 +174,7 @@ describe('the list of pools', () => {
   })
 
   // covers pool-virtual
-  test('forgets a pool that nobody names any more', async () => {
+  test('a pool that is no longer named disappears from the list', async () => {
     const [home, tagged] = [somePool(), somePool()]
     const user = await create(home, [tagged])
     await service.admin('DELETE', `/admin/users/${user.id}`)
@@ -183,7 +183,7 @@ describe('the list of pools', () => {
     expectError(await collisions(home, 'default'), 'not_found')
   })
 
-  test('takes no cursor of another list', async () => {
+  test('the list refuses a cursor of another list', async () => {
     await create(somePool('aaa'))
     const { next_cursor } = (await service.admin('GET', '/admin/users?limit=1')).body
     expectError(await service.admin('GET', `/admin/namespaces?cursor=${next_cursor}`), 'validation_failed')
@@ -192,9 +192,9 @@ describe('the list of pools', () => {
   })
 })
 
-describe('moving to another home pool', () => {
+describe('a move to another home pool', () => {
   // covers pool-home pools-move user-token-version claim-version
-  test('ends all sessions, changes the claim and what apps find the user, and keeps no tag', async () => {
+  test('a move ends all sessions, changes the claim and the apps that find the user, and keeps no tag', async () => {
     const [from, to] = [somePool(), somePool()]
     const [old, next] = [await appOver(from), await appOver(to)]
     const first = await buildUser(service, old)
@@ -216,7 +216,7 @@ describe('moving to another home pool', () => {
     ])
   })
 
-  test('to the pool the user is in changes nothing and ends nothing', async () => {
+  test('a move to the present pool changes nothing and ends no session', async () => {
     const pool = somePool()
     const { user, access_token: token } = await buildUser(service, await appOver(pool, 'extra'))
     const before = await service.deps.db('users').where({ id: user.id }).first()
@@ -227,7 +227,7 @@ describe('moving to another home pool', () => {
     expect(await countRows(service, 'audit_events', { user_id: user.id, event: 'user.namespace_changed' })).toBe(0)
   })
 
-  test('to a pool the user is tagged with drops that tag and keeps the others', async () => {
+  test('a move to a tagged pool removes that tag and keeps the others', async () => {
     const [home, one, two] = [somePool(), somePool('a'), somePool('b')]
     const user = await create(home, [one, two])
     expect((await move(user, one)).body).toMatchObject({ namespace: one, namespaces: [one, two] })
@@ -235,7 +235,7 @@ describe('moving to another home pool', () => {
   })
 
   // covers pools-move-conflict error-pool-conflict
-  test('is 409 when another user of the e-mail is there, as home or by tag, and changes nothing', async () => {
+  test('a move is 409 if another user with the e-mail is there, by home or tag, and changes nothing', async () => {
     const [here, there] = [somePool(), somePool()]
     const email = someEmail()
     const user = await create(here, [], email)
@@ -247,14 +247,14 @@ describe('moving to another home pool', () => {
     expect((await move(user, there)).status).toBe(200)
   })
 
-  test('keeps a suspended user suspended', async () => {
+  test('a move keeps a suspended user suspended', async () => {
     const user = await create(somePool())
     await service.admin('PATCH', `/admin/users/${user.id}`, { body: { status: 'suspended' } })
     expect((await move(user, somePool())).body.status).toBe('suspended')
   })
 
   // covers app-pool-names limit-pool-name
-  test.each(['', 'Upper', 'a b', 'ä', 'a'.repeat(101), null, 5, ['a']])('takes no name that is none: %j', async (name) => {
+  test.each(['', 'Upper', 'a b', 'ä', 'a'.repeat(101), null, 5, ['a']])('a move refuses the invalid name %j', async (name) => {
     const user = await create('default')
     const reply = await move(user, name)
     expectError(reply, 'validation_failed')
@@ -262,15 +262,15 @@ describe('moving to another home pool', () => {
   })
 
   // covers limit-pool-name
-  test('takes a name of a hundred characters', async () => {
+  test('a move accepts a name of a hundred characters', async () => {
     const name = `${somePool()}${'x'.repeat(100)}`.slice(0, 100)
     expect((await move(await create('default'), name)).body.namespace).toBe(name)
   })
 })
 
-describe('tags', () => {
+describe('pool tags', () => {
   // covers pool-tags pools-tags
-  test('are added and removed in one call; home comes first, then tags by name; no session ends', async () => {
+  test('tags are added and removed in one call, listed by name after the home pool, and end no session', async () => {
     const [home, a, b, c] = [somePool(), somePool('a'), somePool('b'), somePool('c')]
     const { user, access_token, refresh_token } = await buildUser(service, await appOver(home, b))
     const reply = await tag(user, { add: [c, a, c], remove: [b, somePool()] })
@@ -293,7 +293,7 @@ describe('tags', () => {
     ])
   })
 
-  test('that are so already change nothing; the home pool is no tag to add', async () => {
+  test('a change of tags without effect writes nothing, and the home pool cannot become a tag', async () => {
     const user = await create(somePool(), ['kept'])
     for (const body of [{}, { add: [], remove: [] }, { add: ['kept', user.namespace] }, { remove: ['none'] }]) {
       const reply = await tag(user, body)
@@ -302,7 +302,7 @@ describe('tags', () => {
     expect(await countRows(service, 'audit_events', { user_id: user.id, event: 'user.namespaces_changed' })).toBe(0)
   })
 
-  test('neither remove the home pool nor add and remove the same', async () => {
+  test('one call cannot remove the home pool, or add and remove the same tag', async () => {
     const user = await create(somePool(), ['kept'])
     expect(faultsOf(await tag(user, { add: ['x'], remove: ['kept', user.namespace] }))).toEqual(['remove.1: invalid_value'])
     expect(faultsOf(await tag(user, { add: ['x', 'y'], remove: ['y'] }))).toEqual(['remove.0: invalid_value'])
@@ -313,7 +313,7 @@ describe('tags', () => {
     expect(await show(user)).toEqual(user)
   })
 
-  test('are 409 when another user of the e-mail is in the pool, as home or by tag; none of the call is done then', async () => {
+  test('a tag is 409 if another user with the e-mail is in the pool, and the whole call changes nothing', async () => {
     const email = someEmail()
     const user = await create(somePool(), ['left'], email)
     const rival = await create(somePool(), [somePool()], email)
@@ -323,8 +323,8 @@ describe('tags', () => {
   })
 })
 
-describe('collisions', () => {
-  test('are the e-mails that two users would share if one app read both pools', async () => {
+describe('collisions between two pools', () => {
+  test('collisions are the e-mails that two users would share if one app read both pools', async () => {
     const [one, two] = [somePool(), somePool()]
     const homes = [await create(one, [], `a-${someEmail()}`)]
     homes.push(await create(two, [], homes[0].email))
@@ -376,14 +376,14 @@ describe('collisions', () => {
     expect(paged).toEqual(expected)
   })
 
-  test('ask for the other pool by its name', async () => {
+  test('the list of collisions requires the other pool by a valid name', async () => {
     expect(faultsOf(await service.admin('GET', '/admin/namespaces/default/collisions'))).toEqual(['with: required'])
     expect(faultsOf(await collisions('default', 'No%20Pool'))).toEqual(['with: invalid_value'])
     expectError(await collisions(somePool(), 'default'), 'not_found')
     expectError(await collisions('No%20Pool', 'default'), 'not_found')
   })
 
-  test('are found among more shared e-mails than are read in one go', async () => {
+  test('collisions are found even among more shared e-mails than one query reads', async () => {
     const [one, two, three] = [somePool(), somePool(), somePool()]
     const now = service.deps.clock()
     const row = (email: string, namespace: string) => ({
@@ -411,10 +411,10 @@ describe('collisions', () => {
   })
 })
 
-describe("changing an app's pools", () => {
+describe("a change of an app's pools", () => {
   const patch = (app: Json, body: Json) => service.admin('PATCH', `/admin/apps/${app.id}`, { body })
 
-  test('warns of e-mails that users of two of them share, and of nothing else', async () => {
+  test('a change of pools warns only about e-mails that users of two pools share', async () => {
     const [one, two, three] = [somePool(), somePool(), somePool()]
     const email = someEmail()
     await create(one, [], email)

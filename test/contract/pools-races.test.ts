@@ -74,7 +74,7 @@ async function race(world: World, seed: number): Promise<void> {
   await expectOneUserPerPool(world, pools, [email, other])
 }
 
-describe('on one server', () => {
+describe('races for pools on one server', () => {
   let service: TestService
   let world: World
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('on one server', () => {
     }
   })
 
-  test('moves, tags, new addresses and registrations of one e-mail over overlapping pools leave one user in each pool', async () => {
+  test('concurrent moves, tags, new addresses and registrations leave one user per e-mail in each pool', async () => {
     for (let seed = 1; seed <= samples(12); seed += 1) await race(world, seed)
     // The same check by SQL, over everything that was created.
     const { db } = service.deps
@@ -102,7 +102,7 @@ describe('on one server', () => {
     expect(doubled).toEqual([])
   })
 
-  test('of twenty users of one e-mail who all move into one pool, one gets there', async () => {
+  test('one of twenty users with the same e-mail who move into one pool gets there', async () => {
     const [email, target] = [someEmail(), somePool()]
     const users = await Promise.all(
       Array.from(
@@ -119,7 +119,7 @@ describe('on one server', () => {
     expect((await world.admin(0, 'GET', `/admin/users?email=${email}&namespace=${target}`)).body.items).toHaveLength(1)
   })
 
-  test('of one user by twenty callers bumps the token version once for each move', async () => {
+  test('twenty concurrent moves of one user raise the token version once', async () => {
     const user = (await world.admin(0, 'POST', '/admin/users', { email: someEmail(), namespace: somePool() })).body
     const target = somePool()
     const replies = await atOnce(20, () => world.admin(0, 'PUT', `/admin/users/${user.id}/namespace`, { namespace: target }))
@@ -128,8 +128,8 @@ describe('on one server', () => {
   })
 })
 
-describe.runIf(testDatabase() === 'postgres')('on two servers', () => {
-  test('moves, tags, new addresses and registrations of one e-mail over overlapping pools leave one user in each pool', async () => {
+describe.runIf(testDatabase() === 'postgres')('races for pools on two servers', () => {
+  test('concurrent moves, tags, new addresses and registrations leave one user per e-mail in each pool', async () => {
     const database = await createDatabase('postgres', inject('templates'))
     onTestFinished(() => database.drop())
     const settings = {

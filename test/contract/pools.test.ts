@@ -32,7 +32,7 @@ test('an app that names no pool registers into default, without tags', async () 
 })
 
 // covers service-user-per-pool
-test('one address is a user of its own in each of two disjoint pools, each with its own password and data', async () => {
+test('one address belongs to separate users in two disjoint pools, each with its own password and data', async () => {
   const [one, two] = [await appOver(somePool()), await appOver(somePool())]
   const email = someEmail()
   const first = await service.register(email, one.code, { first_name: 'One' })
@@ -46,7 +46,7 @@ test('one address is a user of its own in each of two disjoint pools, each with 
 })
 
 // covers user-email-unique
-test('the database itself refuses a second user of one address in one pool, and lets a deleted one have an heir', async () => {
+test('the database refuses a second user with one address in a pool, unless the first one is deleted', async () => {
   const { user } = await buildUser(service, await appOver(somePool()))
   const row = await service.deps.db('users').where({ id: user.id }).first()
   const heir = { ...row, id: randomUUID() }
@@ -61,13 +61,13 @@ test('the database itself refuses a second user of one address in one pool, and 
 })
 
 // covers register-collision
-describe('a collision is found across the whole pool set', () => {
+describe('collisions across the whole pool set', () => {
   test.for([
     ['the home pool of the user is the registration pool', ['x'], ['x']],
     ['the home pool of the user is a pool that is read', ['x'], ['y', 'x']],
     ['a tag of the user is the registration pool', ['x', 'y'], ['y']],
     ['a tag of the user is a pool that is read', ['x', 'y'], ['z', 'y']],
-  ] as [string, string[], string[]][])('%s', async ([, firstPools, secondPools]) => {
+  ] as [string, string[], string[]][])('a registration finds the existing user if %s', async ([, firstPools, secondPools]) => {
     const suffix = randomUUID().slice(0, 8)
     const over = ([home, ...read]: string[]) => appOver(`${home}-${suffix}`, ...read.map((pool) => `${pool}-${suffix}`))
     const [first, second] = [await over(firstPools), await over(secondPools)]
@@ -79,7 +79,7 @@ describe('a collision is found across the whole pool set', () => {
   })
 
   // covers register-collision
-  test('tags alone make no collision where the sets do not meet', async () => {
+  test('tags alone make no collision if the pool sets do not meet', async () => {
     const [x, y, z] = [somePool(), somePool(), somePool()]
     const { user } = await buildUser(service, await appOver(x, y))
     const other = await service.register(user.email, (await appOver(z)).code)
@@ -99,7 +99,7 @@ test('an existing user who enters an app for the first time gains access but no 
 })
 
 // covers register-pools-move-nobody
-test("changing an app's pools moves nobody, and login goes by the pools as they are now", async () => {
+test("changing an app's pools moves no users, and login uses the current pools", async () => {
   const [old, next] = [somePool(), somePool()]
   const app = await appOver(old)
   const { user } = await buildUser(service, app)
@@ -110,7 +110,7 @@ test("changing an app's pools moves nobody, and login goes by the pools as they 
   expect((await service.login(user.email, app.code)).body.user.id).toBe(user.id)
 })
 
-describe('of two users of one address in the set, the first by precedence is tried and no other', () => {
+describe('precedence among users who share an address', () => {
   /** Two users with the same address, each in other pools; the second has another password. */
   async function twoUsers(firstPools: [string, ...string[]], secondPools: [string, ...string[]]) {
     const email = someEmail()
@@ -133,7 +133,7 @@ describe('of two users of one address in the set, the first by precedence is tri
   }
 
   // covers register-pool-set
-  test('home pools go by the order of the set', async () => {
+  test('home pools rank in the order of the set', async () => {
     const [x, y] = [somePool(), somePool()]
     const { email, first, second } = await twoUsers([x], [y])
     await expectFirst(await appOver(x, y), { email, first }, PASSWORD, 'another password')
@@ -141,14 +141,14 @@ describe('of two users of one address in the set, the first by precedence is tri
     await expectFirst(await appOver(somePool(), y, x), { email, first: second }, 'another password', PASSWORD)
   })
 
-  test('a home pool goes before a tag, wherever in the set the two are', async () => {
+  test('a home pool ranks before a tag, wherever the two stand in the set', async () => {
     const [x, tag, y] = [somePool(), somePool(), somePool()]
     const { email, second } = await twoUsers([x, tag], [y])
     await expectFirst(await appOver(tag, y), { email, first: second }, 'another password', PASSWORD)
     await expectFirst(await appOver(y, tag), { email, first: second }, 'another password', PASSWORD)
   })
 
-  test('tags go by the order of the set', async () => {
+  test('tags rank in the order of the set', async () => {
     const [a, b] = [somePool(), somePool()]
     const { email, first, second } = await twoUsers([somePool(), a], [somePool(), b])
     await expectFirst(await appOver(a, b), { email, first }, PASSWORD, 'another password')
@@ -157,7 +157,7 @@ describe('of two users of one address in the set, the first by precedence is tri
 })
 
 // covers claim-namespace
-test('the token names the home pool, and leaves default out', async () => {
+test('the token names the home pool, except for default', async () => {
   const pool = somePool()
   const there = await buildUser(service, await appOver(pool, 'default'))
   expect(claimsOf(there.access_token).namespace).toBe(pool)
@@ -166,7 +166,7 @@ test('the token names the home pool, and leaves default out', async () => {
 })
 
 // covers app-read-pools login-pool-set
-test('a tagged user enters the app that reads the tag and no other', async () => {
+test('a tagged user enters only apps that read the tag', async () => {
   const [home, tag] = [somePool(), somePool()]
   const { user } = await buildUser(service, await appOver(home, tag))
   expect((await service.login(user.email, (await appOver(tag)).code)).status).toBe(200)

@@ -33,7 +33,7 @@ function someFile(content: string | Buffer, mode = 0o600, folderMode = 0o700): s
 const named = (stderr: string) => [...stderr.matchAll(/^gatehouse: (?!warning)([A-Z_]+)/gm)].map(([, name]) => name).sort()
 const warned = (stderr: string) => [...stderr.matchAll(/^gatehouse: warning: ([A-Z_]+)/gm)].map(([, name]) => name).sort()
 
-describe('production', () => {
+describe('secrets in production', () => {
   test.each<[string, Record<string, string>, string[]]>([
     [
       'a signing secret of words that are easily guessed',
@@ -50,13 +50,13 @@ describe('production', () => {
       ['AUTH_ENCRYPTION_KEY'],
     ],
     ['a database that nobody named', { DATABASE_URL: '' }, ['DATABASE_URL']],
-  ])('refuses %s, and does not show it', async (_, settings, names) => {
+  ])('production refuses %s, and does not show the value', async (_, settings, names) => {
     const { code, stdout, stderr } = await runGatehouse(['check'], { ...(await production()), ...settings })
     expect([code, stdout, named(stderr)]).toEqual([1, '', names])
     for (const value of Object.values(settings)) if (value !== '') expect(stderr).not.toContain(value.trim())
   })
 
-  test('starts with a guessable secret where AUTH_ALLOW_WEAK_SECRET says so, or while it is being replaced', async () => {
+  test('production starts with a guessable secret if AUTH_ALLOW_WEAK_SECRET is set, or during its replacement', async () => {
     const weak = 'supersecretsupersecretsupersecret'
     const settings = await production()
     const allowed = await runGatehouse(['check'], { ...settings, JWT_ACCESS_SECRET: weak, AUTH_ALLOW_WEAK_SECRET: 'true' })
@@ -65,7 +65,7 @@ describe('production', () => {
     expect([replaced.code, replaced.stderr]).toEqual([0, ''])
   })
 
-  test('warns of a sender at localhost and of a proxy that is not trusted, in `check` and at the start', async () => {
+  test('production warns about a sender at localhost and an untrusted proxy, in `check` and at the start', async () => {
     const settings = { ...(await production()), MAIL_FROM: '', AUTH_TRUST_PROXY: '' }
     const { code, stderr } = await runGatehouse(['check'], settings)
     expect([code, warned(stderr)]).toEqual([0, ['AUTH_TRUST_PROXY', 'MAIL_FROM']])
@@ -75,7 +75,7 @@ describe('production', () => {
     await server.stop()
   })
 
-  test('warns at the start of an audit that is kept for ever, with its size, unless that is said', async () => {
+  test('production warns at the start that the audit is kept for ever, with its size, unless that is set', async () => {
     const settings = await production()
     const warned = async (said: Record<string, string>) => {
       const server = await startServer({ ...settings, ...said })
@@ -87,7 +87,7 @@ describe('production', () => {
     expect(await warned({ AUTH_AUDIT_RETENTION_DAYS: '365' })).toEqual([])
   })
 
-  test('warns of a PUBLIC_URL with a path, which switches the sign-in page off, in `check` and in one line at the start', async () => {
+  test('production warns about a PUBLIC_URL with a path, which turns the sign-in page off', async () => {
     const settings = { ...(await production()), PUBLIC_URL: 'https://example.com/login' }
     const { code, stderr } = await runGatehouse(['check'], settings)
     expect([code, warned(stderr)]).toEqual([0, ['PUBLIC_URL']])
@@ -96,7 +96,7 @@ describe('production', () => {
     await server.stop()
   })
 
-  test('warns of http, and of variables that nothing reads, with the name that was probably meant', async () => {
+  test('production warns about http, and about unknown variables with the name that was probably meant', async () => {
     const doubtful = {
       PUBLIC_URL: 'http://login.example.com',
       AUTH_RATELIMIT_IP: '5/60',
@@ -123,7 +123,7 @@ describe('production', () => {
 })
 
 describe('a secret in a file', () => {
-  test('is read without its last line break, and one that others can read is warned about', async () => {
+  test('a secret is read without its last line break, and a file that others can read gives a warning', async () => {
     const files = {
       JWT_ACCESS_SECRET_FILE: someFile(`${secret}\n`),
       AUTH_ENCRYPTION_KEY_FILE: someFile(`${key}\r\n`, 0o644, 0o755),
@@ -134,7 +134,7 @@ describe('a secret in a file', () => {
     expect([code, stdout, warned(stderr)]).toEqual([0, expect.stringContaining('database: ok'), ['AUTH_ENCRYPTION_KEY_FILE']])
   })
 
-  test('is not warned about when its folder keeps others out, whichever name leads there', async () => {
+  test('a readable file in a private folder gives no warning, also by a symbolic link', async () => {
     const path = someFile('the token of a scraper', 0o444)
     const settings = { ...(await production()), AUTH_METRICS_TOKEN_FILE: path }
     expect(await runGatehouse(['check'], settings)).toMatchObject({ code: 0, stderr: '' })
@@ -147,7 +147,7 @@ describe('a secret in a file', () => {
   })
 
   test.runIf(testDatabase() === 'sqlite')(
-    'of deploy/make-secrets.sh is not warned about, neither where it was made nor as Compose mounts it',
+    'the secrets of deploy/make-secrets.sh give no warning, in their folder or as Compose mounts them',
     async ({ skip }) => {
       const { DATABASE_URL, ...settings } = await production()
       const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'))
@@ -181,7 +181,7 @@ describe('a secret in a file', () => {
     },
   )
 
-  test('is refused beside the variable itself, and where it is no regular file of up to 64 KiB', async () => {
+  test('a file beside its variable is refused, and so is one that is not a regular file of up to 64 KiB', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-secret-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const { code, stdout, stderr } = await runGatehouse(['check'], {

@@ -28,8 +28,8 @@ test('GET lists organizations and their roles in order, whenever the user got th
   ])
 })
 
-describe('a user changes the own names', () => {
-  test('and gets the account as GET shows it; other fields stay', async () => {
+describe('a user who changes their own names', () => {
+  test('a change answers with the account as GET shows it, and leaves other fields unchanged', async () => {
     const { user, access_token } = await buildUser(service, app, { first_name: 'Ada', last_name: 'Byron' })
     const before = (await me(access_token)).body
     const reply = await patch(access_token, { last_name: '  Lovelace ' })
@@ -46,7 +46,7 @@ describe('a user changes the own names', () => {
     expect((await me(access_token)).body.user).toMatchObject({ first_name: null, last_name: 'Byron' })
   })
 
-  test('and it is audited with what was before and after; what changes nothing writes nothing', async () => {
+  test('a change is audited with the values before and after, and a change without effect writes nothing', async () => {
     const { user, access_token } = await buildUser(service, app, { first_name: 'Ada' })
     const row = await service.deps.db('users').where({ id: user.id }).first()
     service.advance(1)
@@ -68,7 +68,7 @@ describe('a user changes the own names', () => {
     ])
   })
 
-  test('takes the own account as it was read', async () => {
+  test('a change accepts the account as it was read', async () => {
     const { access_token } = await buildUser(service, app)
     const { body } = await me(access_token)
     const { first_name, ...rest } = body.user
@@ -87,7 +87,7 @@ describe('a user changes the own names', () => {
     expect((await me(access_token)).body.user.first_name).toBe('Ada')
   })
 
-  test('of at most 200 characters, and nothing else', async () => {
+  test('a name has at most 200 characters, and no other field can be changed', async () => {
     const { user, access_token } = await buildUser(service, app)
     expect((await patch(access_token, { first_name: ` ${'x'.repeat(200)} ` })).body.user.first_name).toBe('x'.repeat(200))
     const reply = await patch(access_token, {
@@ -107,7 +107,7 @@ describe('a user changes the own names', () => {
     expect((await me(access_token)).body.user).toEqual({ ...user, first_name: 'x'.repeat(200) })
   })
 
-  test('at most 60 times a minute, so that nobody fills the audit', async () => {
+  test('a user may change names 60 times a minute, so that the audit cannot be filled', async () => {
     const service = freezeClock(await buildService())
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const [one, other] = [await buildUser(service, app), await buildUser(service, app)]
@@ -125,7 +125,7 @@ describe('a user changes the own names', () => {
     expect((await rename(one, 'Ada')).body.user.first_name).toBe('Ada')
   })
 
-  test('only with a living token of a user', async () => {
+  test('a change requires a valid token of a user', async () => {
     const { user, access_token } = await buildUser(service, app)
     expectError(await patch(undefined, { first_name: 'X' }), 'token_missing')
     expectError(await patch('garbage', { first_name: 'X' }), 'token_invalid')
@@ -134,7 +134,7 @@ describe('a user changes the own names', () => {
     expect((await service.admin('GET', `/admin/users/${user.id}`)).body.first_name).toBeNull()
   })
 
-  test('from a page of any origin', async () => {
+  test('a change can be made from a page of any origin', async () => {
     const { access_token: token } = await buildUser(service, app)
     const origin = 'https://spa.example.com'
     const preflight = await service.call('OPTIONS', '/auth/me', {

@@ -80,7 +80,7 @@ function niceThreadsOf(pid: number): number {
 const serveToItsEnd = (settings: Record<string, string>) => runGatehouse(['serve'], settings)
 
 describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
-  test('makes the first system_admin, once, who can log in and administer', async () => {
+  test('the variables create the first system_admin once, who can log in and administer', async () => {
     const settings = await someDatabase()
     const first = await startInstance({ ...settings, ...bootstrap, AUTH_BOOTSTRAP_ADMIN_EMAIL: ' Root@EXAMPLE.com ' })
     const login = await first.login(email, 'authctl')
@@ -93,7 +93,7 @@ describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
     expect(await admins(settings)).toEqual([email])
   })
 
-  test('fails the start when the address is that of a user, and makes nobody an admin', async () => {
+  test('an address that belongs to a user fails the start, and nobody becomes an admin', async () => {
     const settings = await someDatabase()
     expect((await runGatehouse(['create-admin', '--email', email, '--password-stdin'], settings, PASSWORD)).code).toBe(0)
     await withDatabase(settings, (db) => db('user_roles').where({ role_code: 'system_admin' }).delete())
@@ -104,7 +104,7 @@ describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
     expect(await admins(settings)).toEqual([])
   })
 
-  test.runIf(anyDatabase)('that are faulty fail the start in one line', async () => {
+  test.runIf(anyDatabase)('faulty values fail the start in one line', async () => {
     const faults: [Record<string, string>, RegExp][] = [
       [{ AUTH_BOOTSTRAP_ADMIN_EMAIL: 'no address' }, /e-mail/],
       [{ AUTH_BOOTSTRAP_ADMIN_PASSWORD: 'short' }, /password/],
@@ -122,7 +122,7 @@ describe('AUTH_BOOTSTRAP_ADMIN_*', () => {
     expect(await admins(settings)).toEqual([])
   })
 
-  test.runIf(onPostgres)('makes one admin also when three servers start at once on an empty database', async () => {
+  test.runIf(onPostgres)('three servers that start together on an empty database create one admin', async () => {
     const settings = await emptyDatabase()
     const servers = await Promise.all([1, 2, 3].map(() => startInstance({ ...settings, ...bootstrap })))
     expect(await admins(settings)).toEqual([email])
@@ -135,7 +135,7 @@ describe('create-admin', () => {
   const createAdmin = (settings: Record<string, string>, words: string[], input = `${PASSWORD}\n`) =>
     runGatehouse(['create-admin', ...words], settings, input)
 
-  test('makes a system_admin on a database that nothing has touched yet', async () => {
+  test('create-admin creates a system_admin on an empty database', async () => {
     const settings = await emptyDatabase()
     const { code, stdout, stderr } = await createAdmin(settings, ['--email', ' Root@Example.com', '--password-stdin'])
     expect([code, stderr]).toEqual([0, ''])
@@ -146,7 +146,7 @@ describe('create-admin', () => {
   })
 
   test.runIf(eachDatabase)(
-    'of an address that exists is 1 and changes nothing; --promote makes that user an admin, who keeps the password',
+    'create-admin refuses an existing address with 1, and --promote makes that user an admin',
     async () => {
       const settings = await someDatabase()
       expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
@@ -167,7 +167,7 @@ describe('create-admin', () => {
     },
   )
 
-  test('--promote refuses an account that nobody has proven, and --claim-unverified takes it from the stranger who registered it', async () => {
+  test('--promote refuses an unproven account, and --claim-unverified takes it over from a stranger', async () => {
     const settings = await someDatabase()
     expect((await createAdmin(settings, ['--email', email, '--password-stdin'])).code).toBe(0)
     const server = await startServer(settings)
@@ -194,7 +194,7 @@ describe('create-admin', () => {
     await server.stop()
   })
 
-  test.runIf(anyDatabase)('that cannot be done ends with what is wrong, and never shows the password', async () => {
+  test.runIf(anyDatabase)('create-admin says what is wrong if it fails, and never shows the password', async () => {
     const settings = await someDatabase()
     const faults: [string[], string, number][] = [
       [['--email', email, '--promote'], '', 1],
@@ -217,7 +217,7 @@ describe('create-admin', () => {
     expect(await admins(settings)).toEqual([])
   })
 
-  test.runIf(eachDatabase)('beside a running server takes effect at once', async () => {
+  test.runIf(eachDatabase)('create-admin takes effect at once on a running server', async () => {
     const settings = await someDatabase()
     const server = await startInstance(settings)
     expect((await server.login(email, 'authctl')).body.code).toBe('invalid_credentials')
@@ -228,7 +228,7 @@ describe('create-admin', () => {
 })
 
 describe('app-secret', () => {
-  test('prints the key of an app on stdout, beside a server, and says which it is', async () => {
+  test('app-secret prints the key of an app on stdout, beside a server, and says which one it is', async () => {
     const settings = { ...(await someDatabase()), ...bootstrap }
     const server = await startInstance(settings)
     const token = (await server.login(email, 'authctl')).body.access_token
@@ -262,7 +262,7 @@ describe('migrate and check', () => {
     expect([second.code, second.stdout]).toEqual([0, 'up to date\n'])
   })
 
-  test.runIf(anyDatabase)('check is 0 on a sound database and 1 on settings that are faulty', async () => {
+  test.runIf(anyDatabase)('check ends with 0 for a sound database, and with 1 for faulty settings', async () => {
     const settings = await someDatabase()
     const [sound, faulty] = await Promise.all([
       runGatehouse(['check'], settings),
@@ -273,7 +273,7 @@ describe('migrate and check', () => {
   })
 
   test.runIf(eachDatabase)(
-    'check is 1 when second factors, webhook or provider secrets are sealed under a key that is no longer configured',
+    'check ends with 1 if second factors, webhook or provider secrets are sealed under a lost key',
     async () => {
       const settings = await someDatabase()
       const lostBox = new SecretBox([Buffer.alloc(32, 1)]).seal('a secret', 'anywhere')
@@ -296,7 +296,7 @@ describe('migrate and check', () => {
     },
   )
 
-  test.runIf(onPostgres)('a database that cannot be reached ends every command with 1, in a line and in seconds', async () => {
+  test.runIf(onPostgres)('an unreachable database ends every command with 1, in one line and within seconds', async () => {
     const clock = startPatientClock()
     await Promise.all(
       ['check', 'serve', 'migrate'].map(async (command) => {
@@ -308,7 +308,7 @@ describe('migrate and check', () => {
     expect(clock()).toBeLessThan(60_000)
   })
 
-  test.runIf(eachDatabase)('a schema that a newer server made is refused by every command, and left alone', async () => {
+  test.runIf(eachDatabase)('a schema made by a newer server is refused by every command, and left alone', async () => {
     const settings = await someDatabase()
     await withDatabase(settings, (db) => db('schema_migrations').insert({ name: '9999-tomorrow', checksum: '', applied_at: 1 }))
     await Promise.all(
@@ -322,7 +322,7 @@ describe('migrate and check', () => {
   })
 
   test.runIf(eachDatabase)(
-    'a schema that another text of a migration made is refused by every command, and left alone',
+    'a schema made by another text of a migration is refused by every command, and left alone',
     async () => {
       const [edited, older] = await Promise.all([someDatabase(), someDatabase()])
       await withDatabase(edited, (db) => db('schema_migrations').update({ checksum: 'another' }))
@@ -340,7 +340,7 @@ describe('migrate and check', () => {
   )
 
   test.runIf(onPostgres)(
-    'AUTH_AUTO_MIGRATE=false refuses the start while migrations are pending and names the command',
+    'AUTH_AUTO_MIGRATE=false refuses the start while migrations are pending, and names the command',
     async () => {
       const settings = { ...(await emptyDatabase()), AUTH_AUTO_MIGRATE: 'false' }
       const { code, stderr } = await serveToItsEnd(settings)
@@ -353,15 +353,15 @@ describe('migrate and check', () => {
     },
   )
 
-  test.runIf(!onPostgres)('AUTH_AUTO_MIGRATE=false does not keep serve from migrating an SQLite database', async () => {
+  test.runIf(!onPostgres)('AUTH_AUTO_MIGRATE=false does not stop serve from migrating an SQLite database', async () => {
     const server = await startInstance({ ...(await emptyDatabase()), AUTH_AUTO_MIGRATE: 'false' })
     expect((await server.call('GET', '/ready')).status).toBe(200)
     await server.stop()
   })
 })
 
-describe.runIf(anyDatabase)('settings', () => {
-  test('that are faulty are told all at once, a line each, without a value, and end the program with 1', async () => {
+describe.runIf(anyDatabase)('settings of the program', () => {
+  test('all faulty settings are listed one per line without their values, and the program ends with 1', async () => {
     const secret = 'too short a secret'
     const { code, stdout, stderr } = await serveToItsEnd({
       PORT: '99999',
@@ -389,7 +389,7 @@ describe.runIf(anyDatabase)('settings', () => {
     for (const value of [secret, 'hunter2', '99999', '1h']) expect(stderr).not.toContain(value)
   })
 
-  test('come from a file too; the environment goes before it', async () => {
+  test('settings may come from a file, and the environment overrides it', async () => {
     const settings = await someDatabase()
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-env-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -402,7 +402,7 @@ describe.runIf(anyDatabase)('settings', () => {
     expect(missing.stderr).toMatch(/^[^\n]+\n$/)
   })
 
-  test('words that are no command are 2, with the usage', async () => {
+  test('unknown commands end with 2 and print the usage', async () => {
     await Promise.all(
       [['fly'], ['serve', 'twice'], ['serve', '--fast'], []].map(async (words) => {
         const { code, stdout, stderr } = await runGatehouse(words, {})
@@ -413,11 +413,11 @@ describe.runIf(anyDatabase)('settings', () => {
   })
 })
 
-describe('a server', () => {
+describe('the life of a server', () => {
   const freshServer = async (settings: Record<string, string> = {}): Promise<ServerProcess> =>
     startServer({ ...(await someDatabase()), ...bootstrap, ...settings })
 
-  test('that is restarted takes the access and refresh tokens it gave before', async () => {
+  test('a restarted server accepts the access and refresh tokens that it issued before', async () => {
     const settings = await someDatabase()
     const first = await startServer({ ...settings, ...bootstrap })
     const login = (await first.login(email, 'authctl')).body
@@ -429,13 +429,13 @@ describe('a server', () => {
     await second.stop()
   })
 
-  test.runIf(anyDatabase && process.platform === 'linux')('has all its hash threads from its first start on', async () => {
+  test.runIf(anyDatabase && process.platform === 'linux')('a server has all its hash threads from its first start', async () => {
     const { pid, stop } = await freshServer({ AUTH_HASH_THREADS: '3' })
     await expect.poll(() => niceThreadsOf(pid)).toBe(3)
     await stop()
   })
 
-  test('that dies by SIGKILL in the middle of registrations leaves whole users or none', async () => {
+  test('a server killed by SIGKILL during registrations leaves only complete users', async () => {
     const settings = await someDatabase()
     const server = await startServer({ ...settings, ...bootstrap })
     const { access_token: token } = (await server.login(email, 'authctl')).body
@@ -461,32 +461,35 @@ describe('a server', () => {
     })
   })
 
-  test.runIf(anyDatabase)('ends with 0 on SIGTERM, the request in flight answered, new connections refused', async () => {
-    const server = await freshServer()
-    const { port, hostname } = new URL(server.url)
-    const body = JSON.stringify({ email, password: PASSWORD, app_code: 'authctl' })
-    const socket = connect(Number(port), hostname)
-    let answer = ''
-    socket.setEncoding('utf8').on('data', (text) => {
-      answer += text
-    })
-    const closed = new Promise((resolve) => socket.once('close', resolve))
-    const head = 'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
-    socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, 10)}`)
-    await server.call('GET', '/health')
-    const ended = server.stop()
-    // The rest is sent once the server is shutting down and takes no new connections.
-    await expect.poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused')).toBe('refused')
-    socket.write(body.slice(10))
-    await closed
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-    expect(answer).toContain('"access_token"')
-    expect(await ended).toEqual({ code: 0, signal: null })
-    expect(server.lines().at(-1)).toContain('"msg":"stopped"')
-  })
+  test.runIf(anyDatabase)(
+    'a server ends with 0 on SIGTERM after answering requests in flight, and refuses new connections',
+    async () => {
+      const server = await freshServer()
+      const { port, hostname } = new URL(server.url)
+      const body = JSON.stringify({ email, password: PASSWORD, app_code: 'authctl' })
+      const socket = connect(Number(port), hostname)
+      let answer = ''
+      socket.setEncoding('utf8').on('data', (text) => {
+        answer += text
+      })
+      const closed = new Promise((resolve) => socket.once('close', resolve))
+      const head = 'POST /api/v1/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+      socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body.slice(0, 10)}`)
+      await server.call('GET', '/health')
+      const ended = server.stop()
+      // The rest is sent once the server is shutting down and takes no new connections.
+      await expect.poll(() => callHttp(`${server.url}/api/v1/health`, 'GET').catch(() => 'refused')).toBe('refused')
+      socket.write(body.slice(10))
+      await closed
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+      expect(answer).toContain('"access_token"')
+      expect(await ended).toEqual({ code: 0, signal: null })
+      expect(server.lines().at(-1)).toContain('"msg":"stopped"')
+    },
+  )
 
   test.runIf(anyDatabase)(
-    'serves on for AUTH_SHUTDOWN_DELAY_SECONDS after SIGTERM, and is not ready from its start on',
+    'a server serves on for AUTH_SHUTDOWN_DELAY_SECONDS after SIGTERM, and is not ready from its start',
     async () => {
       const server = await freshServer({ AUTH_SHUTDOWN_DELAY_SECONDS: '6' })
       expect((await server.call('GET', '/ready')).status).toBe(200)
@@ -500,7 +503,7 @@ describe('a server', () => {
     },
   )
 
-  test.runIf(anyDatabase)('ends on SIGTERM though clients hold idle connections open', async () => {
+  test.runIf(anyDatabase)('a server ends on SIGTERM even if clients keep idle connections open', async () => {
     const server = await freshServer()
     const { port, hostname } = new URL(server.url)
     const sockets = await Promise.all(
@@ -520,7 +523,7 @@ describe('a server', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  test.runIf(anyDatabase)('logs JSON, a line each, and no password, token or hash in it', async () => {
+  test.runIf(anyDatabase)('a server logs one line of JSON per event, without passwords, tokens or hashes', async () => {
     const server = await freshServer({ LOG_LEVEL: 'trace' })
     const { body } = await server.login(email, 'authctl')
     await server.login(email, 'authctl', 'a wrong password')
@@ -536,7 +539,7 @@ describe('a server', () => {
     expect(lines.filter((line) => line.includes('"msg":"request"')).length).toBeGreaterThanOrEqual(4)
   })
 
-  test.runIf(anyDatabase)('that finds its port taken ends with 1', async () => {
+  test.runIf(anyDatabase)('a server whose port is taken ends with 1', async () => {
     const server = await startInstance(await someDatabase())
     const { code, stderr } = await serveToItsEnd({ ...(await someDatabase()), PORT: new URL(server.url).port })
     expect(code).toBe(1)
@@ -544,19 +547,22 @@ describe('a server', () => {
   })
 })
 
-test.runIf(anyDatabase)('a silent connection does not hold up the end, and what is no HTTP gets the usual answer', async () => {
-  const server = await startServer(await someDatabase())
-  const port = Number(new URL(server.url).port)
-  const silent = connect(port, '127.0.0.1')
-  const garbage = connect(port, '127.0.0.1')
-  await Promise.all([once(silent, 'connect'), once(garbage, 'connect')])
-  garbage.end('this is not HTTP\r\n\r\n')
-  const answer = await text(garbage)
-  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-  expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ status: 400, code: 'malformed_request' })
+test.runIf(anyDatabase)(
+  'a silent connection does not delay the end, and garbage instead of HTTP gets the usual answer',
+  async () => {
+    const server = await startServer(await someDatabase())
+    const port = Number(new URL(server.url).port)
+    const silent = connect(port, '127.0.0.1')
+    const garbage = connect(port, '127.0.0.1')
+    await Promise.all([once(silent, 'connect'), once(garbage, 'connect')])
+    garbage.end('this is not HTTP\r\n\r\n')
+    const answer = await text(garbage)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ status: 400, code: 'malformed_request' })
 
-  const clock = startPatientClock()
-  expect(await server.stop()).toMatchObject({ code: 0 })
-  expect(clock()).toBeLessThan(20_000)
-  silent.destroy()
-})
+    const clock = startPatientClock()
+    expect(await server.stop()).toMatchObject({ code: 0 })
+    expect(clock()).toBeLessThan(20_000)
+    silent.destroy()
+  },
+)

@@ -81,7 +81,7 @@ const bodies = fc.record(
 )
 
 test.for(['/auth/register', '/auth/login', '/auth/refresh'])(
-  '%s answers any JSON with what it declares, and never a 5xx',
+  '%s answers any JSON with a declared reply, and never with a 5xx',
   async (path) => {
     await fc.assert(
       fc.asyncProperty(bodies, async (generated) => {
@@ -96,7 +96,7 @@ test.for(['/auth/register', '/auth/login', '/auth/refresh'])(
   },
 )
 
-test('whatever address is taken is stored in a form that is taken again as itself', async () => {
+test('every accepted address is stored in a form that is accepted unchanged', async () => {
   const parts = fc.tuple(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }), fc.domain())
   await fc.assert(
     fc.asyncProperty(parts, async ([local, domain]) => {

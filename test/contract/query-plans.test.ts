@@ -105,12 +105,12 @@ async function expectPage(path: string, most?: number, mayBeEmpty = false): Prom
 
 const post = (path: string, body: object): Promise<Reply> => service.call('POST', path, { body })
 
-describe('what users do', () => {
+describe('statements of users read few rows', () => {
   const somebody = Array.from({ length: users }, (_, index) => index + 1)
     .filter(canLogIn)
     .slice(100, 100 + repeats)
 
-  test('login, who am I, refresh, logout', async () => {
+  test('login, /auth/me, refresh and logout read few rows', async () => {
     for (const user of somebody) {
       const { body: entered } = await expectFewRead('login', async () => {
         const reply = await service.login(emailOf(user), app.code)
@@ -132,7 +132,7 @@ describe('what users do', () => {
     }
   })
 
-  test('logins that fail', async () => {
+  test('failed logins read few rows', async () => {
     for (const user of somebody) {
       const wrong = { email: emailOf(user), password: 'a wrong password', app_code: app.code }
       expect((await expectFewRead('wrong password', () => post('/auth/login', wrong))).status).toBe(401)
@@ -141,13 +141,13 @@ describe('what users do', () => {
     }
   })
 
-  test('registration, and the mails to forget a password by', async () => {
+  test('a registration and the mails for a forgotten password read few rows', async () => {
     const email = `new-${randomUUID()}@example.com`
     expect((await expectFewRead('register', () => service.register(email, app.code))).status).toBe(201)
     expect((await expectFewRead('forgot', () => post('/auth/password/forgot', { email, app_code: app.code }))).status).toBe(202)
   })
 
-  test('what consumers ask', async () => {
+  test('the revocations that consumers read cost few rows', async () => {
     const token = assertionOf(app)
     let page = (await service.call('GET', '/revocations', { token })).body
     while (page.has_more) page = (await service.call('GET', `/revocations?since=${page.cursor}`, { token })).body
@@ -158,7 +158,7 @@ describe('what users do', () => {
   })
 })
 
-describe('lists of the admin', () => {
+describe('lists of admins read few rows', () => {
   test.for([
     '',
     'limit=200',
@@ -180,18 +180,18 @@ describe('lists of the admin', () => {
     'app=RARE_APP&role=RARE_ROLE',
     'app=authctl&role=base_user',
     'namespace=tag-7&app=APP',
-  ])('users, %s', async (query) => {
+  ])('the list of users reads few rows: %s', async (query) => {
     const filters = query.replace('RARE_APP', rareApp.code).replace('APP', app.code).replace('RARE_ROLE', rareRole)
     await expectPage(`/admin/users?${filters}`)
   })
 
-  test('users of a shared pool who are suspended are looked for among all of that pool: no index knows both', async () => {
+  test('the list of suspended users of a shared pool reads that whole pool, since no index covers both', async () => {
     await expectPage('/admin/users?namespace=tag-7&status=suspended', Math.max(mostRows, usersOfTag))
   })
 
   // SQLite has no index for parts of texts (docs/why/data-model.md).
   test.for([`q=${emailOf(users - 8)}`, 'q=zzzz', 'q=zzzz&status=active', 'q=LAST1234', 'q=zz', 'q=z'])(
-    'users, %s',
+    'the list of users searched by a part of a text reads few rows: %s',
     async (query) => {
       await expectPage(`/admin/users?${query}`)
     },
@@ -247,7 +247,7 @@ describe('lists of the admin', () => {
     'access-requests?status=open',
     'access-requests?app=APP',
     'access-requests?user_id=USER',
-  ])('%s', async (path) => {
+  ])('the list reads few rows: %s', async (path) => {
     const named = path.replace('RARE_APP', rareApp.code).replace('APP', app.code).replace('USER', userId)
     await expectPage(`/admin/${named.replace('ORGANIZATION', organizationId)}`)
   })
@@ -265,26 +265,26 @@ describe('lists of the admin', () => {
     'event=login.*',
     'event=login.failed&event=user.*',
     'event=app.*&event=role.created',
-  ])('audit events that no index knows, %s: a page looks through 10,000', async (query) => {
+  ])('the list of audit events without an index reads 10,000 a page: %s', async (query) => {
     const named = query.replace('RARE_APP', rareApp.code).replace('APP', app.code)
     await expectPage(`/admin/audit?${named}`, 10_100, true)
   })
 
   // Until Postgres has statistics of the index, it reads all refused logins rather than as many as a page looks through.
   test.for(['event=login.failed&ip=192.0.2.7', 'event=login.failed&app_id=RARE_APP'])(
-    'refused logins that no index knows, %s',
+    'the list of refused logins without an index reads the events once: %s',
     async (query) => {
       await expectPage(`/admin/audit?${query.replace('RARE_APP', rareApp.code)}`, users * 1.1, true)
     },
   )
 
-  test('pools, and their collisions', async () => {
+  test('the list of pools and their collisions read few rows', async () => {
     await expectPage('/admin/namespaces?limit=10')
     await expectPage('/admin/namespaces/pool-7/collisions?with=default')
   })
 })
 
-test('the figures read no more of the events than they count', async () => {
+test('the statistics read no more events than they count', async () => {
   const since = new Date(Date.now() - 7 * 24 * 3_600_000).toISOString()
   for (let turn = 0; turn < repeats; turn += 1) {
     const { status, body } = await expectFewRead('stats', () => service.admin('GET', `/admin/stats?since=${since}`), 4_100)
@@ -293,8 +293,8 @@ test('the figures read no more of the events than they count', async () => {
   }
 })
 
-describe('what admins and the service itself do', () => {
-  test('end an account', async () => {
+describe('statements of admins and of the service itself read few rows', () => {
+  test('the logout, suspension and deletion of a user read few rows', async () => {
     const path = `/admin/users/${userId}`
     expect((await expectFewRead('logout', () => service.admin('POST', `${path}/logout`))).status).toBe(204)
     expect((await expectFewRead('suspend', () => service.admin('PATCH', path, { body: { status: 'suspended' } }))).status).toBe(
@@ -303,7 +303,7 @@ describe('what admins and the service itself do', () => {
     expect((await expectFewRead('delete', () => service.admin('DELETE', path))).status).toBe(204)
   })
 
-  test('tell metrics', async () => {
+  test('the metrics read few rows', async () => {
     expect((await expectFewRead('metrics', () => callHttp(`${service.url}/metrics`, 'GET'))).status).toBe(200)
   })
 })

@@ -48,7 +48,7 @@ beforeAll(async () => {
 const call = (method: string, path: string, body?: Json) =>
   path.startsWith('/auth/') ? service.call(method, path, { body, token: named.token }) : service.admin(method, path, { body })
 
-test('every PATCH says which record it changes, but for those that take a difference', () => {
+test('every PATCH names the record that it changes, except those that take a difference', () => {
   const differences = ['/namespaces', '/permissions']
   const patches = listRoutes().filter(({ method, path }) => method === 'PATCH' && !differences.some((end) => path.endsWith(end)))
   expect(patches.filter(({ record }) => record === undefined)).toEqual([])
@@ -58,7 +58,7 @@ test('every PATCH says which record it changes, but for those that take a differ
 describe.each(Object.entries(records))('PATCH %s', (route, { path, change, read: readRecord }) => {
   const readIt = readRecord ?? (async () => (await call('GET', path())).body)
 
-  test('takes the record as it was read, with a change', async () => {
+  test('PATCH accepts the record as it was read, with a change', async () => {
     const read = await readIt()
     const { status, body } = await call('PATCH', path(), { ...read, ...change })
     expect(status).toBe(200)
@@ -66,7 +66,7 @@ describe.each(Object.entries(records))('PATCH %s', (route, { path, change, read:
     expect(Object.keys(body)).toEqual(expect.arrayContaining(Object.keys(read)))
   })
 
-  test('refuses each member that cannot be set when it differs, and then changes nothing', async () => {
+  test('PATCH refuses a different value of a member that cannot be set, and then changes nothing', async () => {
     const read = await readIt()
     const declared = listRoutes().find((each) => each.method === 'PATCH' && each.path === route)
     const settable = declared?.body && 'shape' in declared.body ? Object.keys(declared.body.shape as object) : []

@@ -25,7 +25,7 @@ test.each([
   'com.example.app:/cb',
   'com.example.app://cb/x?y=z',
   'com.example.my-app:/cb',
-])('%s is a rule, kept as it was given', async (rule) => {
+])('%s is accepted as a rule and kept as given', async (rule) => {
   expect((await buildApp(service, { allowed_redirect_urls: [rule] })).allowed_redirect_urls).toEqual([rule])
 })
 
@@ -98,7 +98,7 @@ test.each([
   'com.example.app://user@host/cb',
   '.com:/cb',
   '1com.example:/cb',
-])('%j is none', async (rule) => {
+])('%j is refused as a rule', async (rule) => {
   const reply = await service.admin('POST', '/admin/apps', {
     body: { code: 'never', name: 'Never', allowed_redirect_urls: ['https://fine.example/', rule] },
   })
@@ -106,7 +106,7 @@ test.each([
   expect(faultsOf(reply)).toEqual(['allowed_redirect_urls.1: invalid_value'])
 })
 
-describe('what a client asks for', () => {
+describe('redirect URLs of a request', () => {
   const app = appFixture(service, { allowed_redirect_urls: ['https://app.example.com/app/*'] })
   const ask = (redirect_url: string) =>
     service.call('POST', '/auth/password/forgot', { body: { email: someEmail(), app_code: app.code, redirect_url } })
@@ -118,18 +118,18 @@ describe('what a client asks for', () => {
     'https://app.example.com/app/%252e%252e/admin',
     'https://app.example.com/app/%25252e%25252e%252fadmin',
     'https://app.example.com/app/..%253b/admin',
-  ])('does not lead out of a rule that ends in *: %s', async (candidate) => {
+  ])('a URL does not leave a rule that ends in *: %s', async (candidate) => {
     const reply = await ask(candidate)
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual(['redirect_url: invalid_value'])
   })
 
-  test('matches where it stays within', async () => {
+  test('a URL matches a rule that ends in * if it stays below it', async () => {
     for (const path of ['x;v=1/y', '100%25', 'x..;y']) expect((await ask(`https://app.example.com/app/${path}`)).status).toBe(202)
   })
 })
 
-test('a rule is a string of at most 2,000 characters, and there are at most 200', async () => {
+test('a rule is a string of at most 2,000 characters, and an app has at most 200', async () => {
   const longest = `https://app.example.com/${'x'.repeat(2_000 - 'https://app.example.com/'.length)}`
   const most = Array.from({ length: 200 }, (_, index) => `https://app.example.com/${index}`)
   for (const urls of [[longest], most])
@@ -151,7 +151,7 @@ test('a rule is a string of at most 2,000 characters, and there are at most 200'
   }
 })
 
-test('an app whose redirect URLs all end in * is told that the sign-in page cannot use them, when they are written', async () => {
+test('a write of only rules that end in * warns that the sign-in page cannot use them', async () => {
   const app = await buildApp(service, { allowed_redirect_urls: ['https://shop.example/*'] })
   expect(app.warnings).toEqual([{ code: 'redirect_urls_prefixes_only', message: expect.any(String) }])
   const write = async (urls: string[]) =>

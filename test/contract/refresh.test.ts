@@ -23,7 +23,7 @@ async function expectDead(refreshToken: string, code = 'invalid_refresh_token', 
 }
 
 // covers auth-refresh
-test('a refresh answers like a login, with a new pair for the same session', async () => {
+test('a refresh answers like a login, with a new pair of tokens for the same session', async () => {
   const app = await grantingApp()
   const first = await buildUser(service, app)
   const { status, body, headers } = await refresh(first.refresh_token)
@@ -46,7 +46,7 @@ test('a refresh answers like a login, with a new pair for the same session', asy
   for (const token of [first.access_token, body.access_token]) expect((await me(token)).status).toBe(200)
 })
 
-test('a refresh token holds 256 random bits and is stored as a hash alone', async () => {
+test('a refresh token holds 256 random bits and only its hash is stored', async () => {
   const { refresh_token } = await buildUser(service, await grantingApp())
   expect(Buffer.from(/^grt_([\w-]{43})/.exec(refresh_token)?.[1] ?? '', 'base64url')).toHaveLength(32)
   const rows = JSON.stringify([await service.deps.db('refresh_tokens'), await service.deps.db('sessions')])
@@ -57,8 +57,8 @@ test('a refresh token holds 256 random bits and is stored as a hash alone', asyn
   expect(after).not.toContain(body.refresh_token)
 })
 
-describe('a token that comes twice', () => {
-  test('gives, within the leeway and while its successor is unused, a fresh access token and that same successor', async () => {
+describe('a refresh token used twice', () => {
+  test('within the leeway, a second use gives a new access token and the same unused successor', async () => {
     const first = await buildUser(service, await grantingApp())
     const once = (await refresh(first.refresh_token)).body
     for (const seconds of [0, 4, 5]) {
@@ -73,7 +73,7 @@ describe('a token that comes twice', () => {
   })
 
   // covers auth-refresh
-  test('ends the session after the leeway: both chains are dead, audited and told to validators', async () => {
+  test('after the leeway, a second use ends the session, is audited and reaches consumers', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     const sid = claimsOf(first.access_token).sid
@@ -93,7 +93,7 @@ describe('a token that comes twice', () => {
     expect(await revocationsOf(first.user.id)).toMatchObject([{ session_id: sid, app_id: app.id, min_tv: null }])
   })
 
-  test('ends the session also within the leeway, once the successor was used', async () => {
+  test('a second use within the leeway ends the session if the successor was used', async () => {
     const first = await buildUser(service, await grantingApp())
     const second = (await refresh(first.refresh_token)).body
     const third = (await refresh(second.refresh_token)).body
@@ -102,7 +102,7 @@ describe('a token that comes twice', () => {
     expect((await me(third.access_token)).body.code).toBe('token_revoked')
   })
 
-  test('ends the session also after its own life, while the session lives', async () => {
+  test("a second use after the token's own lifetime ends the session if the session lives", async () => {
     const on = await buildService({ JWT_REFRESH_TTL_SECONDS: '100' })
     const first = await buildUser(on, await grantingApp({}, on))
     on.advance(90)
@@ -113,7 +113,7 @@ describe('a token that comes twice', () => {
     await expectDead(third.refresh_token, 'invalid_refresh_token', on)
   })
 
-  test('ends the session however many tokens came after it, although the chain keeps the last ones alone', async () => {
+  test('a second use ends the session even if the token is no longer among the last ones stored', async () => {
     const { refresh_token: first, user } = await buildUser(service, await grantingApp())
     const chain = [first]
     for (let use = 0; use < 12; use += 1) chain.push((await refresh(chain.at(-1)!)).body.refresh_token)
@@ -134,7 +134,7 @@ describe('a token that comes twice', () => {
     for (const length of [1, 501, 2_000]) await expectDead('x'.repeat(length))
   })
 
-  test('is not told by who knows the session, but not the token', async () => {
+  test('a token forged from a known session id does not count as reuse', async () => {
     const { refresh_token: token, access_token } = await buildUser(service, await grantingApp())
     const session = claimsOf(access_token).sid.replaceAll('-', '')
     for (const forged of [`grt_${'a'.repeat(43)}${session}${'a'.repeat(22)}`, token.replace(/.{22}$/, 'a'.repeat(22))])
@@ -142,7 +142,7 @@ describe('a token that comes twice', () => {
     expect((await service.call('POST', '/auth/refresh', { body: { refresh_token: token } })).status).toBe(200)
   })
 
-  test('of many uses of a forgotten token at once the session ends once, and nothing lives', async () => {
+  test('concurrent uses of a forgotten token end the session once, and no token stays valid', async () => {
     const { refresh_token: first, user } = await buildUser(service, await grantingApp())
     let token = first
     for (let use = 0; use < 6; use += 1)
@@ -156,7 +156,7 @@ describe('a token that comes twice', () => {
     expectError(await service.call('POST', '/auth/refresh', { body: { refresh_token: token } }), 'invalid_refresh_token')
   })
 
-  test('ends the session at once with AUTH_REFRESH_LEEWAY_SECONDS=0', async () => {
+  test('a second use ends the session at once with AUTH_REFRESH_LEEWAY_SECONDS=0', async () => {
     const on = await buildService({ AUTH_REFRESH_LEEWAY_SECONDS: '0' })
     const first = await buildUser(on, await grantingApp({}, on))
     expect((await refresh(first.refresh_token, {}, on)).status).toBe(200)
@@ -165,27 +165,27 @@ describe('a token that comes twice', () => {
   })
 })
 
-describe('a token that is', () => {
+describe('invalid refresh tokens', () => {
   test.for(['x', 'grt_', `grt_${randomBytes(32).toString('base64url')}`, 'a.b.c', '%00', "' or 1=1 --", 'é'.repeat(100)])(
-    '%j is refused',
+    'the refresh token %j is refused',
     async (token) => expectDead(token),
   )
 
-  test.for([undefined, null, '', 5, [], 'x'.repeat(2_001)])('%j is 400', async (refresh_token) => {
+  test.for([undefined, null, '', 5, [], 'x'.repeat(2_001)])('the refresh token %j is 400', async (refresh_token) => {
     const { body } = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
     expect(body).toMatchObject({ status: 400, code: 'validation_failed' })
     expect(body.errors[0].path).toBe('refresh_token')
   })
 
-  test('an access token is refused, and a refresh token opens nothing as a bearer', async () => {
+  test('an access token cannot refresh, and a refresh token opens nothing as a bearer', async () => {
     const first = await buildUser(service, await grantingApp())
     expect((await refresh(first.access_token)).status).toBeGreaterThanOrEqual(400)
     expect((await me(first.refresh_token)).body).toMatchObject({ status: 401, code: 'token_invalid' })
   })
 })
 
-describe('lifetimes', () => {
-  test('a token dies unused after its own life, and each use restarts it', async () => {
+describe('lifetimes of refresh tokens and sessions', () => {
+  test('an unused token expires after its own lifetime, and each use starts a new one', async () => {
     const on = await buildService({ JWT_REFRESH_TTL_SECONDS: '100', JWT_SESSION_MAX_SECONDS: '1000' })
     const app = await grantingApp({}, on)
     let { refresh_token: token } = await buildUser(on, app)
@@ -199,7 +199,7 @@ describe('lifetimes', () => {
     await expectDead(token, 'invalid_refresh_token', on)
   })
 
-  test('a session ends after its absolute life, however often it is refreshed', async () => {
+  test('a session ends after its absolute lifetime, however often it is refreshed', async () => {
     const on = await buildService({
       JWT_REFRESH_TTL_SECONDS: '100',
       JWT_SESSION_MAX_SECONDS: '250',
@@ -220,8 +220,8 @@ describe('lifetimes', () => {
   })
 })
 
-describe('each refresh reads everything again', () => {
-  test('roles and permissions', async () => {
+describe('the data that each refresh reads again', () => {
+  test('a refresh reads roles and permissions again', async () => {
     const app = await grantingApp({ service_codes: ['shop'], permission_scope: 'roles' })
     await registerPermissions(service, 'shop', ['orders:read'])
     const first = await buildUser(service, app)
@@ -236,7 +236,7 @@ describe('each refresh reads everything again', () => {
     expect(claimsOf(third.access_token).permissions).not.toContain('orders:read')
   })
 
-  test('names and address', async () => {
+  test('a refresh reads names and address again', async () => {
     const first = await buildUser(service, await grantingApp())
     const email = `renamed-${first.user.email}`
     await service.deps.db('users').where({ id: first.user.id }).update({ first_name: 'Renamed', email })
@@ -245,7 +245,7 @@ describe('each refresh reads everything again', () => {
     expect(claimsOf(body.access_token)).toMatchObject({ first_name: 'Renamed', email })
   })
 
-  test('the app: inactive is 403, consumes nothing, and active again goes on', async () => {
+  test('a refresh for an inactive app is 403 and spends nothing, and works once the app is active', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
@@ -257,7 +257,7 @@ describe('each refresh reads everything again', () => {
     expect((await refresh(first.refresh_token)).status).toBe(200)
   })
 
-  test('the app: deleted ends the session', async () => {
+  test('the deletion of an app ends its sessions', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     expect((await service.admin('DELETE', `/admin/apps/${app.id}?force=true`)).status).toBe(204)
@@ -265,7 +265,7 @@ describe('each refresh reads everything again', () => {
     expect((await me(first.access_token)).body.code).toBe('token_revoked')
   })
 
-  test('the pool: one that the user is tagged with no longer is 403 and consumes nothing', async () => {
+  test("a refresh is 403 and spends nothing after the user has lost the tag of the app's pool", async () => {
     const [home, elsewhere] = [somePool(), somePool()]
     const app = await grantingApp({ registration_namespace: home })
     const { user } = await buildUser(service, await grantingApp({ registration_namespace: elsewhere }))
@@ -280,7 +280,7 @@ describe('each refresh reads everything again', () => {
     expect((await refresh(first.refresh_token)).status).toBe(200)
   })
 
-  test('the pool: one that the app reads no longer is 403 and consumes nothing, for a system_admin too', async () => {
+  test('a refresh is 403 and spends nothing after the app has stopped reading the pool, even for a system_admin', async () => {
     const elsewhere = somePool()
     const app = await grantingApp({ registration_namespace: somePool(), read_namespaces: [elsewhere] })
     const { user } = await buildUser(service, await grantingApp({ registration_namespace: elsewhere }))
@@ -294,7 +294,7 @@ describe('each refresh reads everything again', () => {
     expect((await refresh(first.refresh_token)).status).toBe(200)
   })
 
-  test('the grant: expired is 403, revoked is dead', async () => {
+  test('a refresh is 403 if the grant has expired, and the token is invalid if the grant was revoked', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     const path = `/admin/users/${user.id}/apps/${app.id}`
@@ -310,7 +310,7 @@ describe('each refresh reads everything again', () => {
     await expectDead(second.refresh_token)
   })
 
-  test('the role of a system_admin at authctl, which others do not enter', async () => {
+  test('a former system_admin cannot refresh at authctl', async () => {
     const { user } = await buildUser(service, await buildApp(service))
     await assignRole(service, user.id, 'system_admin')
     const first = (await service.login(user.email, 'authctl')).body
@@ -318,14 +318,14 @@ describe('each refresh reads everything again', () => {
     expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'app_access_denied' })
   })
 
-  test.for(['suspended', 'deleted'] as const)('the account: %s is dead', async (status) => {
+  test.for(['suspended', 'deleted'] as const)('the refresh token of an account that is %s is invalid', async (status) => {
     const first = await buildUser(service, await grantingApp())
     await closeAccount(service, first.user.id, status)
     await expectDead(first.refresh_token)
     expect((await me(first.access_token)).body.code).toBe('token_revoked')
   })
 
-  test('the account: a suspension that ended no session is 403 all the same', async () => {
+  test('a refresh is 403 for a suspended user, even if the suspension ended no session', async () => {
     const first = await buildUser(service, await grantingApp())
     await service.deps.db('users').where({ id: first.user.id }).update({ status: 'suspended' })
     expect((await refresh(first.refresh_token)).body).toMatchObject({ status: 403, code: 'account_suspended' })
@@ -333,8 +333,8 @@ describe('each refresh reads everything again', () => {
   })
 })
 
-describe('the organization', () => {
-  test('stays that of the session, and another can be asked for', async () => {
+describe('the organization of a refresh', () => {
+  test('a refresh keeps the organization of the session, and can ask for another', async () => {
     const app = await grantingApp()
     const { user } = await buildUser(service, app)
     const [here, there] = [await buildOrganization(service), await buildOrganization(service)]
@@ -350,7 +350,7 @@ describe('the organization', () => {
     expect(claimsOf(after.access_token)).toMatchObject({ org_id: there.id, roles: ['org_admin'] })
   })
 
-  test('without membership is 403 and consumes nothing', async () => {
+  test('a refresh for an organization without membership is 403 and spends nothing', async () => {
     const first = await buildUser(service, await grantingApp())
     const foreign = await buildOrganization(service)
     const refused = await refresh(first.refresh_token, { organization_id: foreign.id })
@@ -360,7 +360,7 @@ describe('the organization', () => {
     expect((await refresh(first.refresh_token, { organization_id: 'x' })).body.code).toBe('validation_failed')
   })
 
-  test('that the user has left refuses until one that fits is asked for', async () => {
+  test('a refresh is refused after the user has left the organization, until it asks for another', async () => {
     const app = await grantingApp()
     const { user } = await buildUser(service, app)
     const [left, kept] = [await buildOrganization(service), await buildOrganization(service)]
@@ -371,7 +371,7 @@ describe('the organization', () => {
     expect((await refresh(login.refresh_token, { organization_id: kept.id })).status).toBe(200)
   })
 
-  test('that was deleted is 403 as one that the user has left: the session never falls to the global roles', async () => {
+  test('a refresh for a deleted organization is 403, so the session never gets global roles instead', async () => {
     const { user } = await buildUser(service, await grantingApp())
     const organization = await buildOrganization(service)
     await addMember(service, organization.id, user.id, ['org_member'])
@@ -384,7 +384,7 @@ describe('the organization', () => {
   })
 })
 
-test('a body that is strict about nothing else: unknown members do no harm or are named', async () => {
+test('unknown members in the body of a refresh have no effect or are named as faults', async () => {
   const first = await buildUser(service, await grantingApp())
   const { status, body } = await refresh(first.refresh_token, {
     role_code: 'org_admin',
@@ -398,7 +398,7 @@ test('a body that is strict about nothing else: unknown members do no harm or ar
 describe('logout', () => {
   const logout = (refresh_token: unknown) => service.call('POST', '/auth/logout', { body: { refresh_token } })
 
-  test('ends that session alone, is audited, and told to validators; a second one is 204 too', async () => {
+  test('logout ends only that session, is audited, reaches consumers, and is 204 a second time', async () => {
     const app = await grantingApp()
     const first = await buildUser(service, app)
     const other = (await service.login(first.user.email, app.code)).body
@@ -414,14 +414,14 @@ describe('logout', () => {
     expect(await revocationsOf(first.user.id)).toMatchObject([{ session_id: sid, app_id: app.id }])
   })
 
-  test('by a token that was spent ends the chain that grew from it', async () => {
+  test('logout with a spent token ends the session that continued from it', async () => {
     const first = await buildUser(service, await grantingApp())
     const second = (await refresh(first.refresh_token)).body
     expect((await logout(first.refresh_token)).status).toBe(204)
     await expectDead(second.refresh_token)
   })
 
-  test('with an unknown token is 204 and with none 400', async () => {
+  test('logout with an unknown token is 204, and without a token 400', async () => {
     const before = await countRows(service, 'revocations')
     expect((await logout('unknown')).status).toBe(204)
     for (const token of [undefined, '', 5])

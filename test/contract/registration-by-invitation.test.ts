@@ -9,7 +9,7 @@ const service = serviceFixture()
 
 // covers register-invitation
 test.for(['invite_token', 'invite_code'])(
-  '%s joins the inviting organization with the roles of the invitation',
+  'a registration with %s joins the inviting organization with the roles of the invitation',
   async (member) => {
     const app = await buildApp(service)
     const organization = await buildOrganization(service)
@@ -23,7 +23,7 @@ test.for(['invite_token', 'invite_code'])(
   },
 )
 
-test('an invitation opens an app that takes registrations by invitation only; one that is no good does not', async () => {
+test('a valid invitation opens an app with sign-up by invitation, and an invalid one does not', async () => {
   const app = await buildApp(service, { sign_up: 'invitation' })
   const { id: organizationId } = await buildOrganization(service)
   const token = await buildInvitation(service, { organizationId })
@@ -40,7 +40,7 @@ test('an invitation opens an app that takes registrations by invitation only; on
   expect((await service.register(someEmail(), app.code, { invite_code: token })).status).toBe(201)
 })
 
-test("an org_admin's invitation opens such an app only while the sender may enter it", async () => {
+test("an org_admin's invitation opens such an app only while the inviter may enter it", async () => {
   const app = await buildApp(service, { sign_up: 'invitation' })
   const elsewhere = await buildApp(service, { auto_grant_on_signup: true })
   const founder = await buildUser(service, elsewhere)
@@ -74,7 +74,7 @@ test("an org_admin's invitation opens such an app only while the sender may ente
   expectError(await service.register(someEmail(), app.code, { invite_token: token }), 'sign_up_closed')
 })
 
-test('an invitation mailed to that very address verifies it, in any spelling', async () => {
+test('an invitation mailed to the registered address verifies it, in any spelling', async () => {
   const app = await buildApp(service)
   const { id: organizationId } = await buildOrganization(service)
   const email = someEmail()
@@ -84,7 +84,7 @@ test('an invitation mailed to that very address verifies it, in any spelling', a
   expect((await service.admin('GET', `/admin/users/${body.user.id}`)).body.email_verified).toBe(true)
 })
 
-test('an invitation that is unknown, expired, used or for another address writes nothing and falls through to no other rule', async () => {
+test('an invalid invitation is refused with nothing written, and no other rule applies instead', async () => {
   const organization = await buildOrganization(service)
   const organizationId = organization.id
   const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organizationId })
@@ -112,7 +112,7 @@ test('an invitation that is unknown, expired, used or for another address writes
 })
 
 // covers register-first-match
-test('the invitation comes before organization_name and the default organization; access is auto-granted all the same', async () => {
+test('an invitation precedes organization_name and the default organization, and access is still auto-granted', async () => {
   const inviting = await buildOrganization(service)
   const standing = await buildOrganization(service)
   const linked = await buildApp(service)
@@ -129,7 +129,7 @@ test('the invitation comes before organization_name and the default organization
   expect(user.apps.map((each: Json) => each.app_code).sort()).toEqual([app.code, linked.code].sort())
 })
 
-test('an invitation grants its app when a system_admin invited, and only then', async () => {
+test('an invitation grants its app only if a system_admin sent it', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const app = await buildApp(service)
   const granting = await buildInvitation(service, { organizationId, appCode: app.code })
@@ -143,7 +143,7 @@ test('an invitation grants its app when a system_admin invited, and only then', 
   expect(pending.body.access_token).toBeUndefined()
 })
 
-test('an invitation that grants the very app does not keep linked apps from being granted', async () => {
+test('an invitation that grants the app itself does not prevent grants of its linked apps', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const linked = await buildApp(service)
   const app = await buildApp(service, { auto_grant_on_signup: true, linked_app_codes: [linked.code] })
@@ -154,7 +154,7 @@ test('an invitation that grants the very app does not keep linked apps from bein
 })
 
 // covers register-whole
-test('of thirty uses of one invitation at once one wins, and the losers leave no user behind', async () => {
+test('one of thirty concurrent uses of an invitation wins, and the others leave no user', async () => {
   const { id: organizationId } = await buildOrganization(service)
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const token = await buildInvitation(service, { organizationId })
@@ -169,7 +169,7 @@ test('of thirty uses of one invitation at once one wins, and the losers leave no
   expect(await service.deps.db('users').whereIn('email', emails).pluck('email')).toEqual([winners[0]!.body.user.email])
 })
 
-test('register_or_login of an existing user accepts the invitation, after the right password alone', async () => {
+test('register_or_login of an existing user accepts the invitation only with the right password', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const organization = await buildOrganization(service)
@@ -192,7 +192,7 @@ test('register_or_login of an existing user accepts the invitation, after the ri
   expect(again.body).toMatchObject({ status: 400, code: 'invalid_invitation' })
 })
 
-test('register_or_login that is refused access spends no invitation; one that grants the app lets the user in', async () => {
+test('a refused register_or_login spends no invitation, and an invitation that grants the app admits the user', async () => {
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
   const { id: organizationId } = await buildOrganization(service)
@@ -206,7 +206,7 @@ test('register_or_login that is refused access spends no invitation; one that gr
   expect(admitted.body).toMatchObject({ created: false, access: 'granted', access_token: expect.any(String) })
 })
 
-test('the first touch of an existing user by an invitation does not join the default organization besides', async () => {
+test('an existing user who joins by invitation does not join the default organization as well', async () => {
   const { user } = await buildUser(service, await buildApp(service))
   const standing = await buildOrganization(service)
   const inviting = await buildOrganization(service)
@@ -218,7 +218,7 @@ test('the first touch of an existing user by an invitation does not join the def
   expect(detail.organizations.map((each: Json) => each.slug)).toEqual([inviting.slug])
 })
 
-test('accepting an invitation never changes a membership that exists', async () => {
+test('an accepted invitation never changes an existing membership', async () => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const { user } = await buildUser(service, app)
   const { id: organizationId } = await buildOrganization(service)

@@ -20,9 +20,9 @@ async function expectRefusal(
   expect(await countWrites(service)).toEqual(before)
 }
 
-describe('the answer', () => {
+describe('the answer to a registration', () => {
   // covers user-names register-no-grant
-  test('shows the new user and, while access is pending, no token members', async () => {
+  test('the answer shows the new user, and no token members while access is pending', async () => {
     const app = await buildApp(service)
     const email = someEmail()
     const { status, body, headers } = await service.register(email, app.code, { first_name: ' Ada ', last_name: '' })
@@ -48,7 +48,7 @@ describe('the answer', () => {
   })
 
   // covers service-login-names-app service-token-pair
-  test('carries tokens without an organization when access is granted, and they work', async () => {
+  test('the answer has working tokens without an organization if access is granted', async () => {
     const organization = await buildOrganization(service)
     const app = await buildApp(service, { auto_grant_on_signup: true, default_organization_id: organization.id })
     const { status, body } = await service.register(someEmail(), app.code)
@@ -69,14 +69,14 @@ describe('the answer', () => {
   })
 
   // covers register-base-user register-no-organization register-no-grant
-  test('gives the new user the role base_user and nothing else', async () => {
+  test('a new user has the role base_user and nothing else', async () => {
     const { user } = await buildUser(service, await buildApp(service))
     const { body } = await service.admin('GET', `/admin/users/${user.id}`)
     expect(body).toMatchObject({ roles: ['base_user'], apps: [], organizations: [] })
   })
 })
 
-describe('step 1, the e-mail', () => {
+describe('the e-mail of a registration', () => {
   const id = randomUUID().slice(0, 8)
   // covers user-email-normalized register-email
   test.for([
@@ -85,7 +85,7 @@ describe('step 1, the e-mail', () => {
     ['an international domain', `jörg-${id}@BÜCHER.example`, `jörg-${id}@xn--bcher-kva.example`],
     ['a composed and a decomposed letter', `e\u0301-${id}@example.com`, `é-${id}@example.com`],
     ['ligatures', `o\ufb03ce-${id}@example.com`, `office-${id}@example.com`],
-  ])('%s are normalized, and every spelling is one user', async ([, spelling, stored]) => {
+  ])('%s are normalized, and every spelling is the same user', async ([, spelling, stored]) => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const first = await service.register(spelling!, app.code)
     expect(first.body.user.email).toBe(stored)
@@ -94,7 +94,7 @@ describe('step 1, the e-mail', () => {
     for (const email of [spelling!, stored!]) expect((await service.login(email, app.code)).body.user.id).toBe(first.body.user.id)
   })
 
-  test('plus tags and dots are not folded', async () => {
+  test('plus tags and dots are kept', async () => {
     const app = await buildApp(service)
     const local = randomUUID()
     for (const email of [`${local}@example.com`, `${local}+tag@example.com`, `${local}.x@example.com`]) {
@@ -151,19 +151,22 @@ describe('step 1, the e-mail', () => {
     ['invite_code', 1, 'invalid_type'],
     ['invite_token', {}, 'invalid_type'],
     ['organization_name', true, 'invalid_type'],
-  ] as [string, unknown, string][])('%s: %j is refused as %s, and types are never coerced', async ([path, value, code]) => {
-    const app = await buildApp(service)
-    await expectRefusal(() => service.register(someEmail(), app.code, { [path]: value }), {
-      status: 400,
-      code: 'validation_failed',
-    })
-    const { body } = await service.register(someEmail(), app.code, { [path]: value })
-    expect(body.errors).toEqual([{ path, code, message: expect.any(String) }])
-  })
+  ] as [string, unknown, string][])(
+    '%s with the value %j is refused as %s, without coercion of types',
+    async ([path, value, code]) => {
+      const app = await buildApp(service)
+      await expectRefusal(() => service.register(someEmail(), app.code, { [path]: value }), {
+        status: 400,
+        code: 'validation_failed',
+      })
+      const { body } = await service.register(someEmail(), app.code, { [path]: value })
+      expect(body.errors).toEqual([{ path, code, message: expect.any(String) }])
+    },
+  )
 })
 
 // covers register-fields
-test.for([null, '', ' \t'])('an optional field that is %j is as if it were left out', async (blank) => {
+test.for([null, '', ' \t'])('an optional field with the value %j counts as absent', async (blank) => {
   const app = await buildApp(service, { auto_grant_on_signup: true })
   const names = ['first_name', 'last_name', 'mode', 'invite_code', 'invite_token', 'organization_name', 'role_code']
   const fields = [...names, 'linked_app_codes', 'two_factor_code', 'device_token']
@@ -179,13 +182,13 @@ test.for([null, '', ' \t'])('an optional field that is %j is as if it were left 
   expect((await service.register(someEmail(), app.code, { password: blank })).body.code).toBe('validation_failed')
 })
 
-describe('the password', () => {
+describe('the password of a registration', () => {
   test.for([
     ['seven characters', '1234567', 'too_short'],
     ['seven emoji, though they are 14 UTF-16 units', '🔑'.repeat(7), 'too_short'],
     ['1,025 bytes', 'x'.repeat(1_025), 'too_long'],
     ['fewer characters but more bytes than 1,024', 'ü'.repeat(513), 'too_long'],
-  ])('of %s is refused without an echo', async ([, password, code]) => {
+  ])('a password of %s is refused and not echoed', async ([, password, code]) => {
     const app = await buildApp(service)
     const before = await countWrites(service)
     const { body } = await service.register(someEmail(), app.code, { password })
@@ -194,7 +197,7 @@ describe('the password', () => {
     expect(await countWrites(service)).toEqual(before)
   })
 
-  test('that is the e-mail address, in any spelling, is refused', async () => {
+  test('a password that equals the e-mail address in any spelling is refused', async () => {
     const app = await buildApp(service)
     const email = someEmail()
     const { body } = await service.register(email, app.code, { password: ` ${email.toUpperCase()}` })
@@ -208,7 +211,7 @@ describe('the password', () => {
     ['73 bytes', 'x'.repeat(73)],
     ['1,024 bytes', 'ü'.repeat(512)],
     ['control characters', 'tab\tbell\u0007 '],
-  ])('with %s is taken exactly as sent: no other one opens the account', async ([, password]) => {
+  ])('a password with %s is used exactly as sent, and no variant logs in', async ([, password]) => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const email = someEmail()
     expect((await service.register(email, app.code, { password })).status).toBe(201)
@@ -222,8 +225,8 @@ describe('the password', () => {
   })
 })
 
-describe('step 1, the app', () => {
-  test('unknown is 404, inactive 403, and neither writes', async () => {
+describe('the app of a registration', () => {
+  test('an unknown app is 404, an inactive one 403, and nothing is written', async () => {
     const app = await buildApp(service)
     await service.admin('PATCH', `/admin/apps/${app.id}`, { body: { status: 'inactive' } })
     await expectRefusal(() => service.register(someEmail(), 'no-such-app'), { status: 404, code: 'app_not_found' })
@@ -236,7 +239,7 @@ describe('step 1, the app', () => {
   })
 
   // covers register-default-app
-  test('AUTH_DEFAULT_APP_CODE serves registrations that name none, and no login', async () => {
+  test('AUTH_DEFAULT_APP_CODE applies to registrations without an app, but not to logins', async () => {
     const service = await buildService({ AUTH_DEFAULT_APP_CODE: 'house' })
     expect((await service.register(someEmail(), '')).body).toMatchObject({ status: 404, code: 'app_not_found' })
     await service.admin('POST', '/admin/apps', { body: { code: 'house', name: 'House', auto_grant_on_signup: true } })
@@ -253,7 +256,7 @@ describe('step 1, the app', () => {
 })
 
 // covers register-order register-policy-first register-pool-set
-test('where everything is wrong at once, each check answers in its turn: address, app, policy, pools and who is in them', async () => {
+test('the checks of a registration run in order: address, app, policy, pools and collisions', async () => {
   const pool = somePool()
   const { user } = await buildUser(service, await buildApp(service, { registration_namespace: pool }))
   const settings = { status: 'inactive', registration_namespace: pool, allowed_email_domains: ['corp.example'] }
@@ -276,14 +279,14 @@ test('where everything is wrong at once, each check answers in its turn: address
   expect(await answer(user.email, app.code)).toBe(201)
 })
 
-describe('step 2, the policy', () => {
+describe('the policy of a registration', () => {
   // covers app-email-domains app-auth-methods register-policy-first
   test.for([
     ['sign_up_closed', { sign_up: 'closed' }],
     ['sign_up_closed', { sign_up: 'invitation' }],
     ['email_domain_not_allowed', { allowed_email_domains: ['corp.com', '*.corp.com'] }],
     ['auth_method_not_allowed', { allowed_auth_methods: ['google', 'magic_link'] }],
-  ] as [string, object][])('%s refuses before the collision check, and nothing is written: %j', async ([code, policy]) => {
+  ] as [string, object][])('%s is answered before the collision check, with nothing written: %j', async ([code, policy]) => {
     const app = await buildApp(service, policy as Record<string, unknown>)
     const existing = await buildUser(service, await buildApp(service))
     // When sign-up is closed, `register_or_login` is only a login: sign-up-closed.test.ts.
@@ -298,7 +301,7 @@ describe('step 2, the policy', () => {
     await expectRefusal(() => service.admin('POST', '/auth/register', asAdmin), { status: 403, code })
   })
 
-  test('an allowed domain is matched whole, in any case; *. takes subdomains alone', async () => {
+  test('an allowed domain matches as a whole in any case, and *. matches only subdomains', async () => {
     const app = await buildApp(service, { allowed_email_domains: ['Corp.COM', '*.sub.org', 'bücher.example'] })
     const allowed = ['corp.com', 'CORP.com', 'a.sub.org', 'a.b.SUB.org', 'bücher.example', 'xn--bcher-kva.example']
     const refused = ['evilcorp.com', 'a.corp.com', 'corp.com.evil.org', 'sub.org', 'evilsub.org', 'corp.co']
@@ -308,17 +311,17 @@ describe('step 2, the policy', () => {
     }
   })
 
-  test('lists that are empty or hold the method restrict nothing', async () => {
+  test('an empty list of domains and a list of methods with password restrict nothing', async () => {
     const app = await buildApp(service, { allowed_email_domains: [], allowed_auth_methods: ['google', 'password'] })
     expect((await service.register(someEmail(), app.code)).status).toBe(201)
   })
 
-  test('the built-in app takes no registrations', async () => {
+  test('the built-in app accepts no registrations', async () => {
     await expectRefusal(() => service.register(someEmail(), 'authctl'), { status: 403, code: 'sign_up_closed' })
   })
 })
 
-describe('step 4, an existing user', () => {
+describe('the registration of an existing user', () => {
   // covers register-conflict error-user-exists register-modes
   test('register is 409 with any other fields, and changes nothing', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
@@ -337,7 +340,7 @@ describe('step 4, an existing user', () => {
   })
 
   // covers register-or-login
-  test('register_or_login with the right password logs the user in: 200, tokens, no second user', async () => {
+  test('register_or_login with the right password logs the user in with 200 and creates no second user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const users = await countRows(service, 'users')
@@ -354,14 +357,14 @@ describe('step 4, an existing user', () => {
   })
 
   // covers register-modes
-  test('register_or_login of a new address registers it: 201', async () => {
+  test('register_or_login of a new address registers it with 201', async () => {
     const app = await buildApp(service)
     const { status, body } = await service.register(someEmail(), app.code, { mode: 'register_or_login' })
     expect([status, body.created, body.access]).toEqual([201, true, 'pending'])
   })
 
   // covers register-or-login
-  test('register_or_login is the login in everything it refuses', async () => {
+  test('register_or_login refuses whatever a login refuses', async () => {
     const app = await buildApp(service)
     const auto = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
@@ -382,7 +385,7 @@ describe('step 4, an existing user', () => {
     })
   })
 
-  test('register_or_login founds no organization for an existing user and selects none', async () => {
+  test('register_or_login neither founds nor selects an organization for an existing user', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const organization = await buildOrganization(service)
@@ -394,7 +397,7 @@ describe('step 4, an existing user', () => {
     expect(await countRows(service, 'organizations')).toBe(organizations)
   })
 
-  test('a deleted user frees the address', async () => {
+  test('the address of a deleted user can be registered again', async () => {
     const app = await buildApp(service)
     const { user } = await buildUser(service, app)
     await closeAccount(service, user.id, 'deleted')
@@ -407,13 +410,13 @@ describe('step 4, an existing user', () => {
   })
 })
 
-describe('register_or_return', () => {
+describe('registration with register_or_return', () => {
   const returning = (email: string, app: string, extra: object = {}) => ({
     body: { email, password: PASSWORD, app_code: app, mode: 'register_or_return', ...extra },
   })
 
   // covers register-return-callers
-  test('without a bearer is 401 and with one that may not 403, both before anything is looked up', async () => {
+  test('without a bearer it is 401, with an unauthorized one 403, before anything is looked up', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token, user } = await buildUser(service, app)
     for (const [email, code] of [
@@ -431,7 +434,7 @@ describe('register_or_return', () => {
     }
   })
 
-  test('with the bearer of a session that has ended is 401', async () => {
+  test('with the bearer of an ended session it is 401', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { access_token, refresh_token } = await buildUser(service, app)
     await service.call('POST', '/auth/logout', { body: { refresh_token } })
@@ -440,7 +443,7 @@ describe('register_or_return', () => {
   })
 
   // covers register-or-return
-  test('of an existing user is 200 with the record and no tokens, whatever the password', async () => {
+  test('an existing user is returned with 200 and no tokens, whatever the password', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     const before = await countWrites(service)
@@ -453,7 +456,7 @@ describe('register_or_return', () => {
   })
 
   // covers register-modes
-  test('of a new address is 201 without tokens, also where access is granted at once', async () => {
+  test('a new address is registered with 201 and no tokens, even if access is granted at once', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const before = await countWrites(service)
     const { status, body } = await service.admin('POST', '/auth/register', returning(someEmail(), app.code))
@@ -465,7 +468,7 @@ describe('register_or_return', () => {
     expect((await service.login(body.user.email, app.code)).status).toBe(200)
   })
 
-  test('asks for the role as it is now, not for the one in the token', async () => {
+  test('the right is read from the current role, not from the one in the token', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const { user } = await buildUser(service, app)
     await service.deps.db('user_roles').insert({ user_id: user.id, role_code: 'system_admin', created_at: 0 })
@@ -479,7 +482,7 @@ describe('register_or_return', () => {
   })
 })
 
-test('the other modes have no use for a bearer: a dead one does no harm and an admin one gives nothing', async () => {
+test("other modes ignore the bearer, so an invalid one does no harm and an admin's gives nothing", async () => {
   const app = await buildApp(service)
   for (const token of ['a.b.c', 'x'.repeat(4_000)]) {
     const body = { email: someEmail(), password: PASSWORD, app_code: app.code }
@@ -489,7 +492,7 @@ test('the other modes have no use for a bearer: a dead one does no harm and an a
   expect((await service.admin('POST', '/auth/register', { body })).body.access).toBe('pending')
 })
 
-test('unknown members are let through and take no effect, __proto__ and server-owned columns too', async () => {
+test('unknown members have no effect, and neither do __proto__ and columns of the server', async () => {
   const app = await buildApp(service)
   const email = someEmail()
   const body = JSON.stringify({
@@ -514,7 +517,7 @@ test('unknown members are let through and take no effect, __proto__ and server-o
 
 describe('organization_name', () => {
   // covers organization-founder register-organization
-  test('founds an organization with the user as its org_admin', async () => {
+  test('organization_name founds an organization with the user as its org_admin', async () => {
     const app = await buildApp(service)
     const { body } = await service.register(someEmail(), app.code, { organization_name: '  Ünïcode & Söhne — GmbH  ' })
     expect(body.organization).toEqual({
@@ -526,7 +529,7 @@ describe('organization_name', () => {
     expect((await service.admin('GET', `/admin/users/${body.user.id}`)).body.organizations).toEqual([body.organization])
   })
 
-  test('adds a suffix to a slug that is taken, also when many ask at once', async () => {
+  test('a suffix is added to a taken slug, even for concurrent registrations', async () => {
     const app = await buildApp(service)
     const name = `Acme ${randomUUID().slice(0, 8)}`
     const replies = await Promise.all(
@@ -539,19 +542,19 @@ describe('organization_name', () => {
     for (const slug of slugs) expect(slug).toMatch(new RegExp(`^${plain}(-[a-z0-9]+)?$`))
   })
 
-  test.for(['日本', '💥', '---', 'x'.repeat(200)])('makes some slug of %j', async (organization_name) => {
+  test.for(['日本', '💥', '---', 'x'.repeat(200)])('a slug is made from the name %j', async (organization_name) => {
     const app = await buildApp(service)
     const { body } = await service.register(someEmail(), app.code, { organization_name })
     expect(body.organization).toMatchObject({ name: organization_name, slug: expect.stringMatching(/^[a-z0-9]+(-[a-z0-9]+)*$/) })
   })
 
-  test.for(['', '   ', null])('%j counts as none', async (organization_name) => {
+  test.for(['', '   ', null])('the name %j counts as absent', async (organization_name) => {
     const app = await buildApp(service)
     expect((await service.register(someEmail(), app.code, { organization_name })).body.organization).toBeNull()
   })
 
   // covers register-first-match
-  test('comes before the default organization, which is then not joined, while access is granted all the same', async () => {
+  test('organization_name precedes the default organization, and access is still granted', async () => {
     const organization = await buildOrganization(service)
     const linked = await buildApp(service)
     const app = await buildApp(service, {

@@ -37,7 +37,7 @@ async function releasedDatabase(): Promise<string> {
   return database.url
 }
 
-test('a database of the first release is brought up to date, passes the check, and its users log in', async () => {
+test('a database of the first release is upgraded, passes the check, and its users log in', async () => {
   const settings = { DATABASE_URL: await releasedDatabase() }
   const [, ...later] = Object.keys(migrations.steps)
   expect(await runGatehouse(['migrate'], settings)).toMatchObject({ code: 0, stdout: `applied ${later.join(', ')}\n` })
@@ -75,7 +75,7 @@ test('a database of the first release is brought up to date, passes the check, a
   expect(await schemaOf(settings.DATABASE_URL)).toEqual(await schemaOf(fresh.url))
 })
 
-test('an account that was verified before mailboxes were proven keeps everything at its next magic link', async () => {
+test('an account verified before mailboxes were proven keeps everything at its next magic link', async () => {
   const mailbox = await startMailbox()
   const settings = { DATABASE_URL: await releasedDatabase(), SMTP_URL: mailbox.url }
   const verifiedAt = Date.now() - 86_400_000

@@ -8,16 +8,19 @@ const service = serviceFixture()
 const app = appFixture(service)
 
 describe('request ids', () => {
-  test.each(['a', 'Aa0._-', 'x'.repeat(128), '550e8400-e29b-41d4-a716-446655440000', '...', '-'])('%s is kept', async (id) => {
-    for (const path of ['/health', '/auth/me', '/nothing']) {
-      const { headers, body } = await service.call('GET', path, { headers: { 'x-request-id': id } })
-      expect(headers.get('x-request-id')).toBe(id)
-      if (path !== '/health') expect(body.request_id).toBe(id)
-    }
-  })
+  test.each(['a', 'Aa0._-', 'x'.repeat(128), '550e8400-e29b-41d4-a716-446655440000', '...', '-'])(
+    'the request id %s is kept',
+    async (id) => {
+      for (const path of ['/health', '/auth/me', '/nothing']) {
+        const { headers, body } = await service.call('GET', path, { headers: { 'x-request-id': id } })
+        expect(headers.get('x-request-id')).toBe(id)
+        if (path !== '/health') expect(body.request_id).toBe(id)
+      }
+    },
+  )
 
   test.each(['', 'x'.repeat(129), 'a b', 'a,b', 'a/b', 'ü', '<script>', 'a;b', '{"x":1}', '%0a'])(
-    '%j is replaced by a fresh one',
+    'the request id %j is replaced',
     async (id) => {
       const headers = { 'x-request-id': Buffer.from(id).toString('latin1') }
       const first = await rawCall(service.url, 'GET', '/api/v1/health', { headers })
@@ -27,7 +30,7 @@ describe('request ids', () => {
     },
   )
 
-  test('two of them are none', async () => {
+  test('two request ids are replaced by one', async () => {
     const reply = await rawCall(service.url, 'GET', '/api/v1/health', { headers: { 'x-request-id': ['one', 'two'] } })
     expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
   })
@@ -42,7 +45,7 @@ describe('request ids', () => {
     expect(events).toMatchObject([{ event: 'login.failed', user_agent: 'a test', ip: '127.0.0.1' }])
   })
 
-  test('a user agent of any length and content is stored cut and harms nothing', async () => {
+  test('a user agent of any length and content is cut for storage and does no harm', async () => {
     const headers = { 'x-request-id': 'audited-2', 'user-agent': `${'x'.repeat(5_000)}` }
     const body = { email: 'nobody@example.com', password: PASSWORD, app_code: app.code }
     expectError(await service.call('POST', '/auth/login', { headers, body }), 'invalid_credentials')
@@ -51,8 +54,8 @@ describe('request ids', () => {
   })
 })
 
-describe('every answer', () => {
-  test('has the headers that each answer has, whatever its status', async () => {
+describe('headers and bodies of answers', () => {
+  test('every answer has the common headers, whatever its status', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const replies: Reply[] = [
       await service.call('GET', '/health'),
@@ -68,7 +71,7 @@ describe('every answer', () => {
     for (const reply of replies) expectHeaders(reply)
   })
 
-  test('with tokens, or the refusal of some, is kept by no cache', async () => {
+  test('an answer with tokens, or their refusal, is not cached', async () => {
     const email = 'no-store@example.com'
     const registered = await service.register(email, app.code)
     const replies = [
@@ -88,7 +91,7 @@ describe('every answer', () => {
     for (const reply of replies) expect(reply.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('204 has no body', async () => {
+  test('a 204 has no body', async () => {
     await service.admin('POST', '/admin/apps', { body: { code: 'gone', name: 'Gone' } })
     const reply = await service.admin('DELETE', '/admin/apps/gone')
     expect(reply.status).toBe(204)
@@ -104,8 +107,8 @@ describe('every answer', () => {
   })
 })
 
-describe('public routes', () => {
-  test('pay no heed to a bearer they have no use for', async () => {
+describe('public routes and unused input', () => {
+  test('a public route ignores a bearer that it does not use', async () => {
     const email = 'bearer@example.com'
     for (const authorization of ['Bearer garbage', 'Bearer ..', 'Basic x', 'Bearer', 'nonsense']) {
       const headers = { authorization }
@@ -123,7 +126,7 @@ describe('public routes', () => {
     expect((await service.call('POST', '/auth/login', { token: 'garbage', body })).status).toBe(200)
   })
 
-  test('let unknown members through, those that JavaScript finds special too', async () => {
+  test('a public route accepts unknown members, even those that JavaScript finds special', async () => {
     const special =
       '"__proto__":{"mode":"register_or_return","role_code":5,"polluted":true},"constructor":{"prototype":{"polluted":true}},"prototype":[1],"toString":1,"hasOwnProperty":null'
     const body = (email: string) =>
@@ -135,14 +138,14 @@ describe('public routes', () => {
     expect(({} as Json).polluted).toBeUndefined()
   })
 
-  test('read no member of `__proto__` as their own', async () => {
+  test('a public route reads no member of `__proto__` as its own', async () => {
     const body = `{"__proto__":{"email":"x@example.com","password":"${PASSWORD}","app_code":"${app.code}"}}`
     const reply = await service.call('POST', '/auth/login', { body })
     expectError(reply, 'validation_failed')
     expect(faultsOf(reply)).toEqual(['email: required', 'password: required'])
   })
 
-  test('take no body as an empty one', async () => {
+  test('a public route treats a missing body as an empty one', async () => {
     for (const path of ['/auth/login', '/auth/register', '/auth/refresh', '/auth/logout']) {
       const without = await rawCall(service.url, 'POST', `/api/v1${path}`)
       const empty = await service.call('POST', path, { body: {} })
@@ -160,7 +163,7 @@ describe('public routes', () => {
     }
   })
 
-  test('pay no heed to a query they do not have', async () => {
+  test('a public route ignores a query that it does not have', async () => {
     expect((await service.call('GET', '/health?x=%00&x=1&__proto__=2')).status).toBe(200)
     expectError(await service.call('GET', '/auth/me?x=%00'), 'token_missing')
     const { access_token: token } = await buildUser(service, app)
@@ -168,7 +171,7 @@ describe('public routes', () => {
   })
 })
 
-test('an error never tells what was sent, nor how the service is built', async () => {
+test('an error reveals neither the input nor how the service is built', async () => {
   const replies = [
     await service.call('POST', '/auth/login', { body: { email: 5, password: ['a secret of mine'], app_code: { a: 1 } } }),
     await service.call('POST', '/auth/login', { body: '{"password":"a secret of mine' }),

@@ -146,11 +146,11 @@ const doors: Record<string, (person: Person, app: Json, more: Json) => Promise<R
     exchange(service, await arrive(service, { provider, code: 'acme', app, subject }), more),
 }
 
-describe.each(holders)('for a holder of %s', (holder) => {
-  describe.each(owned)('who owns %s', (owns) => {
+describe.each(holders)('the second factor for a holder of %s', (holder) => {
+  describe.each(owned)('the second factor of a person who owns %s', (owns) => {
     const person = fixture(() => build(holder, owns))
 
-    test.each(Object.keys(doors))('by %s: what the policy demands is asked for, and nothing else lets in', async (door) => {
+    test.each(Object.keys(doors))('a sign-in by %s asks for what the policy demands, and only that lets in', async (door) => {
       const seen: Json[] = []
       const wanted: Json[] = []
       for (const policy of policyNames) {
@@ -166,7 +166,7 @@ describe.each(holders)('for a holder of %s', (holder) => {
       expect(seen).toEqual(wanted)
     })
 
-    test('on the sign-in page', async () => {
+    test('the sign-in page asks for what the policy demands, and only that lets in', async () => {
       const seen: Json[] = []
       const wanted: Json[] = []
       let trusted: string | undefined
@@ -235,7 +235,7 @@ async function endOf(visitor: Visitor, page: Json, app: Json, asked: AskedFor): 
   return outcomeOf({ status, body }, app)
 }
 
-test('a registration, with and without an invitation: an account of a password alone is told to enrol where everybody is', async () => {
+test('a registration with only a password must enrol if everyone must, with or without an invitation', async () => {
   const seen: Json[] = []
   const wanted: Json[] = []
   const organization = await buildOrganization(service)
@@ -253,7 +253,7 @@ test('a registration, with and without an invitation: an account of a password a
   expect(seen).toEqual(wanted)
 })
 
-describe('a session that is older than the policy', () => {
+describe('a session older than the policy', () => {
   /** What was shown when the session began, and what its user owns now. */
   const sessions = [
     ['nothing', 'nothing'],
@@ -274,7 +274,7 @@ describe('a session that is older than the policy', () => {
   }
 
   test.each(holders.flatMap((holder) => sessions.map(([shown, owns]) => [holder, shown, owns] as const)))(
-    'of a holder of %s who showed %s then and owns %s now',
+    'a holder of %s who showed %s then and owns %s now is asked for what the policy demands',
     async (holder, shown, owns) => {
       const seen: Json[] = []
       const wanted: Json[] = []
@@ -322,7 +322,7 @@ describe('a session that is older than the policy', () => {
     return { user, email, tokens: tokens as Json }
   }
 
-  test('is refused from the date on, and not before, and keeps its refresh token', async () => {
+  test('a session is refused from the date on, not before, and keeps its refresh token', async () => {
     const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: inDays(1) })
     const { tokens } = await begin(app, 'base_user', 'nothing', 'nothing')
     const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
@@ -339,38 +339,41 @@ describe('a session that is older than the policy', () => {
   test.each([
     ['a code', 'asked for the code'],
     ['a passkey', 'asked for the passkey'],
-  ] as const)('is refused from the date on if %s was shown before it, and a new proof goes on', async (shown, asked) => {
-    const person = await build('base_user', shown)
-    const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: inDays(1) })
-    const enter = async () => {
-      service.advance(30)
-      const visitor = visit(service)
-      const request = askFor(app)
-      const page = await showOnPage(visitor, person, request, shown === 'a code' ? 'the code' : 'the passkey')
-      const arrival = page.app ? page : await visitor.send(page, 'Continue')
-      const { status, body } = await exchangeCode(service, app, request, arrival.app)
-      expect(status, JSON.stringify(body)).toBe(200)
-      return { visitor, body }
-    }
-    const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
-    const before = await enter()
-    service.advance(86_400 - 60)
-    const last = await refresh(before.body.refresh_token)
-    expect(last.status).toBe(200)
-    service.advance(60)
-    expect(outcomeOf(await refresh(last.body.refresh_token), app)).toBe(asked)
-    // Nor is the app entered silently with it: the page asks again.
-    const title = (await before.visitor.get(askFor(app).path)).title
-    expect(title).toBe(shown === 'a code' ? 'Sign in' : 'Use your passkey')
-    const after = await enter()
-    const next = await refresh(after.body.refresh_token)
-    expect(next.status).toBe(200)
-    // A date in the future lets all of them go on.
-    await setPolicy(app, 'everyone, from next month on')
-    expect((await refresh(last.body.refresh_token)).status).toBe(200)
-  })
+  ] as const)(
+    'a session is refused from the date on if %s was shown before it, and continues after a new proof',
+    async (shown, asked) => {
+      const person = await build('base_user', shown)
+      const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: inDays(1) })
+      const enter = async () => {
+        service.advance(30)
+        const visitor = visit(service)
+        const request = askFor(app)
+        const page = await showOnPage(visitor, person, request, shown === 'a code' ? 'the code' : 'the passkey')
+        const arrival = page.app ? page : await visitor.send(page, 'Continue')
+        const { status, body } = await exchangeCode(service, app, request, arrival.app)
+        expect(status, JSON.stringify(body)).toBe(200)
+        return { visitor, body }
+      }
+      const refresh = (refresh_token: string) => service.call('POST', '/auth/refresh', { body: { refresh_token } })
+      const before = await enter()
+      service.advance(86_400 - 60)
+      const last = await refresh(before.body.refresh_token)
+      expect(last.status).toBe(200)
+      service.advance(60)
+      expect(outcomeOf(await refresh(last.body.refresh_token), app)).toBe(asked)
+      // Nor is the app entered silently with it: the page asks again.
+      const title = (await before.visitor.get(askFor(app).path)).title
+      expect(title).toBe(shown === 'a code' ? 'Sign in' : 'Use your passkey')
+      const after = await enter()
+      const next = await refresh(after.body.refresh_token)
+      expect(next.status).toBe(200)
+      // A date in the future lets all of them go on.
+      await setPolicy(app, 'everyone, from next month on')
+      expect((await refresh(last.body.refresh_token)).status).toBe(200)
+    },
+  )
 
-  test('is refused from the date on if a trusted browser stood for the code, and the page asks for the code once', async () => {
+  test('a session by trusted browser is refused from the date on, and the page asks for the code once', async () => {
     const { email, code } = await build('base_user', 'a code')
     const policy = { require_two_factor: 'everyone', require_two_factor_from: inDays(2) }
     const app = await buildApp(service, { ...open, trust_device_days: 30, ...policy })
@@ -400,7 +403,7 @@ describe('a session that is older than the policy', () => {
     expect((await exchangeCode(service, app, last.request, last.page.app)).status).toBe(200)
   })
 
-  test('goes on after a change of the password with what it had shown, though its tokens no longer name two factors', async () => {
+  test('after a change of the password, a session keeps the factors it has shown', async () => {
     const app = await buildApp(service, { ...open, require_two_factor: 'off' })
     const { tokens } = await begin(app, 'base_user', 'a code', 'a code')
     await setPolicy(app, 'everyone')
@@ -410,7 +413,7 @@ describe('a session that is older than the policy', () => {
     expect(claimsOf(refreshed.body.access_token).amr).toEqual(['pwd'])
   })
 
-  test('of an earlier version goes on if its tokens named two factors', async () => {
+  test('a session of an earlier version continues if its tokens named two factors', async () => {
     const app = await buildApp(service, open)
     const [named, unnamed] = [
       await begin(app, 'base_user', 'a code', 'a code'),

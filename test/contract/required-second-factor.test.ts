@@ -50,8 +50,8 @@ async function withPasskey(email: string): Promise<Authenticator> {
   return device
 }
 
-describe('a registration', () => {
-  test('makes the account, gives no token, and names the page where its user sets up a second factor', async () => {
+describe('a registration at an app that requires a second factor', () => {
+  test('the registration creates the account, gives no token, and names the page for enrolment', async () => {
     const email = someEmail()
     const reply = await service.register(email, strict.code)
     expect(reply.status).toBe(201)
@@ -67,13 +67,13 @@ describe('a registration', () => {
     })
   })
 
-  test('is as ever where only admins must have shown one', async () => {
+  test('the registration is unchanged if the app requires a second factor only of admins', async () => {
     const reply = await service.register(someEmail(), forAdmins.code)
     expect(reply.body).toMatchObject({ access: 'granted', access_token: expect.any(String) })
     expect(reply.body).not.toHaveProperty('enrollment_url')
   })
 
-  test('through a provider makes the account and the link, and the code is spent', async () => {
+  test('a registration through a provider creates and links the account, and spends the code', async () => {
     const subject = provider.addAccount({ email: someEmail(), email_verified: true })
     const arrived = await arrive(service, { provider, code: 'acme', app: strict, subject })
     const reply = await exchangeAtProvider(service, arrived)
@@ -87,7 +87,7 @@ describe('a registration', () => {
   })
 })
 
-describe('an invitation', () => {
+describe('an invitation to an app that requires a second factor', () => {
   const fields = (token: string, more: Record<string, string>) => ({
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     chunks: [new URLSearchParams({ token, password: PASSWORD, ...more }).toString()],
@@ -97,7 +97,7 @@ describe('an invitation', () => {
   const inviteTo = async (app: Json) =>
     buildInvitation(service, { organizationId: (await buildOrganization(service)).id, appCode: app.code })
 
-  test('is left alone by an account without a second factor, and taken by one that shows it', async () => {
+  test('the invitation stays unspent for an account without a second factor, and is accepted with one', async () => {
     const token = await inviteTo(strict)
     const { user, access_token } = await buildUser(service, lax)
     const refused = await accept(token, { email: user.email })
@@ -109,7 +109,7 @@ describe('an invitation', () => {
     expect(await isInvitationSpent(service, token)).toBe(true)
   })
 
-  test('says where to go to somebody who has only a passkey', async () => {
+  test('the invitation tells a user who has only a passkey where to go', async () => {
     const token = await inviteTo(strict)
     const { user } = await buildUser(service, lax)
     await withPasskey(user.email)
@@ -119,7 +119,7 @@ describe('an invitation', () => {
     expect(await isInvitationSpent(service, token)).toBe(false)
   })
 
-  test('makes a new account, which has still to set one up', async () => {
+  test('the invitation creates a new account, which has to enrol at its sign-in', async () => {
     const token = await inviteTo(strict)
     const email = someEmail()
     const made = await accept(token, { email })
@@ -129,7 +129,7 @@ describe('an invitation', () => {
     expect((await service.login(email, strict.code)).body.code).toBe('two_factor_enrollment_required')
   })
 
-  test('is not accepted on the sign-in page before a second factor was shown', async () => {
+  test('the sign-in page does not accept the invitation before a second factor was shown', async () => {
     const token = await inviteTo(strict)
     const { user } = await buildUser(service, lax)
     const page = await signInOnPage(visit(service), askFor(strict, { invite: token }), user.email)
@@ -138,7 +138,7 @@ describe('an invitation', () => {
   })
 })
 
-describe('a trusted browser', () => {
+describe('a trusted browser at an app that requires a second factor', () => {
   async function trusted(app: Json) {
     const { user, access_token } = await buildUser(service, lax)
     const phone = await enableTwoFactor(service, access_token)
@@ -157,7 +157,7 @@ describe('a trusted browser', () => {
     return arrival.app ? exchange(service, app, asked, arrival.app) : undefined
   }
 
-  test('meets the demand at an app that allows it, and goes on at a refresh; its tokens name one factor', async () => {
+  test('a trusted browser meets the demand if the app allows it, also at a refresh, with one factor in the tokens', async () => {
     const { user, visitor } = await trusted(strict)
     const entered = await enter(strict, visitor, user.email)
     expect(entered?.status).toBe(200)
@@ -171,7 +171,7 @@ describe('a trusted browser', () => {
     await setPolicy(strict, { trust_device_days: 7 })
   })
 
-  test('never meets it at an app that administers the service', async () => {
+  test('a trusted browser never meets the demand of an app that administers the service', async () => {
     const of = await buildService({ AUTH_ADMIN_APP_CODES: 'authctl,office' })
     const office = await of.admin('POST', '/admin/apps', {
       body: { code: 'office', name: 'Office', ...open, trust_device_days: 7 },
@@ -189,7 +189,7 @@ describe('a trusted browser', () => {
   })
 })
 
-describe('a code on its way to an app that begins to demand a second factor', () => {
+describe('a code for an app that begins to require a second factor', () => {
   const onItsWay = async () => {
     const app = await buildApp(service, open)
     const { user, access_token } = await buildUser(service, app)
@@ -200,7 +200,7 @@ describe('a code on its way to an app that begins to demand a second factor', ()
     return { app, user, token: access_token, asked, arrival }
   }
 
-  test('opens nothing, and the app is told where its user goes', async () => {
+  test('the code opens nothing, and the app gets the page for enrolment', async () => {
     const { app, asked, arrival } = await onItsWay()
     await setPolicy(app, { require_two_factor: 'everyone' })
     const { status, body } = await exchange(service, app, asked, arrival.app)
@@ -210,7 +210,7 @@ describe('a code on its way to an app that begins to demand a second factor', ()
     })
   })
 
-  test('opens nothing for somebody who has a passkey by now', async () => {
+  test('the code opens nothing for a user who has a passkey by now', async () => {
     const { app, user, asked, arrival } = await onItsWay()
     await withPasskey(user.email)
     await setPolicy(app, { require_two_factor: 'everyone' })
@@ -219,7 +219,7 @@ describe('a code on its way to an app that begins to demand a second factor', ()
   })
 })
 
-test('an app that links a strict one lets in, and the strict one asks for itself', async () => {
+test('an app that links to a strict app admits, and the strict app asks for itself', async () => {
   const linking = await buildApp(service, { ...open, linked_app_codes: [strict.code] })
   const { user, access_token } = await buildUser(service, linking)
   expect(access_token).toEqual(expect.any(String))
@@ -227,7 +227,7 @@ test('an app that links a strict one lets in, and the strict one asks for itself
   expect((await service.login(user.email, strict.code)).body.code).toBe('two_factor_enrollment_required')
 })
 
-test('somebody who is signed in elsewhere does not enter silently, and is asked for what is missing', async () => {
+test('a person signed in elsewhere does not enter silently, and is asked for what is missing', async () => {
   const { user, access_token } = await buildUser(service, lax)
   const visitor = visit(service)
   await signInOnPage(visitor, askFor(lax), user.email)
@@ -242,7 +242,7 @@ test('somebody who is signed in elsewhere does not enter silently, and is asked 
   expect((await visitor.get(askFor(strict).path)).title).toBe('Sign in')
 })
 
-test('who gets a role has to show a second factor at the next refresh of an app for admins', async () => {
+test('a user who gains a role must show a second factor at the next refresh of an app for admins', async () => {
   const { user, refresh_token } = await buildUser(service, forAdmins)
   const first = await service.call('POST', '/auth/refresh', { body: { refresh_token } })
   expect(first.status).toBe(200)
@@ -251,8 +251,8 @@ test('who gets a role has to show a second factor at the next refresh of an app 
   expect(second.body).toMatchObject({ code: 'two_factor_enrollment_required', enrollment_url: urlOf(forAdmins) })
 })
 
-describe('the setting', () => {
-  test('is audited with what it was before', async () => {
+describe('the setting require_two_factor', () => {
+  test('the setting is audited with its former value', async () => {
     const app = await buildApp(service)
     await setPolicy(app, { require_two_factor: 'admins', require_two_factor_from: '2027-01-31T01:00:00+01:00' })
     const [event] = await auditEvents(service, { event: 'app.updated', app_id: app.id })
@@ -267,13 +267,13 @@ describe('the setting', () => {
     [{ require_two_factor: true }, 'require_two_factor'],
     [{ require_two_factor_from: '2027-01-31' }, 'require_two_factor_from'],
     [{ require_two_factor_from: 1_800_000_000 }, 'require_two_factor_from'],
-  ])('%j is refused', async (body, path) => {
+  ])('the setting %j is refused', async (body, path) => {
     const reply = await setPolicy(await buildApp(service), body)
     expectError(reply, 'validation_failed')
     expect(reply.body.errors[0].path).toBe(path)
   })
 
-  test('is refused where this service has no pages, since nobody could set a second factor up', async () => {
+  test('the setting is refused if the service has no pages, since nobody could enrol', async () => {
     const of = await buildService({ PUBLIC_URL: 'https://example.com/login' })
     const app = await buildApp(of)
     const reply = await of.admin('PATCH', `/admin/apps/${app.id}`, { body: { require_two_factor: 'everyone' } })
@@ -283,7 +283,7 @@ describe('the setting', () => {
   })
 })
 
-test('the trace of a token says what was shown in its session, and what a refresh is answered', async () => {
+test('the trace of a token shows what its session has shown, and the answer to a refresh', async () => {
   const app = await buildApp(service, open)
   const { user, refresh_token, access_token } = await buildUser(service, app)
   const trace = async (token: string) => (await service.admin('POST', '/admin/tokens/trace', { body: { token } })).body.session
@@ -296,12 +296,12 @@ test('the trace of a token says what was shown in its session, and what a refres
   expect(await trace(shown.refresh_token)).toMatchObject({ second_factor: 'shown', refused_by_policy: null })
 })
 
-describe('explain', () => {
+describe('explain at an app that requires a second factor', () => {
   const explain = async (email: string, app: Json) =>
     (await service.admin('GET', `/admin/explain?${new URLSearchParams({ email, app: app.code })}`)).body
   const stepOf = ({ steps }: Json, name: string) => steps.find((step: Json) => step.name === name)
 
-  test('names the step that refuses somebody without a second factor, and the page, and what comes after', async () => {
+  test('explain names the step that refuses a user without a second factor, the page, and later refusals', async () => {
     const { user } = await buildUser(service, lax)
     const told = await explain(user.email, strict)
     expect(told.outcome).toBe('two_factor_enrollment_required')
@@ -312,7 +312,7 @@ describe('explain', () => {
     expect((await explain(user.email, closed)).further_refusals).toMatchObject([{ code: 'app_access_denied' }])
   })
 
-  test('assumes the code of somebody who has one, and says that a passkey is for the page', async () => {
+  test('explain assumes the code of a user who has one, and says that a passkey needs the page', async () => {
     const { user, access_token } = await buildUser(service, lax)
     await withPasskey(user.email)
     const byPasskey = await explain(user.email, strict)
@@ -324,7 +324,7 @@ describe('explain', () => {
     expect((await service.admin('GET', `/admin/apps/${strict.id}`)).body.require_two_factor).toBe('everyone')
   })
 
-  test('reports a requirement that was announced', async () => {
+  test('explain reports a requirement that begins later', async () => {
     const from = new Date(service.deps.clock() + 86_400_000).toISOString()
     const app = await buildApp(service, { ...open, require_two_factor: 'everyone', require_two_factor_from: from })
     const { user } = await buildUser(service, app)
@@ -335,7 +335,7 @@ describe('explain', () => {
   })
 })
 
-test('the page that a refusal names signs in, sets a second factor up, and opens the app', async () => {
+test('the enrolment page signs in, sets up a second factor, and opens the app', async () => {
   const { user } = await buildUser(service, lax)
   const refused = await service.login(user.email, strict.code)
   const visitor = visit(service)
@@ -352,13 +352,13 @@ test('the page that a refusal names signs in, sets a second factor up, and opens
   expect((await service.login(user.email, strict.code, { two_factor_code })).status).toBe(200)
 })
 
-describe('a provider that is trusted for the second factor', () => {
+describe('a provider trusted for the second factor', () => {
   const trust = (trusted_for_two_factor: boolean) =>
     service.admin('PATCH', '/admin/sso-providers/acme', { body: { trusted_for_two_factor } })
   const comeIn = async (app: Json, subject: string, more: Json = {}) =>
     exchangeAtProvider(service, await arrive(service, { provider, code: 'acme', app, subject }), more)
 
-  test('meets the demand for somebody who owns none here, at a refresh too, until it is trusted no more', async () => {
+  test('a trusted provider meets the demand for a user without a factor, until it is no longer trusted', async () => {
     const subject = provider.addAccount({ email: someEmail(), email_verified: true })
     await trust(true)
     const { status, body } = await comeIn(strict, subject)
@@ -372,7 +372,7 @@ describe('a provider that is trusted for the second factor', () => {
     expect(late.body.code).toBe('two_factor_enrollment_required')
   })
 
-  test('meets it only if the person signed in there since its date, whenever the session or a code began', async () => {
+  test('a trusted provider counts only if the person signed in there after its date', async () => {
     await trust(true)
     const app = await buildApp(service, { ...open, require_two_factor: 'everyone' })
     const subject = provider.addAccount({ email: someEmail(), email_verified: true })
@@ -402,7 +402,7 @@ describe('a provider that is trusted for the second factor', () => {
     await trust(false)
   })
 
-  test('does not stand in for a factor that somebody owns', async () => {
+  test('a trusted provider does not replace a factor that the user owns', async () => {
     await trust(true)
     const subject = provider.addAccount({ email: someEmail(), email_verified: true })
     const entered = (await comeIn(strict, subject)).body
@@ -415,7 +415,7 @@ describe('a provider that is trusted for the second factor', () => {
     await trust(false)
   })
 
-  test('never meets it at an app that administers the service', async () => {
+  test('a trusted provider never meets the demand of an app that administers the service', async () => {
     await trust(true)
     const { body } = await service.admin('PATCH', '/admin/apps/authctl', {
       body: { require_two_factor: 'everyone', allowed_redirect_urls: [REDIRECT_URL] },
@@ -430,10 +430,10 @@ describe('a provider that is trusted for the second factor', () => {
   })
 })
 
-describe('the report of those without a second factor', () => {
+describe('the report of users without a second factor', () => {
   const report = async (app: Json, query = '') => service.admin('GET', `/admin/apps/${app.code}/without-second-factor${query}`)
 
-  test('lists who can enter the app and owns neither a second factor nor a passkey, newest first, in pages', async () => {
+  test('the report lists users of the app without second factor or passkey, newest first, in pages', async () => {
     const app = await buildApp(service, open)
     const [none, coded, keyed, gone, admin] = await Promise.all([1, 2, 3, 4, 5].map(() => buildUser(service, app)))
     await enableTwoFactor(service, coded!.access_token)
@@ -453,7 +453,7 @@ describe('the report of those without a second factor', () => {
     ])
   })
 
-  test('counts holders of system_admin at authctl, and refuses what it does not know', async () => {
+  test('the report counts holders of system_admin at authctl, and refuses unknown values', async () => {
     const { body } = await report({ code: 'authctl' })
     expect(body.items.map(({ email }: Json) => email)).toContain('admin@example.com')
     expectError(await report({ code: 'nothing' }), 'not_found')
@@ -466,7 +466,7 @@ test.each([
   [true, 'https://example.com/login', 'off'],
   [false, 'https://login.example.com', 'off'],
 ])(
-  'in a new database, with production %s at %s, authctl begins with %s; a database in use keeps what it has',
+  'with production %s at %s, authctl begins with %s in a new database, and a database in use keeps its value',
   async (production, publicUrl, begins) => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-new-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -482,7 +482,7 @@ test.each([
   },
 )
 
-test('the way back of docs/administer/require-second-factor.md lets an admin without a second factor in again', async () => {
+test('the recovery in docs/administer/require-second-factor.md admits an admin without a second factor', async () => {
   const database = await createDatabase(testDatabase())
   onTestFinished(() => database.drop())
   const admin = { email: 'locked-out@example.com', password: 'a long password of an admin' }

@@ -66,7 +66,7 @@ async function startConsumer(url: string) {
 const names = ['ada', 'bob', 'cem', 'dora', 'eve', 'hal'] as const
 type Name = (typeof names)[number]
 
-test('after a restore nothing lives that was ended since the backup, and a consumer that stayed connected knows', async () => {
+test('after a restore, everything ended since the backup is invalid, and connected consumers learn it', async () => {
   const database = await someDatabase()
   const mailbox = await startMailbox()
   const settings = { DATABASE_URL: database.url, SMTP_URL: mailbox.url, ...bootstrapAdmin }
@@ -186,7 +186,7 @@ test('after a restore nothing lives that was ended since the backup, and a consu
 })
 
 describe('the feed after a restore', () => {
-  test('starts over for every cursor from before, also where the database has given it again by then, and once', async () => {
+  test('the feed starts over once for every earlier cursor, even if the database has issued it again', async () => {
     const database = await someDatabase()
     const settings = { DATABASE_URL: database.url, ...bootstrapAdmin }
     const server = await startInstance(settings)
@@ -250,7 +250,7 @@ describe('the feed after a restore', () => {
   })
 })
 
-test('a restore names the apps whose own keys changed since the backup, and no device token from before it counts', async () => {
+test('a restore names apps whose own keys changed since, and invalidates earlier device tokens', async () => {
   const database = await someDatabase()
   const settings = { DATABASE_URL: database.url, AUTH_LOCKOUT_THRESHOLD: '2', ...bootstrapAdmin }
   let server: ServerInstance = await startInstance(settings)
@@ -315,7 +315,7 @@ test('a restore names the apps whose own keys changed since the backup, and no d
   expect((await logIn(PASSWORD, fresh.body.device_token)).status).toBe(200)
 })
 
-test('a restore keeps passkeys: each signs in and counts on, nothing that was signed before counts again, and undo and erasing reach them', async () => {
+test('a restore keeps passkeys with their counters, no old answer works again, and undo and erase reach them', async () => {
   const database = await someDatabase()
   const mailbox = await startMailbox()
   const origin = 'https://login.example.com'
@@ -444,8 +444,8 @@ async function hasTable(file: string, name: string): Promise<boolean> {
   return (await db('sqlite_master').where({ name })).length > 0
 }
 
-describe.runIf(onSqlite)('backup', () => {
-  test('never replaces a file of the database, by whatever name, also with --force and while a server runs', async () => {
+describe.runIf(onSqlite)('the command backup', () => {
+  test('backup never replaces a file of the database, whatever its name, even with --force beside a server', async () => {
     const folder = someFolder()
     const file = join(folder, 'gatehouse.db')
     const settings = { DATABASE_URL: `sqlite:${file}`, ...bootstrapAdmin }
@@ -490,7 +490,7 @@ describe.runIf(onSqlite)('backup', () => {
     expect((await runGatehouse(['backup', join(folder, 'good.db')], settings)).code).toBe(0)
   })
 
-  test('is a file, and takes the place of none but a file: no device, pipe, socket, folder or link to one', async () => {
+  test('backup writes a file and replaces only a file, not a device, pipe, socket, folder or link to one', async () => {
     const settings = { DATABASE_URL: (await someDatabase()).url, ...bootstrapAdmin }
     await startInstance(settings)
     const folder = someFolder()
@@ -522,7 +522,7 @@ describe.runIf(onSqlite)('backup', () => {
     expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true)
   })
 
-  test('writes a database in use into a file of mode 0600, and replaces none but with --force', async () => {
+  test('backup copies a database in use to a file of mode 0600, and replaces a file only with --force', async () => {
     const settings = { DATABASE_URL: (await someDatabase()).url, ...bootstrapAdmin }
     await startInstance(settings)
     const folder = someFolder()
@@ -544,7 +544,7 @@ describe.runIf(onSqlite)('backup', () => {
     expect(readdirSync(folder)).toEqual(['backup.db'])
   })
 
-  test('is what it says, also where the log of another database lies beside it', async () => {
+  test('a backup is right even if the log of another database lies beside it', async () => {
     const folder = someFolder()
     const file = join(folder, 'backup.db')
     const settings = { DATABASE_URL: (await someDatabase()).url }
@@ -556,7 +556,7 @@ describe.runIf(onSqlite)('backup', () => {
     expect(await hasTable(file, 'after_the_backup')).toBe(false)
   })
 
-  test('that cannot be made leaves nothing behind', async () => {
+  test('a failed backup leaves nothing behind', async () => {
     const settings = { DATABASE_URL: (await someDatabase()).url }
     const folder = someFolder()
     const none = { DATABASE_URL: `sqlite:${join(folder, 'none.db')}` }
@@ -572,8 +572,8 @@ describe.runIf(onSqlite)('backup', () => {
   })
 })
 
-describe.runIf(onSqlite)('restore', () => {
-  test('refuses a backup that is damaged, foreign or newer before anything changes, and a target that exists without --force', async () => {
+describe.runIf(onSqlite)('the command restore', () => {
+  test('restore refuses a damaged, foreign or newer backup unchanged, and an existing target without --force', async () => {
     const database = await someDatabase()
     const settings = { DATABASE_URL: database.url }
     const target = database.url.slice('sqlite:'.length)
@@ -615,7 +615,7 @@ describe.runIf(onSqlite)('restore', () => {
     expect(beside).toEqual([basename(target)])
   })
 
-  test('of a database that was deleted brings back nothing from the log that was left', async () => {
+  test('restore after the deletion of a database brings back nothing from the remaining log', async () => {
     const file = join(someFolder(), 'gatehouse.db')
     const { log, backup } = await leaveLog(file)
     writeFileSync(`${file}-wal`, log)
@@ -625,7 +625,7 @@ describe.runIf(onSqlite)('restore', () => {
     expect(readdirSync(dirname(file)).filter((name) => name.endsWith('-wal') && name.includes('.replaced-'))).toHaveLength(1)
   })
 
-  test('makes a database where there is none, and takes the place of one that is damaged, which it keeps', async () => {
+  test('restore creates a missing database, and replaces a damaged one, which it keeps', async () => {
     const settings = { DATABASE_URL: (await someDatabase()).url }
     const folder = someFolder()
     const backup = join(folder, 'backup.db')

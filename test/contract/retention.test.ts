@@ -24,7 +24,7 @@ import {
 const DAY_SECONDS = 86_400
 const NEVER = Number.MAX_SAFE_INTEGER
 
-test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audit events stay for ever', async () => {
+test('expired rows are removed after AUTH_RETENTION_DAYS and not before, and audit events are kept for ever', async () => {
   const service = await buildService({
     AUTH_RETENTION_DAYS: '10',
     AUTH_RATE_LIMIT_IP: '1000/60',
@@ -55,7 +55,7 @@ test('what has expired is removed after AUTH_RETENTION_DAYS and not before; audi
   expect(await countRows(service, 'audit_events')).toBe(audited)
 })
 
-test('a mail that was sent or found nobody leaves no address in the outbox; one that was given up keeps its own, to be sent again', async () => {
+test('a mail that was sent or found no user leaves no address in the outbox, and a failed one keeps its own', async () => {
   const { service, mailbox } = await buildMailingService()
   const app = await buildApp(service)
   const { user } = await buildUser(service, app)
@@ -83,7 +83,7 @@ test('a mail that was sent or found nobody leaves no address in the outbox; one 
   expect(await countRows(service, 'outbox')).toBe(0)
 })
 
-describe('each rule', () => {
+describe('the rules of the cleanup', () => {
   const service = serviceFixture(
     { AUTH_RETENTION_DAYS: '10', AUTH_AUDIT_RETENTION_DAYS: '30', AUTH_LOCKOUT_SECONDS: '900' },
     { frozen: true },
@@ -210,7 +210,7 @@ describe('each rule', () => {
   ]
 
   test.each(rules)(
-    '%s: a row goes when it was over for %i s, not a second before, and is counted',
+    '%s: a row is removed %i s after its end, not a second before, and is counted',
     async (rule, kept, row, table = rule) => {
       const made = row(service.deps.clock())
       const removed = async () =>
@@ -236,7 +236,7 @@ describe('each rule', () => {
     },
   )
 
-  test('no rule is missing', async () => {
+  test('every rule of the cleanup is tested', async () => {
     await removeExpired(service.deps)
     const { values } = await service.deps.metrics.cleanupSucceeded.get()
     // The tests above and below cover the tokens of sessions, user-changes.test.ts what becomes of expired grants, and
@@ -247,7 +247,7 @@ describe('each rule', () => {
   })
 })
 
-test('a backlog of more than one batch is removed whole', async () => {
+test('a backlog of more than one batch is removed completely', async () => {
   const service = await buildService()
   const rows = Array.from({ length: 2_345 }, (_, index) => ({ key: `ip:${index}`, count: 1, resets_at: 1 }))
   for (let start = 0; start < rows.length; start += 200)
@@ -315,7 +315,7 @@ test.each([
   expect(sum(deletes)).toBe(3 + 3 * TOKENS)
 })
 
-test('consumers seen in the same millisecond are removed in batches too', async () => {
+test('consumers seen in the same millisecond are also removed in batches', async () => {
   const service = await buildService()
   const app = await buildApp(service)
   const rows = Array.from({ length: 2_345 }, (_, index) => ({ app_id: app.id, kids: `kid-${index}`, last_seen_at: 1 }))
@@ -326,7 +326,7 @@ test('consumers seen in the same millisecond are removed in batches too', async 
   expect(Math.max(...deletes)).toBe(BATCH)
 })
 
-test('servers that clean up at the same time leave nothing, and none fails', async () => {
+test('servers that clean up at the same time leave nothing, and all succeed', async () => {
   const service = await buildService()
   const others = await insertSessions(service, { count: 90, tokens: 60 })
   const lines: string[] = []
@@ -336,7 +336,7 @@ test('servers that clean up at the same time leave nothing, and none fails', asy
   expect(await countSessions(service)).toEqual(others)
 })
 
-test('a run that is stopped ends after its batch, and the next one goes on', async () => {
+test('a stopped run ends after its batch, and the next one continues', async () => {
   const service = await buildService()
   const others = await insertSessions(service, { count: 1 })
   const deletes = noteDeletes(service)
@@ -359,7 +359,7 @@ async function refuseDeletes({ deps: { db } }: TestService, table: string): Prom
   await db.raw(`create trigger refused before delete on ${table} for each row execute function refuse()`)
 }
 
-test('a rule that fails is logged by name, stops no other, and is tried again by the next run', async () => {
+test('a failing rule is logged by name, stops no other rule, and is retried by the next run', async () => {
   const service = await buildService()
   const others = await insertSessions(service, { count: 1 })
   await service.deps.db('rate_limits').insert({ key: 'ip:1', count: 1, resets_at: 1 })
@@ -381,7 +381,7 @@ test('a rule that fails is logged by name, stops no other, and is tried again by
 })
 
 test.runIf(testDatabase() === 'postgres')(
-  'a run takes no connection from requests, and a batch may take longer than a statement of theirs',
+  'a run takes no connection from requests, and its batches may take longer than their statements',
   async () => {
     const service = await buildService({ DB_STATEMENT_TIMEOUT_MS: '400' })
     const { db } = service.deps

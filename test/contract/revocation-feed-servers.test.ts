@@ -60,8 +60,8 @@ async function waitFor(what: () => boolean, timeoutMs = 60_000): Promise<void> {
   await expect.poll(what, { timeout: timeoutMs, interval: 20 }).toBe(true)
 }
 
-describe('a server that ends', () => {
-  test('ends its streams at once, in good order, and is gone with 0', async () => {
+describe('the end of a server with streams', () => {
+  test('a server ends its streams at once in good order, and exits with 0', async () => {
     const server = await openShop(await startServer({ ...bootstrap, DATABASE_URL: await someDatabase() }))
     const streams = await atOnce(20, () => openStream(server))
     const paused = streams[0]!
@@ -75,7 +75,7 @@ describe('a server that ends', () => {
     expect(clock()).toBeLessThan(20_000)
   })
 
-  test('refuses streams with 503 meanwhile, and logs no error over it', async () => {
+  test('a server that ends answers streams with 503, and logs no error', async () => {
     const server = await startShop({ DATABASE_URL: await someDatabase(), AUTH_SHUTDOWN_DELAY_SECONDS: '1' })
     const stopping = server.stop()
     expect((await openStream(server)).status).toBe(503)
@@ -84,7 +84,7 @@ describe('a server that ends', () => {
     expect(saying(server, '"level":"error"')).toEqual([])
   })
 
-  test('is followed by another, where each consumer goes on from where it was', async () => {
+  test('a consumer continues at the next server from where it was', async () => {
     const settings = { DATABASE_URL: await someDatabase() }
     const first = await startShop(settings)
     const [one, two] = [await newUser(first), await newUser(first)]
@@ -106,7 +106,7 @@ describe('a server that ends', () => {
   })
 })
 
-test('many consumers on one server all hear, and logins go on meanwhile', async () => {
+test('many consumers on one server all get each revocation, and logins continue meanwhile', async () => {
   const server = await startShop({ DATABASE_URL: await someDatabase() })
   const users = await atOnce(5, () => newUser(server))
   const streams = (await atOnce(5, async () => Promise.all(Array.from({ length: 60 }, () => openStream(server))))).flat()
@@ -117,7 +117,7 @@ test('many consumers on one server all hear, and logins go on meanwhile', async 
   expect((await logins).map((reply) => reply.status)).toEqual(Array(10).fill(200))
 })
 
-test.runIf(!onPostgres)('what another program writes into an SQLite database is heard within seconds', async () => {
+test.runIf(!onPostgres)('a revocation that another program writes into an SQLite database arrives within seconds', async () => {
   const url = await someDatabase()
   const server = await startShop({ DATABASE_URL: url })
   const stream = await openStream(server)
@@ -132,7 +132,7 @@ test.runIf(!onPostgres)('what another program writes into an SQLite database is 
 })
 
 describe.runIf(onPostgres)('servers that share a Postgres database', () => {
-  test('tell each other in no time, with one connection each in the pool too', async () => {
+  test('servers inform each other at once, even with one connection each in the pool', async () => {
     const settings = { DATABASE_URL: await someDatabase(), DB_POOL_MAX: '1' }
     const one = await startShop(settings)
     const two = await startWithoutIntervals(settings)
@@ -146,7 +146,7 @@ describe.runIf(onPostgres)('servers that share a Postgres database', () => {
     expect(saying(two, silent)).toEqual([])
   })
 
-  test('warn once and read each second where LISTEN is silent, as behind PgBouncer', async () => {
+  test('a server warns once and polls each second if LISTEN is silent, as behind PgBouncer', async () => {
     const database = await someDatabase()
     const proxy = await startPostgresProxy(database)
     proxy.mute(true)
@@ -172,7 +172,7 @@ describe.runIf(onPostgres)('servers that share a Postgres database', () => {
     await two.stop()
   })
 
-  test('lose nothing when the connections break: what was missed is read when they are back', async () => {
+  test('no revocation is lost when connections break, because it is read after they return', async () => {
     const database = await someDatabase()
     const proxy = await startPostgresProxy(database)
     const one = await startShop({ DATABASE_URL: database })

@@ -70,8 +70,8 @@ const newUser = async (of: Json = app): Promise<Json> => (await buildUser(servic
 const raiseForAllApps = (userId: string, on: TestService = service) =>
   transaction(on.deps, (deps) => raiseTokenVersion(deps, { userId, appId: null, reason: 'test' }))
 
-describe('the assertion', () => {
-  test('opens the feed, by either name of its type, whatever kids it carries up to four', async () => {
+describe('the assertion of a consumer', () => {
+  test('an assertion opens the feed by either name of its type, with up to four kids', async () => {
     const kid = kidOf(ACCESS_SECRET)
     for (const kids of [[kid], [], undefined, [kid, kid], [kid, '00000000', '11111111', '22222222']]) {
       const reply = await service.call('GET', '/revocations', { token: assertion(app, { claims: { kids } }) })
@@ -81,7 +81,7 @@ describe('the assertion', () => {
     }
   })
 
-  test('is refused when anything about it is wrong', async () => {
+  test('an assertion with any fault is refused', async () => {
     const now = Math.floor(service.deps.clock() / 1000)
     const wrong: Record<string, AssertionOptions> = {
       'another secret': { secret: 'another secret that is also at least 32 characters' },
@@ -119,7 +119,7 @@ describe('the assertion', () => {
     expectError(await service.call('GET', '/revocations', { token: bySecret }), 'token_invalid')
   })
 
-  test('of an app that is inactive opens it too, and its streams go on', async () => {
+  test('the assertion of an inactive app opens the feed, and its streams continue', async () => {
     const closing = await buildApp(service, { auto_grant_on_signup: true })
     const user = await newUser(closing)
     const open = await stream(undefined, closing)
@@ -132,7 +132,7 @@ describe('the assertion', () => {
     expect((await poll(undefined, closing)).body.items.at(-1)).toMatchObject({ user_id: user.id, app_id: closing.id })
   })
 
-  test('of a deleted app opens it while tokens can be left, and no longer', async () => {
+  test('the assertion of a deleted app opens the feed only while its tokens could still live', async () => {
     const aging = await buildFedService()
     const closing = await buildApp(aging)
     const token = () => assertionOf(closing, { now: aging.deps.clock() })
@@ -159,7 +159,7 @@ describe('the assertion', () => {
     expect(await aging.deps.db('deleted_apps').select()).toEqual([])
   })
 
-  test('of a deleted app that signed with keys of its own: these are kept with its code', async () => {
+  test('the own keys of a deleted app are kept with its code', async () => {
     const app = await buildApp(service)
     const keys = [
       { version: 1, stage: 'previous', secret_box: null },
@@ -172,7 +172,7 @@ describe('the assertion', () => {
     expect(await service.deps.db('app_keys').where({ app_id: app.id })).toEqual([])
   })
 
-  test('of a code that another app has taken is that of the new one, and the streams of the old one end', async () => {
+  test('an assertion for a reused code belongs to the new app, and the streams of the old app end', async () => {
     const old = await buildApp(service)
     const open = await stream(undefined, old)
     expect(open.headers['x-app-id']).toBe(old.id)
@@ -186,7 +186,7 @@ describe('the assertion', () => {
     expect((await poll(undefined, old)).body.app_id).toBe(taken.id)
   })
 
-  test('of an app whose keys change must show a key that counts now: each step ends its streams, and no other', async () => {
+  test('an assertion must name a valid key during a change, and each step ends only the streams of that app', async () => {
     const [changing, other] = [await buildApp(service), await buildApp(service)]
     const step = async (name: string) => {
       const path = `/admin/apps/${changing.code}/signing${name === 'finish' ? '?force=true' : ''}`
@@ -213,7 +213,7 @@ describe('the assertion', () => {
     await Promise.all([untouched, ours].map((each) => each.next(({ data }) => data.user_id === user.id)))
   })
 
-  test('whose key changes while the stream opens is ended as well', async () => {
+  test('a stream that opens while the key changes is ended as well', async () => {
     const changing = await buildApp(service)
     await service.admin('POST', `/admin/apps/${changing.code}/signing`, { body: { step: 'prepare' } })
     const opening = Array.from({ length: 8 }, () => stream(undefined, changing))
@@ -225,7 +225,7 @@ describe('the assertion', () => {
     expect(service.deps.revocationHub.owners().filter(({ appId }) => appId === changing.id)).toEqual([])
   })
 
-  test('may have a limited number of streams at a server: one more is 429 with Retry-After, and the poll and other apps go on', async () => {
+  test('an app at its limit of streams gets 429 with Retry-After, and the poll and other apps still work', async () => {
     const full = await buildService()
     const busy = await buildApp(full)
     full.deps.revocationHub = new RevocationHub({ streamsOfApp: 2 })
@@ -246,7 +246,7 @@ describe('the assertion', () => {
     expect(crowd.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 429))
   })
 
-  test('is answered with the id of the app and of the service, by poll and by stream', async () => {
+  test('poll and stream answer with the ids of the app and of the service', async () => {
     const open = await stream()
     const { headers } = await poll()
     const { service_id } = (await service.admin('GET', '/admin/secrets')).body
@@ -258,7 +258,7 @@ describe('the assertion', () => {
       expect({ appId, serviceId }).toEqual({ appId: app.id, serviceId: service_id })
   })
 
-  test('opens nothing else, and an access token does not open the feed', async () => {
+  test('an assertion opens nothing else, and an access token does not open the feed', async () => {
     const { access_token } = await buildUser(service, app)
     for (const path of ['/revocations', '/revocations/stream'])
       expectError(await service.call('GET', path, { token: access_token }), 'token_invalid')
@@ -267,9 +267,9 @@ describe('the assertion', () => {
   })
 })
 
-describe('the poll', () => {
+describe('the poll of the feed', () => {
   // covers state-revoke-next-request
-  test('tells a revoked grant to its app, with the floor that its tokens fall under', async () => {
+  test('the poll reports a revoked grant to its app, with the minimum token version', async () => {
     const before = await here()
     const { user, access_token } = await buildUser(service, app)
     await revoke(user)
@@ -288,7 +288,7 @@ describe('the poll', () => {
     await expect.poll(async () => (await poll(await end())).body.items).toEqual([])
   })
 
-  test('tells each app its own events and those for all apps; of sessions only its own', async () => {
+  test('the poll reports to each app its own events and those for all apps, and only its own sessions', async () => {
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const cursor = await here()
     const [first, second, third] = [await buildUser(service, app), await buildUser(service, other), await buildUser(service, app)]
@@ -310,7 +310,7 @@ describe('the poll', () => {
     expect(theirs.cursor).toBeGreaterThanOrEqual(ours.cursor)
   })
 
-  test('without a cursor tells all that is live; what no living token can need is left out and then removed', async () => {
+  test('the poll without a cursor reports all live events, and events that no token needs are removed', async () => {
     const aging = await buildFedService()
     const home = await buildApp(aging, { auto_grant_on_signup: true })
     const ask = async (since?: number): Promise<Json> =>
@@ -338,7 +338,7 @@ describe('the poll', () => {
     expect((await ask(live.cursor)).items).toHaveLength(1)
   })
 
-  test('from a cursor that this database never gave says so and tells all that is live', async () => {
+  test('the poll from an unknown cursor says so and reports all live events', async () => {
     const user = await newUser()
     await revoke(user)
     const { body } = await poll(unknown)
@@ -347,7 +347,7 @@ describe('the poll', () => {
     expect(body.cursor).toBeLessThan(unknown)
   })
 
-  test('gives a thousand at most, and goes on from the cursor without a gap', async () => {
+  test('the poll gives at most a thousand events, and continues from the cursor without a gap', async () => {
     const start = await here()
     const ids = Array.from({ length: 2_345 }, () => randomUUID())
     const rows = ids.map((user_id) => ({ user_id, app_id: app.id, session_id: null, min_tv: 1, at: service.deps.clock() }))
@@ -367,7 +367,7 @@ describe('the poll', () => {
     await expect.poll(() => ids.filter((id) => !heard().has(id))).toEqual([])
   })
 
-  test('names an app in place of a user only to those who ask for it; cursors are the same for all', async () => {
+  test('the poll reports an app in place of a user only on request, with the same cursors for all', async () => {
     const closing = await buildApp(service, { auto_grant_on_signup: true })
     const cursor = await here(closing)
     const streamOf = (form: string) =>
@@ -405,7 +405,7 @@ describe('the poll', () => {
     expect(faultsOf(refused)).toEqual(['form: invalid_value'])
   })
 
-  test('refuses what is no cursor', async () => {
+  test('the poll refuses an invalid cursor', async () => {
     for (const since of ['', '-1', '1.5', 'x', '1e3', '%2B1', ' 1', '9'.repeat(17)]) {
       const reply = await poll(since)
       expectError(reply, 'validation_failed', since)
@@ -414,8 +414,8 @@ describe('the poll', () => {
   })
 })
 
-describe('many transactions at once', () => {
-  test('hide nothing from a consumer that only polls, nor from a stream, in whatever order they commit', async () => {
+describe('concurrent transactions and the feed', () => {
+  test('concurrent transactions hide nothing from a poll or a stream, whatever the order of their commits', async () => {
     const busy = await buildFedService({ DB_POOL_MAX: '20' })
     const home = await buildApp(busy, { auto_grant_on_signup: true })
     const users = await atOnce(12, async () => (await buildUser(busy, home)).user.id as string)
@@ -461,8 +461,8 @@ describe('many transactions at once', () => {
   })
 })
 
-describe('the stream', () => {
-  test('is server-sent events: the cursor as id, the item of the poll as data, as soon as it is committed', async () => {
+describe('the stream of the feed', () => {
+  test('the stream sends each item as a server-sent event with its cursor, as soon as it is committed', async () => {
     const cursor = await here()
     const open = await stream(cursor)
     expect(open.status).toBe(200)
@@ -482,7 +482,7 @@ describe('the stream', () => {
     expect(open.comments).toContain(': open')
   })
 
-  test('begins with all that is live, or after Last-Event-ID, which goes before `since`', async () => {
+  test('the stream begins with all live events, or after Last-Event-ID, which overrides `since`', async () => {
     const [first, second] = [await newUser(), await newUser()]
     await revoke(first)
     // A transaction of another test may hold up the horizon for a moment.
@@ -508,7 +508,7 @@ describe('the stream', () => {
     await foreign.next(({ data }) => data.user_id === first.id)
   })
 
-  test('from a cursor that this database never gave begins with an event `reset`', async () => {
+  test('the stream from an unknown cursor begins with an event `reset`', async () => {
     const user = await newUser()
     await revoke(user)
     const open = await stream(unknown)
@@ -517,7 +517,7 @@ describe('the stream', () => {
     expect(open.events.filter(({ event }) => event === 'reset')).toHaveLength(1)
   })
 
-  test('tells a consumer its own events and those for all apps', async () => {
+  test('the stream reports to a consumer its own events and those for all apps', async () => {
     const other = await buildApp(service, { auto_grant_on_signup: true })
     const cursor = await here()
     const [ours, theirs] = [await stream(cursor), await stream(cursor, other)]
@@ -530,7 +530,7 @@ describe('the stream', () => {
     expect(newsOf(theirs).map(({ user_id }) => user_id)).toEqual([foreign.id, common.id])
   })
 
-  test('never reports what was taken back', async () => {
+  test('the stream never reports a transaction that was rolled back', async () => {
     const [undone, done] = [await newUser(), await newUser()]
     const cursor = await here()
     const open = await stream(cursor)
@@ -545,7 +545,7 @@ describe('the stream', () => {
     expect(newsOf(open).map(({ user_id }) => user_id)).toEqual([done.id])
   })
 
-  test('loses nothing to those that come while much is happening', async () => {
+  test('a stream that opens during many revocations misses none of them', async () => {
     const user = await newUser()
     const cursor = await here()
     const opened: EventStream[] = []
@@ -564,7 +564,7 @@ describe('the stream', () => {
     for (const open of opened) await expect.poll(() => newsOf(open).map(idOf).sort()).toEqual(all)
   })
 
-  test('is counted while it is open, and forgotten when the consumer goes', async () => {
+  test('a stream is counted while it is open, and forgotten when the consumer leaves', async () => {
     const counted = await buildFedService()
     const home = await buildApp(counted)
     const { revocationHub } = counted.deps
@@ -581,7 +581,7 @@ describe('the stream', () => {
     expectError(late, 'unavailable')
   })
 
-  test('whose reader takes nothing is dropped and holds no memory; it resumes from where it was', async () => {
+  test('a reader that takes nothing is dropped and holds no memory, and can resume from where it was', async () => {
     const user = await newUser()
     const cursor = await here()
     const slow = await stream(cursor)
@@ -612,7 +612,7 @@ describe('the stream', () => {
     await expect.poll(() => whole().map(idOf).sort()).toEqual(all)
   })
 
-  test('answers HEAD like GET, without a body and without an open stream', async () => {
+  test('the stream answers HEAD like GET, without a body and without an open stream', async () => {
     const asked = await buildService()
     const headers = { authorization: `Bearer ${assertionOf(await buildApp(asked))}` }
     const reply = await fetch(`${asked.url}/api/v1/revocations/stream`, { method: 'HEAD', headers })

@@ -52,8 +52,8 @@ async function audited(text: string): Promise<Json[]> {
     .map(({ event, user_id, details }) => ({ event, user_id, details }))
 }
 
-describe('a role', () => {
-  test('is created, shown, changed and deleted, and all of it is audited', async () => {
+describe('roles', () => {
+  test('a role is created, shown, changed and deleted, and all of it is audited', async () => {
     const code = unique('editor')
     const { status, body } = await create({ code, name: ' Editor ', scope: 'org', description: '' })
     expect(status).toBe(201)
@@ -85,7 +85,7 @@ describe('a role', () => {
     ])
   })
 
-  test('has a code of its own, among global and org-scoped ones', async () => {
+  test('a role has a code that no other role has, whether global or org-scoped', async () => {
     const code = await buildRole(service, 'global')
     for (const scope of ['global', 'org']) expectError(await create({ code, name: 'x', scope }), 'role_code_taken')
     expectError(await create({ code: 'base_user', name: 'x', scope: 'org' }), 'role_code_taken')
@@ -95,7 +95,7 @@ describe('a role', () => {
     for (const reply of replies) if (reply.status !== 201) expectError(reply, 'role_code_taken')
   })
 
-  test('has a code of a-z, 0-9, _ and -, a name and one of two scopes', async () => {
+  test('a role has a code of a-z, 0-9, _ and -, a name and one of two scopes', async () => {
     for (const code of ['', 'Editor', 'a b', 'ä', 'a:b', 'x'.repeat(101), 5, null]) {
       const faults = faultsOf(await create({ code, name: 'x', scope: 'org' }))
       expect(new Set(faults.map((fault) => fault.split(':')[0])), `${code}`).toEqual(new Set(['code']))
@@ -108,7 +108,7 @@ describe('a role', () => {
     ])
   })
 
-  test('never changes its code or scope', async () => {
+  test('a role never changes its code or scope', async () => {
     const code = await buildRole(service, 'global')
     expectError(await change(code, { code: unique('x') }), 'code_immutable')
     expect(faultsOf(await change(code, { scope: 'org', name: 'x' }))).toEqual(['scope: invalid_value'])
@@ -117,7 +117,7 @@ describe('a role', () => {
     expect((await service.admin('GET', byCode(code))).body).toMatchObject({ code, scope: 'global', name: code })
   })
 
-  test.each(['name', 'scope'])('keeps its %s: PATCH with null or "" is 400 and changes nothing', async (field) => {
+  test.each(['name', 'scope'])('a role keeps its %s, and PATCH with null or "" is 400 and changes nothing', async (field) => {
     const code = await buildRole(service, 'global')
     const before = (await service.admin('GET', byCode(code))).body
     for (const blank of [null, ''])
@@ -128,7 +128,7 @@ describe('a role', () => {
   })
 
   // covers role-built-in
-  test('that is built in can be renamed, and not deleted', async () => {
+  test('a built-in role can be renamed, but not deleted', async () => {
     for (const code of builtIn) {
       const before = (await service.admin('GET', byCode(code))).body
       const standing = code.startsWith('org_')
@@ -141,7 +141,7 @@ describe('a role', () => {
     }
   })
 
-  test('is listed by code, page by page', async () => {
+  test('roles are listed by code, page by page', async () => {
     const mark = `m${randomBytes(4).toString('hex')}`
     const codes = ['z', '-a', '_a', 'a', '9', 'a-b', 'a_b', 'ab'].map((end) => `${mark}${end}`)
     for (const code of codes) await create({ code, name: code, scope: 'org' })
@@ -160,8 +160,8 @@ describe('a role', () => {
   })
 })
 
-describe('deleting a role', () => {
-  test('is refused while an app names it, as default or among those a client may choose', async () => {
+describe('the deletion of a role', () => {
+  test('a role cannot be deleted while an app names it, as default or among those a client may choose', async () => {
     const organization = await buildOrganization(service)
     const code = await buildRole(service, 'org')
     const naming = await buildApp(service, { default_organization_id: organization.id, default_role_code: code })
@@ -179,7 +179,7 @@ describe('deleting a role', () => {
     expect((await service.admin('DELETE', byCode(code))).status).toBe(204)
   })
 
-  test('is refused while a user or a member holds it; deleted users and pending invitations do not count', async () => {
+  test('a role cannot be deleted while a user or member holds it, but deleted users and invitations do not count', async () => {
     const user = await newUser()
     const organization = await buildOrganization(service)
     const [globalRole, orgRole] = [await buildRole(service, 'global', ['orders:read']), await buildRole(service, 'org')]
@@ -196,7 +196,7 @@ describe('deleting a role', () => {
     expect(body.organization.role_codes).toEqual(['org_member'])
   })
 
-  test('or using it: never both, when both are tried at once', async () => {
+  test('concurrent deletion and use of a role never both succeed', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = await newUser()
       const organization = await buildOrganization(service)
@@ -231,7 +231,7 @@ describe('the permissions of a role', () => {
   const add = (role: string, permissions: Json) => service.admin('POST', byCode(role, '/permissions'), { body: { permissions } })
 
   // covers permissions-roles
-  test('are replaced, added and taken, each change audited with what was before and after', async () => {
+  test('permissions are replaced, added and taken, and each change is audited with the values before and after', async () => {
     const role = await buildRole(service, 'global')
     const items = (...codes: string[]) => ({ items: codes.map((code) => ({ code, service: 'shop' })) })
     const replaced = await put(role, ['orders:write', 'orders:read', 'orders:write'])
@@ -267,7 +267,7 @@ describe('the permissions of a role', () => {
     )
   })
 
-  test('that are unknown are refused, each named by its place, and nothing is written', async () => {
+  test('unknown permissions are refused, each named by its place, and nothing is written', async () => {
     const role = await buildRole(service, 'org', ['orders:read'])
     for (const write of [put, add]) {
       const refused = await write(role, ['no:such', 'orders:write', '', 'orders:*'])
@@ -282,7 +282,7 @@ describe('the permissions of a role', () => {
     expect(await permissionsOf(role)).toEqual(['orders:read'])
   })
 
-  test('of super_admin are all there are, and cannot be changed', async () => {
+  test('super_admin has all permissions, and they cannot be changed', async () => {
     const all = (await service.admin('GET', '/admin/permissions?limit=200')).body.items.map((item: Json) => item.code)
     expect(await permissionsOf('super_admin')).toEqual(all.sort())
     expectError(await put('super_admin', []), 'built_in')
@@ -291,7 +291,7 @@ describe('the permissions of a role', () => {
   })
 
   // covers permissions-tokens
-  test('come into the tokens of who holds the role, globally or in an organization', async () => {
+  test('the permissions of a role are in the tokens of its holders, global or in an organization', async () => {
     const user = await newUser()
     const organization = await buildOrganization(service)
     const [globalRole, orgRole] = [
@@ -313,7 +313,7 @@ describe('the permissions of a role', () => {
     expect((await claims()).permissions).toEqual(['users:read_self', 'users:update_self'])
   })
 
-  test('that are pruned are out of reach, but taken with the list that replaces them', async () => {
+  test('pruned permissions of a role are hidden, but removed when the list is replaced', async () => {
     const name = unique('svc')
     const permission = (action: string) => ({ code: `${name}:${action}`, name: action, resource: name, action })
     const register = (...actions: string[]) =>
@@ -331,7 +331,7 @@ describe('the permissions of a role', () => {
     expect(await permissionsOf(kept)).toEqual([codes[0], codes[2]])
   })
 
-  test('added by many at once are all there; of lists put at once one stands whole', async () => {
+  test('concurrent additions are all kept, and one of several concurrent lists is kept as a whole', async () => {
     const role = await buildRole(service, 'global')
     const codes = ['orders:cancel', 'orders:read', 'orders:write']
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(role, [codes[index % 3]])))
@@ -348,7 +348,7 @@ describe('the permissions of a role', () => {
 })
 
 describe('the roles of a user', () => {
-  test('are given once, listed and taken, and audited', async () => {
+  test('a role is given once, listed, taken and audited', async () => {
     const user = await newUser()
     const role = await buildRole(service, 'global')
     const first = await assign(user, role)
@@ -380,7 +380,7 @@ describe('the roles of a user', () => {
     ])
   })
 
-  test('are global ones that there are; base_user can be taken and given too', async () => {
+  test('a user takes only existing global roles, and base_user can be taken and given as well', async () => {
     const user = await newUser()
     for (const role of ['org_member', await buildRole(service, 'org'), unique('none'), '', 'Base_User']) {
       expect(faultsOf(await assign(user, role)), role).toEqual(['role_code: invalid_value'])
@@ -391,7 +391,7 @@ describe('the roles of a user', () => {
     expect((await assign(user, 'base_user')).status).toBe(201)
   })
 
-  test('of nobody or of a deleted user are 404', async () => {
+  test('the roles of an unknown or deleted user are 404', async () => {
     const user = await newUser()
     await closeAccount(service, user.id, 'deleted')
     for (const each of [user, { id: randomUUID() }]) {
@@ -401,7 +401,7 @@ describe('the roles of a user', () => {
     expectError(await service.admin('GET', rolesOf({ id: randomUUID() })), 'not_found')
   })
 
-  test('given by many at once are given once', async () => {
+  test('concurrent calls give a role once', async () => {
     const user = await newUser()
     const role = await buildRole(service, 'global')
     const replies = await Promise.all(Array.from({ length: 20 }, () => assign(user, role)))
@@ -412,8 +412,8 @@ describe('the roles of a user', () => {
   })
 })
 
-describe('system_admin', () => {
-  test('opens the admin API at once when it is given, and closes it at once when it is taken', async () => {
+describe('the role system_admin', () => {
+  test('system_admin opens the admin API at once when given, and closes it at once when taken', async () => {
     const { user, access_token: token } = await buildUser(service, app)
     const ask = () => service.call('GET', '/admin/roles', { token })
     expectError(await ask(), 'system_admin_required')
@@ -432,7 +432,7 @@ describe('system_admin', () => {
     expectError(await service.call('POST', '/admin/permissions/register', { token: forged, body }), 'service_caller_required')
   })
 
-  test('stays with the last active one', async () => {
+  test('the last active system_admin keeps the role', async () => {
     const own = await buildService()
     const naming = await buildApp(own, { auto_grant_on_signup: true })
     const { user: admin } = (await own.login('admin@example.com', naming.code)).body
@@ -452,7 +452,7 @@ describe('system_admin', () => {
     ])
   })
 
-  test('of ten who take it from one another at once, one keeps it', async () => {
+  test('one of ten system admins who remove each other at once keeps the role', async () => {
     const own = await buildService()
     const naming = await buildApp(own, { auto_grant_on_signup: true })
     const { user: first } = (await own.login('admin@example.com', naming.code)).body

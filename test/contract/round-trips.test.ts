@@ -90,7 +90,7 @@ describe('statements of a request', () => {
   const post = (path: string, body: object): Promise<Reply> => service.call('POST', path, { body })
   const login = (email: string, password = PASSWORD) => post('/auth/login', { email, password, app_code: app.code })
 
-  test('are as many as the table says', async () => {
+  test('each request takes as many statements as the table says', async () => {
     const measured: Record<string, number> = {}
     const measure = async (what: Measured, status: number, run: () => Promise<Reply>): Promise<Json> => {
       const before = statements()

@@ -171,7 +171,7 @@ describe('authentication', () => {
     },
   )
 
-  test.each(implying('token_expired'))('$name with an old token is 401 token_expired', async ({ route }) => {
+  test.each(implying('token_expired'))('$name with an expired token is 401 token_expired', async ({ route }) => {
     const seconds = Math.floor(service.deps.clock() / 1000)
     const expiredAssertion = assertionOf(app, { claims: { iat: seconds - 60, exp: seconds - 1 } })
     const ofUser = route.auth === 'service_account' ? tokens.expiredAccount : tokens.expired
@@ -179,11 +179,11 @@ describe('authentication', () => {
     expectError(await service.call(route.method, pathOf(route), { token }), 'token_expired')
   })
 
-  test.each(implying('token_revoked'))('$name with the token of a dead session is 401 token_revoked', async ({ route }) => {
+  test.each(implying('token_revoked'))('$name with the token of an ended session is 401 token_revoked', async ({ route }) => {
     expectError(await service.call(route.method, pathOf(route), { token: tokens.revoked }), 'token_revoked')
   })
 
-  test.each(implying('system_admin_required'))('$name by anyone else is 403 system_admin_required', async ({ route }) => {
+  test.each(implying('system_admin_required'))('$name by an ordinary user is 403 system_admin_required', async ({ route }) => {
     expectError(await service.call(route.method, pathOf(route), { token: tokens.user }), 'system_admin_required')
   })
 
@@ -227,7 +227,7 @@ describe('paths and methods', () => {
   })
 
   // covers version-prefix
-  test.each(routes)('$name is at that very path alone', async ({ route }) => {
+  test.each(routes)('$name exists only at exactly that path', async ({ route }) => {
     const path = BASE_PATH + pathOf(route)
     const elsewhere = [
       `${path}/`,
@@ -247,7 +247,7 @@ describe('paths and methods', () => {
   })
 
   test.each([...new Set(routes.map(({ route }) => route.path))])(
-    '%s with another method is 405 and names the right ones',
+    '%s with another method is 405 and names the allowed ones',
     async (path) => {
       const declared = routes.filter(({ route }) => route.path === path).map(({ route }) => route)
       const methodsOf = ({ method, navigation }: Route) => (method === 'GET' && !navigation ? ['GET', 'HEAD'] : [method])
@@ -281,32 +281,35 @@ describe('paths and methods', () => {
   })
 })
 
-describe('bodies', () => {
-  test.each(withJson('payload_too_large'))('$name takes 64 KiB, or what it declares, and no byte more', async ({ route }) => {
-    const limitBytes = route.bodyLimitBytes ?? usualLimitBytes
-    const most = JSON.stringify({ padding: 'x'.repeat(limitBytes - '{"padding":""}'.length) })
-    expect(Buffer.byteLength(most)).toBe(limitBytes)
-    const headers = { 'content-type': 'application/json', ...bearer(route) }
-    const path = BASE_PATH + pathOf(route)
-    const half = Buffer.from(most).subarray(0, limitBytes / 2)
-    for (const length of withOrWithout({ 'content-length': String(limitBytes) })) {
-      const reply = await rawCall(service.url, route.method, path, {
-        headers: { ...headers, ...length },
-        chunks: [half, Buffer.from(most).subarray(limitBytes / 2)],
-      })
-      expect(reply.body.code).toBe('validation_failed')
-    }
-    for (const length of withOrWithout({ 'content-length': String(limitBytes + 1) })) {
-      const reply = await rawCall(service.url, route.method, path, {
-        headers: { ...headers, ...length },
-        chunks: [half, half, ' '],
-      })
-      expectError(reply, 'payload_too_large')
-    }
-  })
+describe('request bodies', () => {
+  test.each(withJson('payload_too_large'))(
+    '$name accepts 64 KiB, or the limit that it declares, and no byte more',
+    async ({ route }) => {
+      const limitBytes = route.bodyLimitBytes ?? usualLimitBytes
+      const most = JSON.stringify({ padding: 'x'.repeat(limitBytes - '{"padding":""}'.length) })
+      expect(Buffer.byteLength(most)).toBe(limitBytes)
+      const headers = { 'content-type': 'application/json', ...bearer(route) }
+      const path = BASE_PATH + pathOf(route)
+      const half = Buffer.from(most).subarray(0, limitBytes / 2)
+      for (const length of withOrWithout({ 'content-length': String(limitBytes) })) {
+        const reply = await rawCall(service.url, route.method, path, {
+          headers: { ...headers, ...length },
+          chunks: [half, Buffer.from(most).subarray(limitBytes / 2)],
+        })
+        expect(reply.body.code).toBe('validation_failed')
+      }
+      for (const length of withOrWithout({ 'content-length': String(limitBytes + 1) })) {
+        const reply = await rawCall(service.url, route.method, path, {
+          headers: { ...headers, ...length },
+          chunks: [half, half, ' '],
+        })
+        expectError(reply, 'payload_too_large')
+      }
+    },
+  )
 
   // covers endpoint-json
-  test.each(withJson('unsupported_media_type'))('$name takes a body of application/json in UTF-8 alone', async ({ route }) => {
+  test.each(withJson('unsupported_media_type'))('$name accepts only a body of application/json in UTF-8', async ({ route }) => {
     const types = [
       'text/plain',
       'text/json',
@@ -339,14 +342,14 @@ describe('bodies', () => {
     }
   })
 
-  test.each(withJson('unsupported_media_type'))('$name takes no compressed body', async ({ route }) => {
+  test.each(withJson('unsupported_media_type'))('$name refuses a compressed body', async ({ route }) => {
     for (const encoding of onceInFull(['gzip', 'deflate', 'br', 'zstd', 'nonsense', 'identity, gzip'])) {
       expectError(await post(route, '{}', { 'content-encoding': encoding }), 'unsupported_media_type', encoding)
     }
     expect((await post(route, '{"email":5,"nope":1}', { 'content-encoding': 'identity' })).body.code).toBe('validation_failed')
   })
 
-  test.each(implying('invalid_json'))('$name with what is no sound JSON object is 400 invalid_json', async ({ route }) => {
+  test.each(implying('invalid_json'))('$name with an unsound JSON object is 400 invalid_json', async ({ route }) => {
     const unsound: Record<string, string | Uint8Array> = {
       'no JSON': '{"a":',
       'blanks alone': '  \n',
@@ -384,7 +387,7 @@ describe('bodies', () => {
   })
 
   test.each(implying('invalid_json'))(
-    '$name reads JSON to its bounds: nesting 32, a whole pair, a byte order mark',
+    '$name reads JSON up to its bounds: nesting 32, a whole pair, a byte order mark',
     async ({ route }) => {
       for (const body of [nested(32), '{"a":"\\ud83d\\ude00"}', '\ufeff{"a":1}', '{"a":1e308}']) {
         expect((await post(route, body)).body.code, body).toBe('validation_failed')
@@ -393,7 +396,7 @@ describe('bodies', () => {
   )
 
   test.each(implying('validation_failed').filter(({ route }) => route.body))(
-    '$name never coerces: fields of another type are named',
+    '$name never coerces, and names fields of another type',
     async ({ route }) => {
       const fields = Object.keys((route.body as z.ZodObject).shape).filter((field) => field !== 'code')
       const reply = await post(route, Object.fromEntries(fields.map((field) => [field, [[]]])))
@@ -404,7 +407,7 @@ describe('bodies', () => {
   )
 
   test.each(routes.filter(({ route }) => isAdminDoor(route.auth) && route.body))(
-    '$name names every field it does not know',
+    '$name names every unknown field',
     async ({ route }) => {
       const reply = await post(
         route,
@@ -421,8 +424,8 @@ describe('bodies', () => {
   )
 })
 
-describe('limits', () => {
-  test.each(implying('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 and says when to come again', async ({ route }) => {
+describe('rate limits of routes', () => {
+  test.each(implying('rate_limited'))('$name past AUTH_RATE_LIMIT_IP is 429 with Retry-After', async ({ route }) => {
     const limited = await buildService({ AUTH_RATE_LIMIT_IP: '2/60' })
     const ask = (token?: string) => limited.call(route.method, route.path, { body: {}, token })
     for (const token of [undefined, 'garbage']) expect((await ask(token)).status).not.toBe(429)
@@ -435,13 +438,13 @@ describe('limits', () => {
   })
 })
 
-describe('queries', () => {
+describe('query parameters', () => {
   // A callback takes any query field, because providers add their own.
   const judged = implying('validation_failed').filter(
     ({ route }) => (route.query || isAdminDoor(route.auth)) && !route.path.endsWith('/callback'),
   )
 
-  test.each(judged)('$name refuses query fields that it does not know or cannot read', async ({ route }) => {
+  test.each(judged)('$name refuses query fields that are unknown or unreadable', async ({ route }) => {
     const ask = (query: string) =>
       rawCall(service.url, route.method, `${BASE_PATH}${pathOf(route)}?${query}`, { headers: bearer(route) })
     const unknown = await ask('nope=1')
@@ -463,7 +466,7 @@ describe('queries', () => {
   })
 
   test.each(routes.filter(({ route }) => route.query && 'limit' in route.query.shape))(
-    '$name takes limits from 1 to 200 and its own cursors',
+    '$name accepts limits from 1 to 200 and its own cursors',
     async ({ route }) => {
       const ask = (query: string) =>
         service.call(route.method, `${pathOf(route)}?${query}${requiredQueryOf(route)}`, { token: tokenFor(route) })
