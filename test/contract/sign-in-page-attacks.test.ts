@@ -447,7 +447,7 @@ describe('parameters', () => {
     ['a negative age', { max_age: '-1' }, 'invalid_request'],
     ['a long state', { state: 'x'.repeat(2_001) }, 'invalid_request'],
     ['a long nonce', { nonce: 'x'.repeat(201) }, 'invalid_request'],
-    ['an organization that is no UUID', { organization_id: '<script>' }, 'invalid_request'],
+    ['an organization that is not a UUID', { organization_id: '<script>' }, 'invalid_request'],
   ])('%s is reported to the app, with state and issuer, and without the text that was sent', async (_, changes, error) => {
     const { visitor } = await buildVisitor()
     const asked = askFor(shop, changes)
