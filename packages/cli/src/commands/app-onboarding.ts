@@ -4,12 +4,12 @@ import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import { choice, choiceWithStandard, flag, type Input, optionalPositional, text } from '../command-line/options.ts'
 import { isOpenToAnyAddress, verifiedEmailsFix } from '../nouns/app-policy.ts'
 import { parseAppRef } from '../nouns/app-ref.ts'
-import { allPermissionsNote, appSettings, type PermissionScope, permissionScopes } from '../nouns/app-settings.ts'
+import { allPermissionsNote, appSettings, type PermissionScope } from '../nouns/app-settings.ts'
 import { findUserId, userRefSyntax } from '../nouns/user-ref.ts'
 import { type Framework, frameworks, renderPermissionFile } from '../onboarding/backend-files.ts'
 import { readLocalSecret } from '../onboarding/development.ts'
 import { mergeEnvironment, type Onboarding, onboard, renderEnvironment } from '../onboarding/onboard-steps.ts'
-import { askFor, confirmYes } from '../terminal/prompt.ts'
+import { askFor, type Choice, confirmYes } from '../terminal/prompt.ts'
 import { assertWritable, readIfThere } from '../terminal/write-file.ts'
 import { command } from '../tools/command.ts'
 import type { Tools } from '../tools/create-tools.ts'
@@ -220,18 +220,16 @@ async function resolveSettings(
   }
 }
 
-const scopeNotes = [
-  'roles: a token carries the permissions that the roles of its user hold',
-  'services: it carries every permission of the services of the app, so a guard on a permission keeps no user out',
+const scopes: Choice<PermissionScope>[] = [
+  { value: 'roles', description: 'Recommended: a token carries the permissions that the roles of its user hold.' },
+  {
+    value: 'services',
+    description: 'It carries every permission of the services of the app, so a guard on a permission keeps no user out.',
+  },
 ]
 
 async function askPermissionScope({ io, prompt }: Tools): Promise<PermissionScope | undefined> {
-  for (const note of scopeNotes) if (io.canAsk) io.note(note)
-  while (io.canAsk) {
-    const typed = (await prompt.text('Which permissions do its tokens carry, roles (recommended) or services?')).toLowerCase()
-    const scope = permissionScopes.find((one) => one === typed)
-    if (scope) return scope
-  }
+  if (io.canAsk) return prompt.choice('Which permissions do its tokens carry?', scopes)
   io.note(allPermissionsNote)
   return undefined
 }
@@ -264,14 +262,10 @@ async function askOrNone({ io, prompt }: Tools, given: string | undefined, quest
 }
 
 async function askFramework({ io, prompt }: Tools): Promise<Framework | undefined> {
-  const choices = [...frameworks, 'none']
-  for (;;) {
-    const typed = io.canAsk
-      ? (await prompt.text(`Which framework does its backend use (${choices.join(', ')})?`)).toLowerCase()
-      : 'none'
-    const framework = frameworks.find((one) => one === typed)
-    if (framework || typed === 'none') return framework
-  }
+  if (!io.canAsk) return undefined
+  const choices = [...frameworks, 'none' as const].map((value) => ({ value }))
+  const chosen = await prompt.choice('Which framework does its backend use?', choices)
+  return chosen === 'none' ? undefined : chosen
 }
 
 /**

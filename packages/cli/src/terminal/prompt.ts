@@ -2,19 +2,27 @@ import { Failure, usageFailure } from '../command-line/exit-codes.ts'
 import type { Settings } from '../command-line/settings.ts'
 import { escapeControls } from '../text/escape-controls.ts'
 
-/** Questions on the terminal. They have no default answers: an empty line asks again. */
+/** Questions on the terminal. Except for a list, they have no default answers: an empty line asks again. */
 export interface Prompt {
   text(question: string): Promise<string>
   hidden(question: string): Promise<string>
   yesOrNo(question: string): Promise<boolean>
+  /** One of a list, by the arrow keys or by typing the beginning of its value. */
+  choice<T extends string>(question: string, choices: readonly Choice<T>[]): Promise<T>
 }
 
-async function ask(type: 'input' | 'password', message: string, validate: (answer: string) => boolean | string): Promise<string> {
+export interface Choice<T> {
+  value: T
+  /** Shown below the list while the choice is marked. */
+  description?: string
+}
+
+async function ask(type: 'input' | 'password' | 'select', message: string, more: object): Promise<string> {
   // Loaded late: most runs ask nothing, and loading it takes longer than everything else.
   const { default: inquirer } = await import('inquirer')
   const prompt = inquirer.createPromptModule({ output: process.stderr })
   // A question may contain a name that a stranger chose.
-  const asked = prompt<{ answer: string }>([{ type, name: 'answer', message: escapeControls(message), validate }] as never)
+  const asked = prompt<{ answer: string }>([{ type, name: 'answer', message: escapeControls(message), ...more }] as never)
   const { answer } = await unlessInputEnds(asked)
   return answer
 }
@@ -31,14 +39,21 @@ function unlessInputEnds<T>(asked: Promise<T>): Promise<T> {
   })
 }
 
-const somethingTyped = (answer: string) => answer.trim() !== '' || 'Type an answer, or Ctrl-C'
+const validateTrimmed = { validate: (answer: string) => answer.trim() !== '' || 'Type an answer, or Ctrl-C' }
+const validateTyped = { validate: (answer: string) => answer !== '' || 'Type an answer, or Ctrl-C' }
+const validateYesOrNo = { validate: (typed: string) => /^\s*(y|yes|n|no)\s*$/i.test(typed) || 'Type yes or no' }
 
 export const terminalPrompt: Prompt = {
-  text: async (question) => (await ask('input', question, somethingTyped)).trim(),
-  hidden: (question) => ask('password', question, (answer) => answer !== '' || 'Type an answer, or Ctrl-C'),
+  text: async (question) => (await ask('input', question, validateTrimmed)).trim(),
+  hidden: (question) => ask('password', question, validateTyped),
   async yesOrNo(question) {
-    const answer = await ask('input', `${question} (yes/no)`, (typed) => /^\s*(y|yes|n|no)\s*$/i.test(typed) || 'Type yes or no')
-    return /^\s*y/i.test(answer)
+    return /^\s*y/i.test(await ask('input', `${question} (yes/no)`, validateYesOrNo))
+  },
+  async choice(question, choices) {
+    const answer = await ask('select', question, { choices: choices.map((each) => ({ name: each.value, ...each })), loop: false })
+    const chosen = choices.find(({ value }) => value === answer)
+    if (!chosen) throw new Error(`${answer} is not in the list`)
+    return chosen.value
   },
 }
 
