@@ -50,11 +50,17 @@ const onCodeHost: DefaultTheme.SidebarItem = {
 /** It runs in the browser too, so it uses nothing of this file. */
 function withoutQuestion(term: string): string | null {
   const word = term.toLowerCase()
-  return /^(a|an|and|are|can|do|does|for|from|get|has|have|her|his|how|i|if|in|is|it|me|my|of|on|or|our|the|their|they|to|we|what|when|where|which|who|why|with|you|your)$/.test(
+  return /^(an?|about|and|any|are|as|at|be|by|can|do|does|for|from|get|has|have|he|her|him|his|how|i|if|in|is|its?|me|my|not|of|on|or|our|she|should|so|that|the|their|them|there|they|this|to|us|was|we|what|when|where|which|while|who|why|will|with|your?)$/.test(
     word,
   )
     ? null
     : word
+}
+
+/** Questions with their answers come first, and last what was not written to be searched. It runs in the browser, as above. */
+function rank(id: string): number {
+  if (id.includes('/start/questions')) return 2
+  return /owasp|contract\/coverage|performance-figures|reliability\.html#figures|\/adr\//.test(id) ? 0.4 : 1
 }
 
 /** Gives each cell the head of its column, because a phone does not show the heads of wide tables. */
@@ -109,10 +115,12 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
+        // An answer is read where it is found.
+        detailedView: true,
         miniSearch: {
-          // Readers type questions. Without the words of a question, all that is left must be there.
+          // Readers type questions, with words of their own. The more of them a section has, the higher it stands.
           options: { processTerm: withoutQuestion },
-          searchOptions: { combineWith: 'AND', fuzzy: 0.1 },
+          searchOptions: { combineWith: 'OR', fuzzy: 0.1, boostDocument: rank },
         },
       },
     },

@@ -83,9 +83,9 @@ test.each([
 })
 
 test.each([
-  ['rolling restart', /several-servers\.html#rolling-restart$/],
+  ['hash threads', /production-settings\.html#hash-threads$/],
   ['Why does every second call fail?', /questions\.html#why-does-every-second-call-fail$/],
-  ['sign in as a user', /questions\.html#can-i-sign-in-as-a-user-impersonation$/],
+  ['impersonate a customer', /questions\.html#can-i-sign-in-as-another-user-impersonate-impersonation$/],
   ['custom claims', /questions\.html#can-i-add-custom-claims-to-a-token$/],
 ])('the search, which needs no network, answers “%s”', async (question, answer) => {
   const { page, faults } = await open('/', 1440, 'light')
