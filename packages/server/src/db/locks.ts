@@ -26,6 +26,11 @@ export function keptFromDeletion<Q extends { forKeyShare(): Q }>(db: Tx, query: 
   return isPostgres(db) ? query.forKeyShare() : query
 }
 
+/** Adds `for no key update`: the row cannot change until this transaction ends, and others may still refer to it. */
+export function forNoKeyUpdate<Q extends { forNoKeyUpdate(): Q }>(db: Tx, query: Q): Q {
+  return isPostgres(db) ? query.forNoKeyUpdate() : query
+}
+
 /** Adds `for share`: the row cannot change until this transaction ends. Others may take the same lock. */
 export function forShare<Q extends { forShare(): Q }>(db: Tx, query: Q): Q {
   return isPostgres(db) ? query.forShare() : query

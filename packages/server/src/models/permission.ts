@@ -1,5 +1,4 @@
 import type { Db, Tx } from '../db/handle.ts'
-import { forUpdate } from '../db/locks.ts'
 import { chunksOf } from '../lib/collections.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
@@ -72,22 +71,17 @@ export class Permission extends BaseModel {
     return ids
   }
 
-  /** How many live permissions each of the services has, and how long their codes are. */
-  static async measure(db: Db, services: readonly string[]): Promise<MeasuredCodes[]> {
-    return measured(await Permission.#sums(db, services).groupBy('p.service').select('p.service'))
-  }
-
-  /** Like `measure`, for what each role holds of them. */
-  static async measureHeld(db: Db, services: readonly string[]): Promise<MeasuredCodes[]> {
-    const held = Permission.#sums(db, services).join('role_permissions as r', 'r.permission_id', 'p.id')
-    return measured(await held.groupBy('p.service', 'r.role_code').select('p.service', 'r.role_code'))
-  }
-
-  static #sums(db: Db, services: readonly string[]) {
-    const query = db('permissions as p')
+  /** How many live permissions each of the services has, and how long their codes are, or what each role holds of them. */
+  static async measure(db: Db, services: readonly string[], of: 'services' | 'roles'): Promise<MeasuredCodes[]> {
+    const sums = db('permissions as p')
       .whereNull('p.pruned_at')
       .whereIn('p.service', [...services])
-    return query.select(db.raw('count(*) as count'), db.raw('sum(length(p.code)) as characters'))
+      .groupBy('p.service')
+      .select('p.service', db.raw('count(*) as count'), db.raw('sum(length(p.code)) as characters'))
+    if (of === 'roles') sums.join('role_permissions as r', 'r.permission_id', 'p.id').groupBy('r.role_code').select('r.role_code')
+    // Postgres gives counts and sums as text.
+    const rows: MeasuredCodes[] = await sums
+    return rows.map((row) => ({ ...row, count: Number(row.count), characters: Number(row.characters) }))
   }
 
   /** The live permissions of a role, or all of them. */
@@ -98,17 +92,12 @@ export class Permission extends BaseModel {
   }
 }
 
-/** The number of codes, and their total length in characters. `measureHeld` also sets the role. */
+/** The number of codes, and their total length in characters. The role is set where roles are measured. */
 export interface MeasuredCodes {
   service: string
   role_code?: string
   count: number
   characters: number
-}
-
-/** Postgres gives counts and sums as text. */
-function measured(rows: readonly MeasuredCodes[]): MeasuredCodes[] {
-  return rows.map((row) => ({ ...row, count: Number(row.count), characters: Number(row.characters) }))
 }
 
 /** A service that registers permissions. */
@@ -120,11 +109,6 @@ export class PermissionService extends BaseModel {
   /** The newest revision that a registration named. */
   declare revision: number | null
   declare registered_at: number
-
-  /** Makes other registrations for this service wait until the transaction ends. Undefined if the service is unknown. */
-  static async lock(db: Tx, service: string): Promise<Pick<PermissionService, 'revision'> | undefined> {
-    return forUpdate(db, rowsOf(PermissionService, db).where({ service }).first('revision'))
-  }
 
   /** Inserts the service unless it is known. */
   static async register(db: Tx, row: Pick<PermissionService, 'service' | 'registered_at'>): Promise<void> {

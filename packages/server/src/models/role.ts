@@ -27,26 +27,6 @@ export class Role extends BaseModel {
     return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).orderBy('code').select('code', 'scope'))
   }
 
-  /** Finds the role, and keeps it from being deleted until the transaction ends. */
-  static async findKept(db: Tx, code: string): Promise<Role | undefined> {
-    return Role.query(db).findById(code).forKeyShare()
-  }
-
-  /** Finds the role and locks it. Other changes and a deletion wait until the transaction ends; a reference to it does not. */
-  static async findForChange(db: Tx, code: string): Promise<Role | undefined> {
-    return Role.query(db).findById(code).forNoKeyUpdate()
-  }
-
-  /** Finds the role and locks it. A reference to it waits too, and then finds it deleted. */
-  static async findForDeletion(db: Tx, code: string): Promise<Role | undefined> {
-    return Role.query(db).findById(code).forUpdate()
-  }
-
-  /** Those of the codes that are org-scoped roles, in any order. Keeps them from being deleted until the transaction ends. */
-  static async listKeptOrgCodes(db: Tx, codes: readonly string[]): Promise<string[]> {
-    return keptFromDeletion(db, rowsOf(Role, db).whereIn('code', codes).andWhere('scope', 'org')).pluck('code')
-  }
-
   /** How many users hold each of these roles, not counting deleted ones. Leaves out roles without a holder. */
   static async countHolders(db: Db, codes: readonly string[]): Promise<{ role_code: string; n: number }[]> {
     const counted: { role_code: string; n: number | string }[] = await Role.#holders(db, codes)

@@ -78,14 +78,6 @@ export class ServiceAccount extends BaseModel {
     return accountByToken.first(db, { hash })
   }
 
-  /** Notes a use unless one since `latest` is noted. Of concurrent calls one writes. */
-  static async noteUse(db: Db, id: string, { now, latest }: { now: number; latest: number }): Promise<void> {
-    await ServiceAccount.query(db)
-      .where({ id })
-      .where((any) => any.whereNull('last_used_at').orWhere('last_used_at', '<=', latest))
-      .patch({ last_used_at: now })
-  }
-
   static async findFull(db: Db, id: string): Promise<ServiceAccount | undefined> {
     return ServiceAccount.query(db).findById(id).withGraphFetched(related)
   }

@@ -1,5 +1,3 @@
-import type { Tx } from '../db/handle.ts'
-import { forUpdate, keptFromDeletion } from '../db/locks.ts'
 import { BaseModel } from './base-model.ts'
 
 /** An OpenID Connect provider that users may log in with. */
@@ -26,13 +24,4 @@ export class SsoProvider extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  /** Finds the provider. Until the transaction ends, `findByCodeForUpdate` waits, so nothing changes or deletes it. */
-  static async findKept(db: Tx, id: string): Promise<SsoProvider | undefined> {
-    return keptFromDeletion(db, SsoProvider.query(db).findById(id))
-  }
-
-  /** Finds the provider and locks it until the transaction ends. No user is linked with it meanwhile. */
-  static async findByCodeForUpdate(db: Tx, code: string): Promise<SsoProvider | undefined> {
-    return forUpdate(db, SsoProvider.query(db).findOne({ code }))
-  }
 }

@@ -1,4 +1,4 @@
-import type { QueryBuilder, QueryBuilderType } from 'objection'
+import type { QueryBuilderType } from 'objection'
 import { insertRows } from '../db/bulk.ts'
 import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
@@ -35,13 +35,6 @@ const granting = new Statement(
   select 1 / (select count(*) from recorded) from granted`,
   [missing, newEvent],
 )
-
-/** Narrows a query to grants that open the app now, without revoked and expired ones. */
-function whereActive(query: QueryBuilder<UserApp>, now: number): void {
-  query
-    .where('user_apps.status', 'active')
-    .andWhere((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
-}
 
 /** A grant: the row that lets a user enter an app. */
 export class UserApp extends BaseModel {
@@ -91,21 +84,11 @@ export class UserApp extends BaseModel {
     if (userIds.length > 0) await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update(changes)
   }
 
-  /** Revokes the active grants of these users for an app, and returns them. */
-  static async revoke(db: Tx, { appId, userIds }: { appId: string; userIds: readonly string[] }, now: number) {
+  /** Revokes the active grants of these users, for one app or for all, and returns them. Expired ones too. */
+  static async revoke(db: Tx, { userIds, ...ofApp }: { userIds: readonly string[]; app_id?: string }, now: number) {
     const revoked = await rowsOf(UserApp, db)
-      .where({ app_id: appId, status: 'active' })
+      .where({ ...ofApp, status: 'active' })
       .whereIn('user_id', userIds)
-      .update({ status: 'revoked', revoked_at: now })
-      .returning('*')
-    await UserChange.writeEndedGrants(db, revoked, now)
-    return revoked
-  }
-
-  /** Revokes the active grants of a user, expired ones too, and returns them. */
-  static async revokeAllOf(db: Tx, userId: string, now: number) {
-    const revoked = await rowsOf(UserApp, db)
-      .where({ user_id: userId, status: 'active' })
       .update({ status: 'revoked', revoked_at: now })
       .returning('*')
     await UserChange.writeEndedGrants(db, revoked, now)
@@ -186,11 +169,6 @@ export class UserApp extends BaseModel {
   static async findFirstApp(db: Db, userId: string): Promise<App | undefined> {
     const query = UserApp.query(db).where({ user_id: userId, status: 'active' }).orderBy(['granted_at', 'id'])
     return (await query.first().withGraphFetched('app'))?.app
-  }
-
-  /** Whether any user may enter the app now. */
-  static async isAppEntered(db: Db, appId: string, now: number): Promise<boolean> {
-    return (await UserApp.query(db).modify(whereActive, now).findOne({ app_id: appId })) !== undefined
   }
 }
 

@@ -27,25 +27,12 @@ export class UserRole extends BaseModel {
     return inserted.length > 0
   }
 
-  static async listOfUsers(db: Db, userIds: readonly string[]): Promise<Pick<UserRole, 'user_id' | 'role_code'>[]> {
-    return rowsOf(UserRole, db).whereIn('user_id', userIds).select('user_id', 'role_code')
-  }
-
-  /** Whether any active user holds the role. */
-  static async isHeldByActive(db: Db, code: string): Promise<boolean> {
-    const found = await db('user_roles')
-      .join('users', 'users.id', 'user_roles.user_id')
-      .where({ role_code: code, status: 'active' })
-      .first('user_id')
-    return found !== undefined
-  }
-
-  /** Whether a user who is not deleted holds the role. */
-  static async hasHolder(db: Db, roleCode: string): Promise<boolean> {
+  /** Whether a user of one of the statuses holds the role. */
+  static async isHeld(db: Db, roleCode: string, by: readonly ('active' | 'suspended')[]): Promise<boolean> {
     const holder = await db('user_roles as r')
       .join('users as u', 'u.id', 'r.user_id')
       .where('r.role_code', roleCode)
-      .whereNot('u.status', 'deleted')
+      .whereIn('u.status', by)
       .first('u.id')
     return holder !== undefined
   }

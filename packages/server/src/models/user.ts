@@ -296,12 +296,7 @@ export class User extends BaseModel {
     if (isPostgres(db)) await keptFromDeletion(db, rowsOf(User, db).where({ id }).first('id'))
   }
 
-  /** Locks the row of a user, of any status, until the transaction ends. */
-  static async lock(db: Tx, id: string): Promise<void> {
-    await lockedById.first(db, { id })
-  }
-
-  /** Like `lock`, for several users in the order of their ids. */
+  /** Locks the rows of users, of any status, in the order of their ids, until the transaction ends. */
   static async lockAll(db: Tx, ids: readonly string[]): Promise<void> {
     await forUpdate(db, rowsOf(User, db).whereIn('id', ids).orderBy('id').select('id'))
   }
@@ -350,20 +345,17 @@ export class User extends BaseModel {
     return (await noticingSignIn.run(db, { id, now, before: now - 86_400_000 })) > 0
   }
 
-  /** Raises the token version, with `ofAllApps` the session floor too, and returns it. Undefined if there is no such user. */
-  static async raiseTokenVersion(db: Tx, id: string, { ofAllApps }: { ofAllApps: boolean }): Promise<number | undefined> {
-    const floor = ofAllApps ? { min_token_version: db.raw('token_version + 1') } : {}
-    const [raised] = await rowsOf(User, db)
-      .where({ id })
-      .update({ token_version: db.raw('token_version + 1'), ...floor })
-      .returning('token_version')
-    return raised?.token_version
-  }
-
-  /** Raises the token versions of these users, and returns them. */
-  static async raiseTokenVersions(db: Tx, ids: readonly string[]): Promise<Pick<User, 'id' | 'token_version'>[]> {
-    const raised = { token_version: db.raw('token_version + 1') }
-    return rowsOf(User, db).whereIn('id', ids).update(raised).returning(['id', 'token_version'])
+  /** Raises the token versions of these users, with `ofAllApps` the session floors too, and returns them. */
+  static async raiseTokenVersions(
+    db: Tx,
+    ids: readonly string[],
+    { ofAllApps }: { ofAllApps: boolean },
+  ): Promise<Pick<User, 'id' | 'token_version'>[]> {
+    const next = db.raw('token_version + 1')
+    return rowsOf(User, db)
+      .whereIn('id', ids)
+      .update({ token_version: next, ...(ofAllApps && { min_token_version: next }) })
+      .returning(['id', 'token_version'])
   }
 
   /** Blanks what tells who a user was. False if it is blank already. */

@@ -23,7 +23,7 @@ import { getUser, hashNewPassword, insertUser, lockUserRow } from '../../resourc
 
 /** Whether there is an active system_admin. */
 export async function hasSystemAdmin(deps: Deps): Promise<boolean> {
-  return UserRole.isHeldByActive(deps.db, SYSTEM_ADMIN)
+  return UserRole.isHeld(deps.db, SYSTEM_ADMIN, ['active'])
 }
 
 interface NewSystemAdmin {

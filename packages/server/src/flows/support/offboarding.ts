@@ -202,7 +202,7 @@ async function closeAll(deps: Deps<Tx>, user: PooledUser, actor: Actor): Promise
 
 /** Revokes all active grants, expired ones too. Returns the codes of their apps. */
 async function revokeGrants(deps: Deps<Tx>, userId: string, actor: Actor): Promise<string[]> {
-  const grants = await UserApp.revokeAllOf(deps.db, userId, deps.clock())
+  const grants = await UserApp.revoke(deps.db, { userIds: [userId] }, deps.clock())
   const apps = await App.listCodes(
     deps.db,
     grants.map(({ app_id }) => app_id),

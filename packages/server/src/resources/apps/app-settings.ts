@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Tx } from '../../db/handle.ts'
+import { keptFromDeletion } from '../../db/locks.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError } from '../../errors.ts'
 import { builtInAuthMethods, canRegister } from '../../lib/auth-methods.ts'
@@ -170,7 +171,10 @@ async function assertAuthMethods(deps: Deps, methods: readonly string[]): Promis
 
 async function assertOrganizationRoles(deps: Deps<Tx>, codes: readonly string[]): Promise<void> {
   // Keeps these roles from being deleted until the app names them, since no foreign key does.
-  const known = await Role.listKeptOrgCodes(deps.db, codes)
+  const named = Role.query(deps.db)
+    .whereIn('code', [...codes])
+    .where({ scope: 'org' })
+  const known = (await keptFromDeletion(deps.db, named)).map(({ code }) => code)
   codes.forEach((code, index) => {
     if (!known.includes(code)) throw fieldError(`override_role_codes.${index}`, 'invalid_value', 'must be an org-scoped role')
   })

@@ -168,9 +168,9 @@ export async function warnOfTokenSize(
   const apps = (await App.listTokenSettings(deps.db)).filter(isTouched)
   if (apps.length === 0) return []
   const services = [...new Set([CORE_SERVICE, ...apps.flatMap((app) => app.service_codes)])]
-  const present = await Permission.measure(deps.db, services)
+  const present = await Permission.measure(deps.db, services, 'services')
   const declared = planned ? [...present.filter(({ service }) => service !== planned.service), planned] : present
-  const held = apps.some(isNarrowed) ? await Permission.measureHeld(deps.db, services) : []
+  const held = apps.some(isNarrowed) ? await Permission.measure(deps.db, services, 'roles') : []
   return apps.flatMap((app) => {
     const codes = isNarrowed(app) ? largestRole(app, declared, held) : totalOf(app, declared)
     const bytes = projectTokenBytes({ appCode: app.code, issuer: deps.config.issuer, codes })

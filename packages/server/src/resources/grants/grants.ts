@@ -270,7 +270,7 @@ async function revokeAll(
   { app, userIds }: { app: Pick<App, 'id' | 'code'>; userIds: readonly string[] },
   actor: Actor,
 ): Promise<GrantRow[]> {
-  const revoked = await UserApp.revoke(deps.db, { appId: app.id, userIds }, deps.clock())
+  const revoked = await UserApp.revoke(deps.db, { app_id: app.id, userIds }, deps.clock())
   const losers = revoked.map(({ user_id }) => user_id)
   if (losers.length === 0) return []
   await assertAdministrableWithout(deps, ...losers)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
-import { lockUntilCommit } from '../../db/locks.ts'
+import { forUpdate, lockUntilCommit } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, validationFailed } from '../../errors.ts'
@@ -281,10 +281,11 @@ export function assertMayRegister(caller: Caller, service: string): void {
 
 /** Makes other registrations for this service wait until this transaction ends. Returns the newest revision seen, or null. */
 async function lockService(deps: Deps<Tx>, service: string, { create }: { create: boolean }): Promise<number | null> {
-  let known = await PermissionService.lock(deps.db, service)
+  const lock = () => forUpdate(deps.db, PermissionService.query(deps.db).findById(service))
+  let known = await lock()
   if (!known && create) {
     await PermissionService.register(deps.db, { service, registered_at: deps.clock() })
-    known = await PermissionService.lock(deps.db, service)
+    known = await lock()
   }
   return known?.revision ?? null
 }

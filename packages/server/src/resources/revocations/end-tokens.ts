@@ -60,7 +60,7 @@ export async function raiseTokenVersions(
   deps: Deps<Tx>,
   { userIds, appId, reason }: { userIds: readonly string[]; appId: string; reason: string },
 ): Promise<void> {
-  const raised = await User.raiseTokenVersions(deps.db, userIds)
+  const raised = await User.raiseTokenVersions(deps.db, userIds, { ofAllApps: false })
   await UserApp.raiseFloors(deps.db, appId, userIds)
   await Session.query(deps.db)
     .where({ app_id: appId })
@@ -104,10 +104,10 @@ export async function killMembershipTokens(deps: Deps<Tx>, { organizationId, use
 
 /** Whatever raises the version also drops changes of the address that wait for a click. */
 async function raise(deps: Deps<Tx>, userId: string, reach: { ofAllApps: boolean }): Promise<number> {
-  const version = await User.raiseTokenVersion(deps.db, userId, reach)
-  if (version === undefined) throw new Error('there is no such user')
+  const [raised] = await User.raiseTokenVersions(deps.db, [userId], reach)
+  if (!raised) throw new Error('there is no such user')
   await MailToken.dropPending(deps.db, [userId])
-  return version
+  return raised.token_version
 }
 
 /**

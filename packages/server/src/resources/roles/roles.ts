@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
+import { forNoKeyUpdate, forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
@@ -107,12 +108,12 @@ export async function getRole(deps: Deps, code: string): Promise<Role> {
 
 /** Gets the role and locks it. Other changes and deletions wait until the transaction ends; new references to it do not. */
 async function getRoleForChange(deps: Deps<Tx>, code: string): Promise<Role> {
-  return known(deps, await Role.findForChange(deps.db, code), code)
+  return known(deps, await forNoKeyUpdate(deps.db, Role.query(deps.db).findById(code)), code)
 }
 
 /** Gets the role and locks it. New references to it wait too, and then find it deleted. */
 async function getRoleForDeletion(deps: Deps<Tx>, code: string): Promise<Role> {
-  return known(deps, await Role.findForDeletion(deps.db, code), code)
+  return known(deps, await forUpdate(deps.db, Role.query(deps.db).findById(code)), code)
 }
 
 async function known(deps: Deps, role: Role | undefined, code: string): Promise<Role> {
@@ -253,7 +254,7 @@ async function assertUnnamed(deps: Deps, code: string): Promise<void> {
 }
 
 async function assertUnheld(deps: Deps, code: string): Promise<void> {
-  const isGlobal = await UserRole.hasHolder(deps.db, code)
+  const isGlobal = await UserRole.isHeld(deps.db, code, ['active', 'suspended'])
   const isOfMembers = await MembershipRole.hasHolder(deps.db, code)
   if (isGlobal || isOfMembers) throw inUse('Users hold it')
 }
@@ -386,7 +387,7 @@ export async function assignRole(
 
 /** Gets a global role and keeps it from being deleted until the transaction ends. Throws `validation_failed`. */
 async function getGlobalRole(deps: Deps<Tx>, code: string): Promise<Role> {
-  const role = await Role.findKept(deps.db, code)
+  const role = await keptFromDeletion(deps.db, Role.query(deps.db).findById(code))
   if (!role) throw fieldError('role_code', 'invalid_value', 'unknown role')
   if (role.scope !== 'global') throw fieldError('role_code', 'invalid_value', 'must be a global role')
   return role

@@ -49,7 +49,11 @@ export async function authenticateServiceAccount(deps: Deps, token: string): Pro
 async function noteUse(deps: Deps, account: AccountRow, now: number): Promise<void> {
   const latest = now - useResolutionMs
   if (account.last_used_at !== null && account.last_used_at > latest) return
-  await ServiceAccount.noteUse(deps.db, account.id, { now, latest })
+  // Of concurrent calls one writes.
+  await ServiceAccount.query(deps.db)
+    .findById(account.id)
+    .where((any) => any.whereNull('last_used_at').orWhere('last_used_at', '<=', latest))
+    .patch({ last_used_at: now })
 }
 
 /** A service account with its token, which only this answer shows. */

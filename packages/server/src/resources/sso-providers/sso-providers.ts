@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { OpenIdClient } from '../../adapters/open-id-clients.ts'
 import type { Pool, Tx } from '../../db/handle.ts'
+import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, fieldError, refuseChanged } from '../../errors.ts'
@@ -121,7 +122,7 @@ export async function getProvider(deps: Deps, code: string): Promise<SsoProvider
 
 /** Gets the provider and locks it until the transaction ends. No user can be linked with it meanwhile. */
 async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoProvider> {
-  return found(await SsoProvider.findByCodeForUpdate(deps.db, code))
+  return found(await forUpdate(deps.db, SsoProvider.query(deps.db).findOne({ code })))
 }
 
 /** A provider that users may log in with. Throws `not_found`, `sso_provider_disabled`. */
@@ -137,7 +138,7 @@ export async function findEnabledProvider(deps: Deps, id: string): Promise<SsoPr
 
 /** Gets the provider, and keeps it unchanged until the transaction ends. */
 export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoProvider | undefined> {
-  const provider = await SsoProvider.findKept(deps.db, id)
+  const provider = await keptFromDeletion(deps.db, SsoProvider.query(deps.db).findById(id))
   return provider && enabled(provider)
 }
 

@@ -101,7 +101,7 @@ export async function closeAccount(
   const now = deps.clock()
   await UserNamespace.deleteOfUser(deps.db, userId)
   for (const model of owned) await model.query(deps.db).where({ user_id: userId }).delete()
-  await UserApp.revokeAllOf(deps.db, userId, now)
+  await UserApp.revoke(deps.db, { userIds: [userId] }, now)
   await denyRequestsOf(deps, userId, actor)
   await forgetFailures(deps, before, { codes: true })
   await OutboxMessage.dropGivenUp(deps.db, before)

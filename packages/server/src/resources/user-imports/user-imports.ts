@@ -180,7 +180,7 @@ async function loadPlan(
   if (!rehearsed) await User.lockAll(deps.db, ids)
   const wanted = new Set(emails)
   const found = (await listUsersByIds(deps, ids)).filter(({ email }) => wanted.has(email))
-  const roles = await UserRole.listOfUsers(deps.db, ids)
+  const roles = await UserRole.query(deps.db).whereIn('user_id', ids)
   const grants = await UserApp.listOfUsers(deps.db, ids)
   for (const user of found) {
     const own = roles.filter(({ user_id }) => user_id === user.id).map(({ role_code }) => role_code)

@@ -123,7 +123,7 @@ export async function assertMayHelp(deps: Deps, userId: string, { caller }: Pick
 async function holdsGlobalRole(deps: Deps, userId: string): Promise<boolean> {
   const user = await User.findById(deps.db, userId)
   const { users } = user?.email ? await User.listByEmail(deps.db, user.email) : { users: [] }
-  const roles = await UserRole.listOfUsers(deps.db, [userId, ...users.map(({ id }) => id)])
+  const roles = await UserRole.query(deps.db).whereIn('user_id', [userId, ...users.map(({ id }) => id)])
   return roles.some(({ role_code }) => role_code !== BASE_ROLE)
 }
 

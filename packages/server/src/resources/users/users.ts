@@ -126,7 +126,7 @@ export async function getUser(deps: Deps, id: string): Promise<PooledUser> {
  * that refers to the user takes a shared lock, and two transactions that both hold one would deadlock here.
  */
 export async function lockUserRow(deps: Deps<Tx>, id: string): Promise<void> {
-  await User.lock(deps.db, id)
+  await User.findForUpdate(deps.db, id)
 }
 
 /** Locks a user's row until the transaction ends. Throws `not_found`, also for a deleted one. */
