@@ -139,10 +139,4 @@ export class RefreshToken extends BaseModel {
   static async findApp(db: Db, hash: string): Promise<TokenApp | undefined> {
     return appByHash.first(db, { hash })
   }
-
-  /** Deletes tokens of the sessions, at most `limit`. Returns their number. */
-  static async deleteOfSessions(db: Tx, sessionIds: readonly string[], limit: number): Promise<number> {
-    const some = rowsOf(RefreshToken, db).select('token_hash').whereIn('session_id', sessionIds).limit(limit)
-    return rowsOf(RefreshToken, db).whereIn('token_hash', some).delete()
-  }
 }

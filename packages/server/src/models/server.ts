@@ -32,10 +32,6 @@ export class Server extends BaseModel {
     return Number(rows[0]!.now)
   }
 
-  static async write(db: Pool, row: ServerRow): Promise<void> {
-    await rowsOf(Server, db).insert(row).onConflict('id').merge()
-  }
-
   /** The servers that are alive at `now`, by the clock of the database, in the order in which they started. */
   static async listAlive(db: Db, now: number): Promise<ServerRow[]> {
     return rowsOf(Server, db)

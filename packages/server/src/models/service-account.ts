@@ -90,15 +90,6 @@ export class ServiceAccount extends BaseModel {
     return locked && ServiceAccount.findFull(db, id)
   }
 
-  /** The sorted ids of the accounts that have the scope and are for the app. */
-  static async listIdsOfApp(db: Db, appId: string, scope: ServiceScope): Promise<string[]> {
-    const accounts = await ServiceAccount.query(db)
-      .whereIn('id', rowsOf(ServiceAccountApp, db).where({ app_id: appId }).select('service_account_id'))
-      .orderBy('id')
-      .select('id', 'scopes')
-    return accounts.filter(({ scopes }) => scopes.includes(scope)).map(({ id }) => id)
-  }
-
   /** Raises the counter of its machine tokens and returns it; undefined if the account does not exist. */
   static async raiseTokenVersion(db: Tx, id: string): Promise<number | undefined> {
     const raised = { token_version: db.raw('token_version + 1') }

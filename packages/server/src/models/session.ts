@@ -1,4 +1,4 @@
-import type { Db, Pool, Tx } from '../db/handle.ts'
+import type { Db, Tx } from '../db/handle.ts'
 import { forUpdate, forUpdateOfUnlocked } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { adminRoles } from '../lib/authority.ts'
@@ -269,15 +269,6 @@ export class Session extends BaseModel {
       .whereNull('ended_at')
       .update({ ended_at: now, ended_reason: reason })
       .returning(['id', 'user_id', 'app_id'])
-  }
-
-  /** Notes a proof of identity in a session that has not ended. A newer proof stays. */
-  static async noteProof(db: Pool, id: string, provenAt: number): Promise<void> {
-    await rowsOf(Session, db)
-      .where({ id })
-      .whereNull('ended_at')
-      .where((any) => any.whereNull('proven_at').orWhere('proven_at', '<', provenAt))
-      .update({ proven_at: provenAt })
   }
 
   /** Some sessions that had expired or ended by then and that are not locked. Locks them until the transaction ends. */

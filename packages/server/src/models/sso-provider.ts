@@ -23,5 +23,4 @@ export class SsoProvider extends BaseModel {
   declare trusted_for_two_factor: boolean
   declare created_at: number
   declare updated_at: number
-
 }

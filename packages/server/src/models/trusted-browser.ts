@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import type { KeptProof } from '../lib/proof.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
@@ -24,10 +24,6 @@ export class TrustedBrowser extends BaseModel {
   /** The trust of a secret. Whether it still holds for its user is decided where the proof is made. */
   static async findLive(db: Db, hash: string, now: number): Promise<KeptTrust | undefined> {
     return rowsOf(TrustedBrowser, db).where({ hash }).andWhere('expires_at', '>', now).first() as Promise<KeptTrust | undefined>
-  }
-
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(TrustedBrowser, db).where({ user_id: userId }).delete()
   }
 }
 

@@ -1,4 +1,3 @@
-import type { QueryBuilderType } from 'objection'
 import { insertRows } from '../db/bulk.ts'
 import type { Db, Tx } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
@@ -61,9 +60,9 @@ export class UserApp extends BaseModel {
   declare revoked_at: number | null
   /** The `expires_at` whose passing apps were told. */
   declare told_expires_at: number | null
-  /** Present in the result of `listOfUser`. */
+  /** Present in a list of a user. */
   declare app: App
-  /** Present in the result of `listOfApp`. */
+  /** Present in a list of an app. */
   declare user: User
 
   static async findState(db: Db, userId: string, appId: string): Promise<GrantStateRow | undefined> {
@@ -121,23 +120,24 @@ export class UserApp extends BaseModel {
     await rowsOf(UserApp, db).where({ app_id: appId }).whereIn('user_id', userIds).update({ min_token_version: version })
   }
 
-  /** Sets the access floor of a user for these apps. Sets nothing and returns false if one of them has no grant row for it. */
-  static async setAccessFloors(db: Tx, userId: string, appIds: readonly string[], version: number): Promise<boolean> {
-    const rows = rowsOf(UserApp, db).where({ user_id: userId }).whereIn('app_id', appIds)
-    const [count] = await rows.clone().count({ n: '*' })
-    if (Number(count?.n) < appIds.length) return false
-    await rows.update({ min_access_version: version })
-    return true
-  }
-
-  /** A page of the grants of a user with their apps, newest first, revoked ones too. */
-  static async listOfUser(db: Db, userId: string, request: GrantListRequest): Promise<Page<UserApp>> {
-    return listGrants(UserApp.query(db).where('user_apps.user_id', userId).withGraphFetched('app'), request)
-  }
-
-  /** A page of the grants of an app with their users, newest first, revoked ones too. */
-  static async listOfApp(db: Db, appId: string, request: GrantListRequest): Promise<Page<UserApp>> {
-    return listGrants(UserApp.query(db).where('user_apps.app_id', appId).withGraphFetched('user.tags'), request)
+  /** A page of the grants of a user with their apps, or of an app with their users, newest first, revoked ones too. */
+  static async listPage(
+    db: Db,
+    of: Pick<UserApp, 'user_id'> | Pick<UserApp, 'app_id'>,
+    request: GrantListRequest,
+  ): Promise<Page<UserApp>> {
+    const { effective, expires_before: end, now } = request
+    const query = UserApp.query(db)
+      .where(of)
+      .withGraphFetched('user_id' in of ? 'app' : 'user.tags')
+    // Literals, since SQLite does not use a partial index for a bound value.
+    if (effective !== undefined) query.whereRaw(`user_apps.status = '${effective === 'revoked' ? 'revoked' : 'active'}'`)
+    if (effective === 'active')
+      query.where((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
+    if (effective === 'expired') query.where('user_apps.expires_at', '<=', now)
+    if (end !== undefined) query.where('user_apps.expires_at', '<', end)
+    if (effective === 'expired' || end !== undefined) query.whereRaw('user_apps.expires_at is not null')
+    return withPage(query, request, 'user_apps.id')
   }
 
   static async listOfUsers(db: Db, userIds: readonly string[]): Promise<(GrantKey & GrantStateRow)[]> {
@@ -178,16 +178,4 @@ interface GrantListRequest extends PageRequest {
   /** In milliseconds. */
   expires_before?: number | undefined
   now: number
-}
-
-async function listGrants(query: QueryBuilderType<UserApp>, request: GrantListRequest): Promise<Page<UserApp>> {
-  const { effective, expires_before: end, now } = request
-  // Literals, since SQLite does not use a partial index for a bound value.
-  if (effective !== undefined) query.whereRaw(`user_apps.status = '${effective === 'revoked' ? 'revoked' : 'active'}'`)
-  if (effective === 'active')
-    query.where((any) => any.whereNull('user_apps.expires_at').orWhere('user_apps.expires_at', '>', now))
-  if (effective === 'expired') query.where('user_apps.expires_at', '<=', now)
-  if (end !== undefined) query.where('user_apps.expires_at', '<', end)
-  if (effective === 'expired' || end !== undefined) query.whereRaw('user_apps.expires_at is not null')
-  return withPage(query, request, 'user_apps.id')
 }

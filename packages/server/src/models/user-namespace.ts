@@ -32,12 +32,12 @@ export class UserNamespace extends BaseModel {
     await note(db, rows, 1)
   }
 
-  static async deleteSome(db: Tx, userId: string, namespaces: readonly string[]): Promise<void> {
-    await remove(db, tagsIn(db).where({ user_id: userId }).whereIn('namespace', namespaces))
-  }
-
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await remove(db, tagsIn(db).where({ user_id: userId }))
+  /** Deletes these tags of a user, or all. */
+  static async deleteOfUser(db: Tx, userId: string, namespaces?: readonly string[]): Promise<void> {
+    const tags = rowsOf(UserNamespace, db).where({ user_id: userId })
+    if (namespaces) tags.whereIn('namespace', namespaces)
+    await note(db, await tags.clone().select('namespace'), -1)
+    await tags.delete()
   }
 
   /** The pools that users are tagged with, by name. */
@@ -46,18 +46,9 @@ export class UserNamespace extends BaseModel {
   }
 }
 
-async function remove(db: Tx, tags: ReturnType<typeof tagsIn>): Promise<void> {
-  await note(db, await tags.clone().select('namespace'), -1)
-  await tags.delete()
-}
-
 async function note(db: Tx, tags: readonly Pick<UserNamespace, 'namespace'>[], tagged: 1 | -1): Promise<void> {
   await PoolSize.note(
     db,
     tags.map(({ namespace }) => ({ namespace, tagged })),
   )
-}
-
-function tagsIn(db: Tx) {
-  return rowsOf(UserNamespace, db)
 }

@@ -377,19 +377,6 @@ export class User extends BaseModel {
     return idsWhereIn(db, User.tableName, 'email', emails, "status <> 'deleted'")
   }
 
-  /** The users with these e-mails who are in one of the pools, as home or by tag, with their tags. */
-  static async listByEmailInPools(db: Db, emails: readonly string[], pools: readonly string[]): Promise<User[]> {
-    return User.query(db)
-      .whereIn('email', emails)
-      .whereRaw("status <> 'deleted'")
-      .where((any) => {
-        const tagged = UserNamespace.query(db).alias('t').whereRaw('t.user_id = users.id').whereIn('t.namespace', pools)
-        any.whereIn('namespace', pools).orWhereExists(tagged.select(db.raw('1')))
-      })
-      .orderBy('id')
-      .withGraphFetched('tags')
-  }
-
   /** One page of users, newest first. You can combine the filters. Deleted users are included only if `status` asks for them. */
   static async listPage(db: Db, filters: UserFilters, now: number): Promise<UserRow[]> {
     const { status, email, appId, role, q, cursor, pool } = filters

@@ -178,7 +178,8 @@ function sessionsWithTokens(name: string, since: 'expires_at' | 'ended_at', kept
       transaction(deps, async (deps) => {
         const ids = await Session.listOver(deps.db, { since, until: now - keptMs, limit: sessionsAtOnce })
         if (ids.length === 0) return { removed: 0, isLast: true }
-        const tokens = await RefreshToken.deleteOfSessions(deps.db, ids, batchSize)
+        const some = RefreshToken.query(deps.db).whereIn('session_id', ids).limit(batchSize).select('token_hash')
+        const tokens = await RefreshToken.query(deps.db).whereIn('token_hash', some).delete()
         if (tokens === batchSize) return { removed: tokens, isLast: false }
         await Session.query(deps.db).whereIn('id', ids).delete()
         return { removed: tokens + ids.length, isLast: false }

@@ -47,7 +47,10 @@ export function startHeartbeat(deps: Deps<Pool>, everyMs: number = intervalMs): 
     const before = clock()
     const seenAt = await Server.readClock(db, before)
     const offset = Math.round((before + clock()) / 2 - seenAt)
-    await Server.write(db, { ...self, seen_at: seenAt, clock_offset_ms: offset })
+    await Server.query(db)
+      .insert({ ...self, seen_at: seenAt, clock_offset_ms: offset })
+      .onConflict('id')
+      .merge()
     return seenAt
   }
 

@@ -38,7 +38,7 @@ interface ListedApp {
  */
 async function listApps(deps: Deps, user: PooledUser, ofPage: App | undefined): Promise<ListedApp[]> {
   const now = deps.clock()
-  const grants = (await UserApp.listOfUser(deps.db, user.id, { ...most, now: deps.clock() })).items
+  const grants = (await UserApp.listPage(deps.db, { user_id: user.id }, { ...most, now: deps.clock() })).items
   const requests = (await AccessRequest.listPage(deps.db, { status: 'open', user_id: user.id }, most)).items
   const roles = await listGlobalRoles(deps, user.id)
   const asked = new Set(requests.map(({ app_id: id }) => id))

@@ -75,7 +75,12 @@ export async function requireFreshProof(deps: Deps<Pool>, identity: Identity, ac
   if (refusal) throw new ApiError(refusal.code, refusal)
   if (password === undefined && code === undefined) return limitUser(deps, caller)
   await proveAgain(deps, { caller, password, code }, actor)
-  if (isComplete) await Session.noteProof(deps.db, caller.sessionId, now)
+  if (!isComplete) return
+  // A newer proof stays.
+  await Session.query(deps.db)
+    .where({ id: caller.sessionId, ended_at: null })
+    .where((any) => any.whereNull('proven_at').orWhere('proven_at', '<', now))
+    .patch({ proven_at: now })
 }
 
 /**

@@ -309,7 +309,7 @@ type ListedGrant = z.output<typeof grantPage>['items'][number]
 export async function listGrantsOfUser(deps: Deps, userId: string, request: ListRequest): Promise<Page<ListedGrant>> {
   const user = presentUser(await getUser(deps, userId))
   const now = deps.clock()
-  const { items, nextCursor } = await UserApp.listOfUser(deps.db, userId, { ...request, now })
+  const { items, nextCursor } = await UserApp.listPage(deps.db, { user_id: userId }, { ...request, now })
   return { items: items.map((grant) => ({ ...presentGrant(grant, grant.app.code, now), user })), nextCursor }
 }
 
@@ -317,7 +317,7 @@ export async function listGrantsOfUser(deps: Deps, userId: string, request: List
 export async function listGrantsOfApp(deps: Deps, appRef: string, request: ListRequest): Promise<Page<ListedGrant>> {
   const app = await getApp(deps, appRef)
   const now = deps.clock()
-  const { items, nextCursor } = await UserApp.listOfApp(deps.db, app.id, { ...request, now })
+  const { items, nextCursor } = await UserApp.listPage(deps.db, { app_id: app.id }, { ...request, now })
   return {
     items: items.map((grant) => ({ ...presentGrant(grant, app.code, now), user: presentUser(pooled(grant.user)) })),
     nextCursor,

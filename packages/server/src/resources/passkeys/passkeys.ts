@@ -84,7 +84,7 @@ export async function addPasskey(
       backed_up: made.isBackedUp ? 1 : 0,
     })
     if (!isNew) throw new ApiError('passkey_exists')
-    await TrustedBrowser.deleteOfUser(deps.db, user.id)
+    await TrustedBrowser.query(deps.db).where({ user_id: user.id }).delete()
     await addNotice(deps, 'passkey_added', { user }, actor)
     await recordEvent(deps, { event: 'passkey.added', actor, userId: user.id, details: { id } })
   })
@@ -130,7 +130,7 @@ export async function removePasskey(
 async function remove(deps: Deps<Tx>, user: PooledUser, id: string, actor: Actor): Promise<void> {
   const deleted = await Passkey.query(deps.db).where({ id, user_id: user.id }).delete()
   if (deleted === 0) throw noSuchPasskey()
-  await TrustedBrowser.deleteOfUser(deps.db, user.id)
+  await TrustedBrowser.query(deps.db).where({ user_id: user.id }).delete()
   await addNotice(deps, 'passkey_removed', { user }, actor)
   await recordEvent(deps, { event: 'passkey.removed', actor, userId: user.id, details: { id } })
 }

@@ -97,7 +97,7 @@ export async function changePoolTags(
     const now = deps.clock()
     const rows = added.map((namespace) => ({ user_id: userId, namespace, created_at: now }))
     if (rows.length > 0) await UserNamespace.add(deps.db, rows)
-    await UserNamespace.deleteSome(deps.db, userId, removed)
+    await UserNamespace.deleteOfUser(deps.db, userId, removed)
     if (removed.length > 0) await assertAdministrableWithout(deps, userId)
     await User.change(deps.db, userId, { updated_at: now })
     const changed = { ...user, tags: [...user.tags.filter((tag) => !removed.includes(tag)), ...added] }
@@ -152,7 +152,13 @@ async function findCollisions(
 /** The collisions in the order of the e-mails. The users of each are in the order of their pools. */
 async function collisionsAmong(deps: Deps, emails: readonly string[], pools: readonly string[]): Promise<Collision[]> {
   if (emails.length === 0) return []
-  const users = await User.listByEmailInPools(deps.db, emails, pools)
+  const tagged = User.relatedQuery('tags', deps.db).whereIn('namespace', [...pools])
+  const users = await User.query(deps.db)
+    .whereIn('email', [...emails])
+    .whereRaw("status <> 'deleted'")
+    .where((any) => any.whereIn('namespace', [...pools]).orWhereExists(tagged))
+    .orderBy('id')
+    .withGraphFetched('tags')
   const byEmail = new Map(emails.map((email): [string, PooledUser[]] => [email, []]))
   for (const user of users) byEmail.get(user.email)?.push(pooled(user))
   const rank = (user: PooledUser) => pools.findIndex((pool) => isInPools(user, [pool]))
@@ -216,7 +222,7 @@ export async function moveUser(deps: Deps<Pool>, userId: string, namespace: stri
   return changeUser(deps, userId, undefined, async (deps, user) => {
     if (user.namespace === namespace) return user
     await assertEmailFree(deps, { email: user.email, pools: [namespace], exceptUserId: userId })
-    await UserNamespace.deleteSome(deps.db, userId, [namespace])
+    await UserNamespace.deleteOfUser(deps.db, userId, [namespace])
     await User.change(deps.db, userId, { namespace, updated_at: deps.clock() })
     await assertAdministrableWithout(deps, userId)
     const moved = await getUser(deps, userId)

@@ -47,7 +47,7 @@ export async function raiseTokenVersion(
     .patch({ ended_at: deps.clock(), ended_reason: reason })
   if (appId === null) {
     await BrowserSession.endBelow(deps.db, { userId, version }, { now: deps.clock(), reason })
-    await TrustedBrowser.deleteOfUser(deps.db, userId)
+    await TrustedBrowser.query(deps.db).where({ user_id: userId }).delete()
   }
   if (keptSessionId !== undefined)
     await Session.query(deps.db).findById(keptSessionId).patch({ ended_at: null, ended_reason: null, token_version: version })
@@ -84,8 +84,10 @@ export async function raiseAccessFloor(
   const version = await raise(deps, userId, { ofAllApps: false })
   const named = appIds.filter((id) => id !== null)
   // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
-  const isOfNamed = named.length === appIds.length && (await UserApp.setAccessFloors(deps.db, userId, named, version))
-  if (!isOfNamed) await User.query(deps.db).findById(userId).patch({ min_access_version: version })
+  const grants = UserApp.query(deps.db).where({ user_id: userId }).whereIn('app_id', named)
+  const isOfNamed = named.length === appIds.length && (await grants.clone().resultSize()) >= named.length
+  if (isOfNamed) await grants.patch({ min_access_version: version })
+  else await User.query(deps.db).findById(userId).patch({ min_access_version: version })
   for (const appId of isOfNamed ? named : [null]) deps.revocations.note({ userId, appId, minTokenVersion: version })
 }
 
@@ -128,6 +130,8 @@ export async function endMachineTokens(deps: Deps<Tx>, accountId: string): Promi
 
 /** Kills the machine tokens of every account that may get tokens for the app. */
 export async function endMachineTokensOfApp(deps: Deps<Tx>, appId: string): Promise<void> {
+  const ofApp = ServiceAccount.relatedQuery<App>('apps', deps.db).where('apps.id', appId)
   // In the order of their ids, so that transactions do not deadlock.
-  for (const id of await ServiceAccount.listIdsOfApp(deps.db, appId, 'tokens:issue')) await endMachineTokens(deps, id)
+  const accounts = await ServiceAccount.query(deps.db).whereExists(ofApp).orderBy('id').select('id', 'scopes')
+  for (const { id, scopes } of accounts) if (scopes.includes('tokens:issue')) await endMachineTokens(deps, id)
 }

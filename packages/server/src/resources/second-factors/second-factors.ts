@@ -64,7 +64,7 @@ export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promis
   const wasActive = (await active.delete()) > 0
   if (wasActive) {
     await RecoveryCode.query(deps.db).where({ user_id: userId }).delete()
-    await TrustedBrowser.deleteOfUser(deps.db, userId)
+    await TrustedBrowser.query(deps.db).where({ user_id: userId }).delete()
   }
   return wasActive
 }
