@@ -32,21 +32,6 @@ export class AccessRequest extends BaseModel {
   declare app?: App
   declare user?: User
 
-  /** The caller must hold the lock of the user, who has at most one open request for an app. */
-  static async insertOpen(db: Tx, row: NewRequest): Promise<void> {
-    await rowsOf(AccessRequest, db).insert({ ...row, status: 'open' })
-  }
-
-  /** When the oldest of the newest `count` requests was made. Undefined if there are fewer. */
-  static async findTimeOfNewest(
-    db: Tx,
-    by: { user_id: string } | { app_id: string },
-    count: number,
-  ): Promise<number | undefined> {
-    const query = rowsOf(AccessRequest, db).where(by).orderBy('id', 'desc')
-    return (await query.offset(count - 1).first('created_at'))?.created_at
-  }
-
   /** With its app and its user. */
   static async findFull(
     db: Db,
@@ -104,17 +89,11 @@ export class AccessRequest extends BaseModel {
     return (await withPage(query, request, 'access_requests.id')) as Page<FullRequest>
   }
 
-  static async deleteOfUser(db: Pool, userId: string): Promise<void> {
-    await rowsOf(AccessRequest, db).where({ user_id: userId }).delete()
-  }
-
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {
     const decided = db(AccessRequest.tableName).whereIn('status', ['approved', 'denied']).where('decided_at', '<=', until)
     return deleteByKey(AccessRequest, db, decided.limit(limit))
   }
 }
-
-type NewRequest = Pick<AccessRequest, 'id' | 'user_id' | 'app_id' | 'message' | 'created_at'>
 
 /** With its app and its user. */
 export type FullRequest = AccessRequest & { app: App; user: User }

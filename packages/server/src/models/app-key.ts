@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 import { DeletedApp, type DeletedAppKey } from './deleted-app.ts'
 
@@ -23,7 +23,7 @@ export class AppKey extends BaseModel {
       .orderBy(['k.app_id', 'k.version'])
       .select('k.app_id', 'k.version', 'k.secret_box', 'k.stage', 'k.created_at', 'a.code')
     const appIds = [...new Set(rows.map(({ app_id }) => app_id))]
-    const deleted = await DeletedApp.listWithKeys(db, deletedSince)
+    const deleted = await rowsOf(DeletedApp, db).whereNot({ keys: '[]' }).where('deleted_at', '>', deletedSince)
     return [
       ...appIds.map((appId) => {
         const keys = rows.filter(({ app_id }) => app_id === appId)
@@ -31,19 +31,6 @@ export class AppKey extends BaseModel {
       }),
       ...deleted.map(({ app_id, code, keys }) => ({ appId: app_id, code, keys: JSON.parse(keys) as DeletedAppKey[] })),
     ]
-  }
-
-  /** Moves a key from one stage to another, at which the app must not have a key. */
-  static async move(db: Tx, appId: string, stages: { from: AppKey['stage']; to: AppKey['stage'] }, now: number): Promise<void> {
-    await rowsOf(AppKey, db).where({ app_id: appId, stage: stages.from }).update({ stage: stages.to, created_at: now })
-  }
-
-  static async delete(db: Tx, appId: string, stages: readonly AppKey['stage'][]): Promise<void> {
-    await rowsOf(AppKey, db).where({ app_id: appId }).whereIn('stage', stages).delete()
-  }
-
-  static async listSecretBoxes(db: Db): Promise<Pick<AppKey, 'secret_box'>[]> {
-    return rowsOf(AppKey, db).select('secret_box')
   }
 }
 

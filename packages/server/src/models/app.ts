@@ -6,10 +6,8 @@ import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import type { Brand } from '../lib/brand.ts'
 import { only } from '../lib/collections.ts'
 import type { ImageType } from '../lib/image.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { isUuid } from '../lib/uuid.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { whereContains, withPage } from './list-query.ts'
 import { presentIat } from './service.ts'
 
 /** An element of `webhooks` as stored; `secret_box` is the sealed signing secret. */
@@ -42,15 +40,6 @@ const namedColumns = [
   'read_namespaces',
   'require_verified_email',
 ] as const
-
-/** Who may register, and whether that also decides who is granted access automatically. */
-const policyColumns = ['auto_grant_follows_policy', 'sign_up', 'allowed_email_domains'] as const
-
-/** What decides who registers through an app, and whom it admits. */
-export type AdmissionSettings = Pick<
-  App,
-  'id' | 'code' | 'auto_grant_on_signup' | 'registration_namespace' | 'read_namespaces' | (typeof policyColumns)[number]
->
 
 /** The settings of an app. */
 export type AppColumns = Omit<ModelObject<App>, 'created_at' | 'updated_at'>
@@ -134,10 +123,6 @@ export class App extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  static async findById(db: Db, id: string): Promise<App | undefined> {
-    return App.query(db).findById(id)
-  }
-
   /** The app with this UUID or code. */
   static async findByRef(db: Db, ref: string): Promise<App | undefined> {
     return App.#named(db, ref)
@@ -168,14 +153,6 @@ export class App extends BaseModel {
     return App.query(db).select('id', 'code', 'registration_namespace', 'read_namespaces')
   }
 
-  /** The apps with these codes, sorted by id. */
-  static async listLinkable(db: Db, codes: readonly string[]): Promise<LinkableApp[]> {
-    return App.query(db)
-      .whereIn('code', codes)
-      .orderBy('id')
-      .select('id', 'code', 'auto_grant_on_signup', 'built_in', ...policyColumns)
-  }
-
   /** The apps with one of the ids or codes, sorted by id. Keeps them from being deleted until the transaction ends. */
   static async listKeptByRefs(
     db: Tx,
@@ -203,28 +180,6 @@ export class App extends BaseModel {
     return ids.length === 0 ? [] : rowsOf(App, db).whereIn('id', ids).select('id', 'code')
   }
 
-  /** The settings that decide which permissions the tokens of each app carry, sorted by code. */
-  static async listTokenSettings(db: Db): Promise<TokenSettings[]> {
-    return App.query(db).orderBy('code').select('id', 'code', 'service_codes', 'permission_scope')
-  }
-
-  static async findCode(db: Db, code: string): Promise<Pick<App, 'id' | 'code'> | undefined> {
-    return App.query(db).findOne({ code }).select('id', 'code')
-  }
-
-  static async findWebhooks(db: Db, id: string): Promise<Pick<App, 'id' | 'webhooks'> | undefined> {
-    return App.query(db).findById(id).select('id', 'webhooks')
-  }
-
-  static async listWebhooks(db: Db): Promise<Pick<App, 'webhooks'>[]> {
-    return App.query(db).select('webhooks')
-  }
-
-  /** An app that has the organization as its default. */
-  static async findByOrganization(db: Db, organizationId: string): Promise<Pick<App, 'code'> | undefined> {
-    return rowsOf(App, db).where({ default_organization_id: organizationId }).first('code')
-  }
-
   /** An app that names the role in its settings. */
   static async findByRole(db: Db, code: string): Promise<Pick<App, 'code'> | undefined> {
     // The column is a JSON list of codes. `_` is the only character of a code that is special in LIKE.
@@ -235,28 +190,9 @@ export class App extends BaseModel {
       .first('code')
   }
 
-  /** Newest first; `q` is looked for in code and name. */
-  static async listPage(
-    db: Db,
-    request: PageRequest & { status?: string | undefined; q?: string | undefined },
-  ): Promise<Page<App>> {
-    const query = App.query(db)
-    if (request.status) query.where({ status: request.status })
-    if (request.q) whereContains(query, ['code', 'name'], request.q)
-    return withPage(query, request, 'apps.id')
-  }
-
   /** The apps with these codes, sorted by id. Keeps them from being deleted until the transaction ends. */
   static async listKeptByCodes(db: Tx, codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
     return keptFromDeletion(db, rowsOf(App, db).whereIn('code', codes).orderBy('id').select('id', 'code'))
-  }
-
-  static async listAdmissions(db: Db): Promise<AdmissionSettings[]> {
-    const pools = ['registration_namespace', 'read_namespaces'] as const
-    return App.query(db)
-      .where({ status: 'active', built_in: 0 })
-      .orderBy('code')
-      .select('id', 'code', 'auto_grant_on_signup', ...pools, ...policyColumns)
   }
 
   /** Whether an app that a user may enter requires a second factor of somebody, by now or from an announced date on. */
@@ -278,21 +214,12 @@ export class App extends BaseModel {
     return only(await rowsOf(App, db).where({ id }).update(raised).returning('min_iat')).min_iat
   }
 
-  static async delete(db: Tx, id: string): Promise<void> {
-    await App.query(db).deleteById(id)
-  }
-
   static #named(db: Db, ref: string) {
     return App.query(db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
   }
 }
 
 export type NamedApp = Pick<App, (typeof namedColumns)[number]>
-
-export type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
-
-/** What a login checks before it links an app. */
-export type LinkableApp = Pick<App, 'id' | 'code' | 'auto_grant_on_signup' | 'built_in' | (typeof policyColumns)[number]>
 
 /** The logo of an app. */
 export class AppLogo extends BaseModel {
@@ -304,16 +231,4 @@ export class AppLogo extends BaseModel {
   declare digest: string
   declare type: ImageType
   declare image: Buffer
-
-  static async findByDigest(db: Db, digest: string): Promise<AppLogo | undefined> {
-    return AppLogo.query(db).findOne({ digest }).limit(1)
-  }
-
-  static async put(db: Tx, row: Pick<AppLogo, 'app_id' | 'digest' | 'type' | 'image'>): Promise<void> {
-    await rowsOf(AppLogo, db).insert(row).onConflict('app_id').merge()
-  }
-
-  static async delete(db: Tx, appId: string): Promise<void> {
-    await rowsOf(AppLogo, db).where({ app_id: appId }).delete()
-  }
 }

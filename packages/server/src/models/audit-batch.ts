@@ -34,25 +34,11 @@ export class AuditBatch extends BaseModel implements Batch {
     return last ? rowsOf(AuditBatch, db).where('number', '>', number).where('number', '<=', last.number).orderBy('number') : []
   }
 
-  /** A batch up to a number. */
-  static async findUpTo(db: Db, number: number): Promise<Batch | undefined> {
-    return rowsOf(AuditBatch, db).where('number', '<=', number).orderBy('number').first()
-  }
-
-  static async hasAfter(db: Db, number: number): Promise<boolean> {
-    return (await rowsOf(AuditBatch, db).where('number', '>', number).first('number')) !== undefined
-  }
-
   /** Throws if the database drops it. */
   static async store(db: Tx, batch: Batch): Promise<void> {
     await rowsOf(AuditBatch, db).insert(batch)
     if (!(await AuditBatch.find(db, { number: batch.number })))
       throw new Error('the database did not store the batch of audit events')
-  }
-
-  /** Deletes the batches up to a number. */
-  static async deleteUpTo(db: Tx, number: number): Promise<void> {
-    await rowsOf(AuditBatch, db).where('number', '<=', number).delete()
   }
 }
 

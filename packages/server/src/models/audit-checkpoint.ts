@@ -1,5 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel } from './base-model.ts'
 
 export type Checkpoint = Pick<AuditCheckpoint, 'seal_position' | 'seal' | 'batch' | 'upto' | 'signature' | 'created_at'>
 
@@ -15,14 +14,4 @@ export class AuditCheckpoint extends BaseModel {
   declare upto: string | null
   declare signature: string
   declare created_at: number
-
-  static async findLast(db: Db): Promise<Checkpoint | undefined> {
-    return rowsOf(AuditCheckpoint, db).orderBy('seal_position', 'desc').first()
-  }
-
-  /** Replaces the earlier checkpoints. */
-  static async set(db: Tx, checkpoint: Checkpoint): Promise<void> {
-    await rowsOf(AuditCheckpoint, db).delete()
-    await rowsOf(AuditCheckpoint, db).insert(checkpoint)
-  }
 }

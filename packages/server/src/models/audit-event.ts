@@ -145,10 +145,6 @@ export class AuditEvent extends BaseModel {
   declare seal_position: number | null
   declare seal: string | null
 
-  static async findById(db: Db, id: string): Promise<AuditEvent | undefined> {
-    return AuditEvent.query(db).findById(id)
-  }
-
   /** The next events that have details, sorted by id. */
   static async listDetails(db: Db, of: DetailsSelection, page: DetailsPage): Promise<DetailsRow[]> {
     return AuditEvent.#details(db, of, page)

@@ -123,12 +123,4 @@ export class AuthorizationCode extends BaseModel {
   static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
     return db('authorization_codes as c').join('apps as a', 'a.id', 'c.app_id').where('c.hash', hash).first('a.code')
   }
-
-  static async deleteOfUser(db: Db, userId: string): Promise<void> {
-    await rowsOf(AuthorizationCode, db).where({ user_id: userId }).delete()
-  }
-
-  static async deleteAll(db: Tx): Promise<void> {
-    await rowsOf(AuthorizationCode, db).delete()
-  }
 }

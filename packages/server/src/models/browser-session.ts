@@ -128,11 +128,6 @@ export class BrowserSession extends BaseModel {
     return query
   }
 
-  /** Whether this is one of the user's that has not ended. */
-  static async isOpenOf(db: Db, { id, user_id }: Pick<BrowserSession, 'id' | 'user_id'>): Promise<boolean> {
-    return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').first('id')) !== undefined
-  }
-
   static async open(db: Tx, row: Omit<NewBrowserSession, 'ended_at' | 'ended_reason'>): Promise<void> {
     await rowsOf(BrowserSession, db).insert(row)
   }
@@ -146,23 +141,6 @@ export class BrowserSession extends BaseModel {
   ): Promise<boolean> {
     const { user_id, ...rest } = changes
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').update(rest)) > 0
-  }
-
-  /** Goes on under a new secret, over a floor that has just ended it. Needs the lock on the user's row, under which it was alive. */
-  static async keep(
-    db: Tx,
-    id: string,
-    changes: Pick<BrowserSession, 'hash'> & Partial<Pick<BrowserSession, 'version'>>,
-  ): Promise<void> {
-    await rowsOf(BrowserSession, db)
-      .where({ id })
-      .update({ ...changes, ended_at: null, ended_reason: null })
-  }
-
-  /** Notes that a second factor was shown in it, which was activated at that very moment. */
-  static async noteNewFactor(db: Tx, id: string, now: number): Promise<void> {
-    const shown = { second_factor: 'otp', second_proven_at: now, second_activated_at: now }
-    await rowsOf(BrowserSession, db).where({ id }).update(shown)
   }
 
   static async noteUse(db: Db, id: string, times: Pick<BrowserSession, 'last_seen_at' | 'expires_at'>): Promise<void> {
@@ -194,15 +172,6 @@ export class BrowserSession extends BaseModel {
       .where('version', '<', version)
       .whereNull('ended_at')
       .update({ ended_at: now, ended_reason: reason })
-  }
-
-  static async endAll(db: Tx, { now, reason }: { now: number; reason: string }): Promise<void> {
-    await rowsOf(BrowserSession, db).whereNull('ended_at').update({ ended_at: now, ended_reason: reason })
-  }
-
-  /** Removes where a user was, for one who is erased. */
-  static async blankPlaces(db: Db, userId: string): Promise<void> {
-    await rowsOf(BrowserSession, db).where({ user_id: userId }).update({ ip: null, user_agent: null })
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {

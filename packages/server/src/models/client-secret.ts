@@ -1,8 +1,6 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
 
 const bySecret = new Statement<Pick<ClientSecret, 'id' | 'last_used_at'>>(
   'select id, last_used_at from client_secrets where app_id = :appId and hash = :hash',
@@ -25,26 +23,11 @@ export class ClientSecret extends BaseModel {
     return bySecret.first(db, of)
   }
 
-  /** Those of an app, newest first. */
-  static async listPage(db: Db, appId: string, request: PageRequest): Promise<Page<ClientSecret>> {
-    return withPage(ClientSecret.query(db).where({ app_id: appId }), request, 'client_secrets.id')
-  }
-
-  static async count(db: Db, appId: string): Promise<number> {
-    const [counted] = await rowsOf(ClientSecret, db).where({ app_id: appId }).count({ n: '*' })
-    return Number(counted?.n)
-  }
-
   /** Notes a use unless one since `latest` is noted. Of concurrent calls one writes. */
   static async noteUse(db: Db, id: string, { now, latest }: { now: number; latest: number }): Promise<void> {
     await rowsOf(ClientSecret, db)
       .where({ id })
       .where((any) => any.whereNull('last_used_at').orWhere('last_used_at', '<=', latest))
       .update({ last_used_at: now })
-  }
-
-  /** False if the app has no such secret. */
-  static async delete(db: Tx, of: Pick<ClientSecret, 'id' | 'app_id'>): Promise<boolean> {
-    return (await rowsOf(ClientSecret, db).where(of).delete()) > 0
   }
 }

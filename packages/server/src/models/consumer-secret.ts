@@ -40,19 +40,6 @@ export class ConsumerSecret extends BaseModel {
       .where('consumer_secrets.last_seen_at', '<=', latest)
   }
 
-  /** The sets of an app, the last seen first. */
-  static async listOfApp(db: Db, appId: string): Promise<string[]> {
-    const rows = await rowsOf(ConsumerSecret, db).where({ app_id: appId }).orderBy('last_seen_at', 'desc').select('kids')
-    return rows.map(({ kids }) => kids)
-  }
-
-  static async forget(db: Db, appId: string, sets: readonly string[]): Promise<void> {
-    await rowsOf(ConsumerSecret, db)
-      .where({ app_id: appId })
-      .whereIn('kids', [...sets])
-      .delete()
-  }
-
   /** All sets, sorted by the code of their app. */
   static async listByApp(db: Db): Promise<{ code: string; signing: App['signing']; kids: string; last_seen_at: number }[]> {
     return db('consumer_secrets as c')

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
 /** What a device waits with until a person allows its sign-in. Once it is allowed, an authorization code has the same hash. */
@@ -50,10 +50,6 @@ export class DeviceCode extends BaseModel {
       .where({ hash })
       .where((any) => any.whereNull('polled_at').orWhere('polled_at', '<=', latest))
     return (await due.update({ polled_at: now })) > 0
-  }
-
-  static async deleteAll(db: Tx): Promise<void> {
-    await rowsOf(DeviceCode, db).delete()
   }
 }
 

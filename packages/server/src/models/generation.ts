@@ -1,7 +1,7 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import { Statement } from '../db/statement.ts'
 import { only } from '../lib/collections.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel } from './base-model.ts'
 
 const catalogQuery = "select generation from generations where name = 'catalog'"
 const catalogNow = new Statement<{ generation: string }>(catalogQuery)
@@ -19,9 +19,5 @@ export class Generation extends BaseModel {
 
   static async ofCatalog(db: Db): Promise<string> {
     return only(await catalogNow.all(db, {})).generation
-  }
-
-  static async renewCatalog(db: Tx, generation: string): Promise<void> {
-    await rowsOf(Generation, db).where({ name: 'catalog' }).update({ generation })
   }
 }

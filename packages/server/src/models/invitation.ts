@@ -1,8 +1,6 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
 import { Organization } from './organization.ts'
 
 /** An invitation with its app, if it names one, and its organization. */
@@ -40,11 +38,6 @@ export class Invitation extends BaseModel {
   declare accepted_by: string | null
   declare app?: App | null
   declare organization?: Organization
-
-  /** Blanks the addresses of the invitations that a user accepted. */
-  static async blankAccepted(db: Pool, userId: string): Promise<void> {
-    await rowsOf(Invitation, db).where({ accepted_by: userId }).whereNotNull('email').update({ email: null })
-  }
 
   /** Ends the open invitations to one of the addresses, and blanks their addresses. */
   static async blankOpen(db: Pool, emails: readonly string[]): Promise<void> {
@@ -92,47 +85,6 @@ export class Invitation extends BaseModel {
     return (await Invitation.#acceptable(db, user.email, now).where({ id }).patch(spent)) > 0
   }
 
-  /** Ends all invitations that could still be accepted. Returns their number. */
-  static async endAllOpen(db: Tx, now: number): Promise<number> {
-    return Invitation.#open(db, now).patch({ expires_at: now })
-  }
-
-  static async delete(db: Tx, id: string): Promise<void> {
-    await Invitation.query(db).deleteById(id)
-  }
-
-  /** The invitations of an organization with their apps, newest first. Includes accepted and expired ones. */
-  static async listPage(db: Db, organizationId: string, request: PageRequest): Promise<Page<Invitation>> {
-    const query = Invitation.query(db).where('invitations.organization_id', organizationId).withGraphFetched('app')
-    return withPage(query, request, 'invitations.id')
-  }
-
-  /** The invitations that a user sent and that are not accepted, with their apps. */
-  static async listSent(db: Db, userId: string): Promise<Invitation[]> {
-    return Invitation.#sent(db, userId).withGraphFetched('app')
-  }
-
-  static async deleteSent(db: Tx, userId: string): Promise<void> {
-    await Invitation.#sent(db, userId).delete()
-  }
-
-  /** The organizations of the invitations that these users sent, or that go to one of the addresses, and that are not accepted. */
-  static async listOrganizationIds(
-    db: Db,
-    { sentBy, emails }: { sentBy: readonly string[]; emails: readonly string[] },
-  ): Promise<string[]> {
-    const open = () => rowsOf(Invitation, db).whereNull('accepted_at')
-    const sent: string[] = await open()
-      .whereIn('invited_by', [...sentBy])
-      .distinct()
-      .pluck('organization_id')
-    const received: string[] = await open()
-      .whereIn('email', [...emails])
-      .distinct()
-      .pluck('organization_id')
-    return [...sent, ...received]
-  }
-
   /** The open invitations to an address, with their apps. */
   static async listOpenTo(db: Db, email: string, now: number): Promise<Invitation[]> {
     return Invitation.#open(db, now).where({ email }).withGraphFetched('app')
@@ -142,17 +94,6 @@ export class Invitation extends BaseModel {
   static async listFullTo(db: Db, email: string, now: number): Promise<FullInvitation[]> {
     const open = Invitation.#open(db, now).where({ email }).withGraphFetched('[app, organization]')
     return (await open.orderBy('invitations.id', 'desc').limit(mostListed)).filter(isFull)
-  }
-
-  static async deleteOpen(db: Tx, ids: readonly string[]): Promise<void> {
-    await Invitation.query(db)
-      .whereIn('id', [...ids])
-      .whereNull('accepted_at')
-      .delete()
-  }
-
-  static #sent(db: Db, userId: string) {
-    return Invitation.query(db).where({ invited_by: userId }).whereNull('accepted_at')
   }
 
   static #open(db: Db, now: number) {

@@ -91,15 +91,6 @@ export class MailToken extends BaseModel {
     return appByHash.first(db, { hash })
   }
 
-  /** The app that a token for one of the purposes was made for, also if it is spent or expired. */
-  static async findAppId(db: Db, hash: string, purposes: readonly MailToken['purpose'][]): Promise<string | undefined> {
-    const row = await rowsOf(MailToken, db)
-      .where({ token_hash: hash })
-      .whereIn('purpose', [...purposes])
-      .first('app_id')
-    return row?.app_id
-  }
-
   /** Spends the token. Of concurrent uses one succeeds; the others get false. */
   static async spend(db: Tx, hash: string, now: number): Promise<boolean> {
     return (await MailToken.#spendable(db, hash, now).update({ spent_at: now })) > 0
@@ -122,31 +113,6 @@ export class MailToken extends BaseModel {
       .whereIn('purpose', ['allow_email_change', 'change_email', 'delete_account'])
       .whereNull('spent_at')
       .delete()
-  }
-
-  /** Deletes the unspent tokens of a user that were created at this time or later. */
-  static async deleteUnspentSince(db: Tx, userId: string, since: number): Promise<void> {
-    await rowsOf(MailToken, db).where({ user_id: userId }).where('created_at', '>=', since).whereNull('spent_at').delete()
-  }
-
-  /** Whether the user has undone a change of the address that was asked for by this time, at this time or later. */
-  static async hasUndone(db: Db, userId: string, askedAt: number): Promise<boolean> {
-    const undone = rowsOf(MailToken, db).where({ user_id: userId, purpose: 'undo_email_change' })
-    return (await undone.where('created_at', '<=', askedAt).where('spent_at', '>=', askedAt).first('token_hash')) !== undefined
-  }
-
-  /** Whether the user has used a link or code for the purpose since then. */
-  static async hasSpent(
-    db: Db,
-    { userId, purpose, since }: { userId: string; purpose: MailToken['purpose']; since: number },
-  ): Promise<boolean> {
-    const spent = rowsOf(MailToken, db).where({ user_id: userId, purpose }).where('spent_at', '>=', since)
-    return (await spent.first('token_hash')) !== undefined
-  }
-
-  /** Deletes all unspent tokens. Returns their number. */
-  static async deleteAllUnspent(db: Tx): Promise<number> {
-    return rowsOf(MailToken, db).whereNull('spent_at').delete()
   }
 
   static #spendable(db: Db, hash: string, now: number) {

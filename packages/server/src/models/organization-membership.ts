@@ -56,10 +56,6 @@ export class OrganizationMembership extends BaseModel {
     return organizationId === undefined ? ofUser.all(db, { userId }) : ofUserIn.all(db, { userId, organizationId })
   }
 
-  static async deleteOfUser(db: Tx, userId: string): Promise<void> {
-    await rowsOf(OrganizationMembership, db).where({ user_id: userId }).delete()
-  }
-
   /** False if the user is a member already. */
   static async add(
     db: Tx,
@@ -71,10 +67,6 @@ export class OrganizationMembership extends BaseModel {
       .ignore()
       .returning('id')
     return inserted.length > 0
-  }
-
-  static async delete(db: Tx, id: string): Promise<void> {
-    await rowsOf(OrganizationMembership, db).where({ id }).delete()
   }
 
   /** Deletes the memberships of deleted users. */
@@ -121,11 +113,6 @@ export class OrganizationMembership extends BaseModel {
     return other !== undefined
   }
 
-  /** The sorted ids of the organizations that any of the users is a member of. */
-  static async listOrganizationIds(db: Db, userIds: readonly string[]): Promise<string[]> {
-    return rowsOf(OrganizationMembership, db).whereIn('user_id', userIds).distinct().pluck('organization_id')
-  }
-
   /** The members of an organization, newest first, without deleted users. */
   static async listMembers(db: Db, organizationId: string, request: PageRequest): Promise<Page<OrganizationMembership>> {
     const query = OrganizationMembership.query(db)
@@ -162,19 +149,6 @@ export class MembershipRole extends BaseModel {
   static async assign(db: Tx, membershipId: string, roleCodes: readonly string[]): Promise<void> {
     if (roleCodes.length === 0) return
     await rowsOf(MembershipRole, db).insert(roleCodes.map((role_code) => ({ membership_id: membershipId, role_code })))
-  }
-
-  /** The codes of the roles of a member, by name. */
-  static async listCodes(db: Db, membershipId: string): Promise<string[]> {
-    return rowsOf(MembershipRole, db).where({ membership_id: membershipId }).orderBy('role_code').pluck('role_code')
-  }
-
-  static async deleteOfMembership(db: Tx, membershipId: string): Promise<void> {
-    await rowsOf(MembershipRole, db).where({ membership_id: membershipId }).delete()
-  }
-
-  static async deleteOfRole(db: Tx, roleCode: string): Promise<void> {
-    await rowsOf(MembershipRole, db).where({ role_code: roleCode }).delete()
   }
 
   /** Whether a user who is not deleted holds the role in an organization. */

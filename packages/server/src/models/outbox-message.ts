@@ -247,26 +247,6 @@ export class OutboxMessage extends BaseModel {
     return rowsOf(OutboxMessage, db).whereIn('id', ids).where({ status }).update(due)
   }
 
-  static async findWebhook(
-    db: Db,
-    id: string,
-  ): Promise<Pick<OutboxRow, 'app_id' | 'user_id' | 'name' | 'destination' | 'created_at'> | undefined> {
-    const columns = ['app_id', 'user_id', 'name', 'destination', 'created_at'] as const
-    return rowsOf(OutboxMessage, db)
-      .where({ id, kind: 'webhook' })
-      .first(...columns)
-  }
-
-  /** Whether the event of a message was also sent to another webhook, of the same name and this URL. */
-  static async hasTwin(
-    db: Db,
-    { app_id, user_id, name, created_at }: Pick<OutboxRow, 'app_id' | 'user_id' | 'name' | 'created_at'>,
-    url: string,
-  ): Promise<boolean> {
-    const twins = rowsOf(OutboxMessage, db).where({ kind: 'webhook', app_id, user_id, name, created_at, destination: url })
-    return (await twins.first('id')) !== undefined
-  }
-
   /**
    * The webhooks with deliveries that were created since then and given up, those with the most first. Counts at most `most`
    * deliveries.
@@ -420,10 +400,6 @@ export class OutboxMessage extends BaseModel {
       })
       .count({ n: '*' })
     return Number(counted?.n)
-  }
-
-  static async listWebhooksOf(db: Db, userId: string): Promise<Pick<OutboxRow, 'id' | 'payload'>[]> {
-    return rowsOf(OutboxMessage, db).where({ kind: 'webhook', user_id: userId }).select('id', 'payload')
   }
 
   /** Replaces the payload of a webhook, and ends it if it is not sent yet. */

@@ -155,7 +155,7 @@ export async function undoEmailChange(deps: Deps<Pool>, token: string, actor: Ac
     // The user has just read mail to the old address. Whether its mailbox was proven is restored from before the change.
     const verification = { ...verifiedByLink(deps.clock(), changed), mailbox_proven_at: found.mailbox_proven_at }
     await User.change(deps.db, userId, verification)
-    await MailToken.deleteUnspentSince(deps.db, userId, found.created_at)
+    await MailToken.list(deps.db, { user_id: userId, spent_at: null }).where('created_at', '>=', found.created_at).delete()
     await recordEvent(deps, { event: 'email.change_undone', actor, userId, appId })
     await removeNewCredentials(deps, before, found, actor)
     // The thief knew the password, or the account had none.

@@ -71,8 +71,9 @@ export function isOfDeadLink(error: unknown): error is ApiError {
 
 /** The app of a link that no longer works, for the page that says so. Undefined for a token that was never one of these. */
 export async function findPlaceOfLink(deps: Deps, token: string, purposes: MailPurposes): Promise<PagePlace | undefined> {
-  const appId = await MailToken.findAppId(deps.db, hashOpaqueToken(token), purposes)
-  const app = appId === undefined ? undefined : await App.findById(deps.db, appId)
+  const known = MailToken.find(deps.db, { token_hash: hashOpaqueToken(token) }).whereIn('purpose', [...purposes])
+  const { app_id: appId } = (await known.select('app_id')) ?? {}
+  const app = appId === undefined ? undefined : await App.find(deps.db, { id: appId })
   return app && placeOf(deps.config, app)
 }
 

@@ -111,7 +111,7 @@ export async function changePassword(
     await raiseTokenVersion(deps, { userId: caller.userId, appId: null, reason: 'password.changed', keptSessionId: session.id })
 
     const user = await getUser(deps, caller.userId)
-    const app = caller.appId === null ? null : ((await App.findById(deps.db, caller.appId)) ?? null)
+    const app = caller.appId === null ? null : ((await App.find(deps.db, { id: caller.appId })) ?? null)
     // The app was switched off during the call, and its tokens with it.
     if (app?.status === 'inactive') throw new ApiError('token_revoked')
     const organizationId = session.organizationId ?? undefined

@@ -96,7 +96,7 @@ export async function requestEmailCode(deps: Deps<Pool>, input: EmailCodeInput, 
  */
 export async function consumeEmailCode(deps: Deps<Pool>, input: ConsumeEmailCodeInput, actor: Actor): Promise<TokenAnswer> {
   const asked = openField(deps, 'email_code', '', input.request_id)
-  const app = asked && (await App.findById(deps.db, asked.appId))
+  const app = asked && (await App.find(deps.db, { id: asked.appId }))
   if (!asked || !app) throw invalidToken()
   const { email, codeKey } = asked
   const device = await knownDeviceOf(deps, { email, deviceToken: input.device_token }, app)

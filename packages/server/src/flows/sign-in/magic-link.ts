@@ -36,7 +36,7 @@ export async function findAppOfToken(
 ): Promise<string | undefined> {
   if (kind !== 'request_id') return (await kinds[kind].findApp(deps.db, hashOpaqueToken(token)))?.code
   const asked = openField(deps, 'email_code', '', token)
-  return asked && (await App.findById(deps.db, asked.appId))?.code
+  return asked && (await App.find(deps.db, { id: asked.appId }))?.code
 }
 
 interface MagicLogin {
@@ -66,7 +66,7 @@ export async function enterByMail(
   { found, method, input }: { found: SpendableToken; method: MailMethod; input: Omit<ConsumeMagicLinkInput, 'token'> },
   actor: Actor,
 ): Promise<MagicLogin> {
-  const app = await App.findById(deps.db, found.app_id)
+  const app = await App.find(deps.db, { id: found.app_id })
   if (!app) throw invalidToken()
   const { email, user_id, redirect_url: redirectUrl } = found
   // A claim would spend the token, so a password that was checked here is still that of the account when the token is spent.

@@ -166,7 +166,7 @@ export async function exchangeCode(
   { bearer, origin }: { bearer: string | undefined; origin: RequestOrigin },
 ): Promise<TokenAnswer | IdentityRecord> {
   const { login, profile } = await getAnsweredLogin(deps, input.code, input.code_verifier)
-  const app = await App.findById(deps.db, login.app_id)
+  const app = await App.find(deps.db, { id: login.app_id })
   if (!app) throw invalidCode()
   const exchange: Exchange = { login, profile, app }
   if (login.session_id !== null) return linkIdentity(deps, exchange, { bearer, origin })

@@ -156,7 +156,13 @@ async function lockAccounts(deps: Deps<Tx>, accounts: readonly PooledUser[]): Pr
 async function lockOrganizations(deps: Deps<Tx>, accounts: readonly PooledUser[]): Promise<void> {
   const ids = accounts.map(({ id }) => id)
   const emails = accounts.map(({ email }) => email)
-  await lockOrganizationsOf(deps, ids, await Invitation.listOrganizationIds(deps.db, { sentBy: ids, emails }))
+  const open = () => Invitation.list(deps.db, { accepted_at: null }).distinct('organization_id')
+  const invitations = [...(await open().whereIn('invited_by', ids)), ...(await open().whereIn('email', emails))]
+  await lockOrganizationsOf(
+    deps,
+    ids,
+    invitations.map(({ organization_id }) => organization_id),
+  )
 }
 
 /** The accounts of one person. */

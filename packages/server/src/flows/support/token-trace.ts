@@ -141,7 +141,7 @@ type VerifiedMachineToken = ReturnType<AccessTokens['verifyMachine']>
 async function traceMachineToken(deps: Deps, verified: VerifiedMachineToken, claims: MachineTokenClaims): Promise<TokenTrace> {
   const account = isUuid(claims.uid) ? await ServiceAccount.findFull(deps.db, claims.uid) : undefined
   const state = await stateOfMachineToken(deps, verified, claims, account)
-  const app = isUuid(claims.app_id) ? await App.findById(deps.db, claims.app_id) : undefined
+  const app = isUuid(claims.app_id) ? await App.find(deps.db, { id: claims.app_id }) : undefined
   const traced = { ...nothing, kind: 'machine' as const, state, expires_at: momentOf(claims.exp) }
   const of = { ...traced, service_account: account ? describeAccount(account) : null }
   if (state !== 'live' || !account || !app) return of
@@ -159,7 +159,7 @@ async function stateOfMachineToken(
   if ('fault' in verified) return verified.fault === 'expired' ? 'expired' : 'forged'
   if (!account) return 'ended'
   if (claims.tv > account.token_version) return 'forged'
-  const app = isUuid(claims.app_id) ? await App.findById(deps.db, claims.app_id) : undefined
+  const app = isUuid(claims.app_id) ? await App.find(deps.db, { id: claims.app_id }) : undefined
   const isOpen = app?.status === 'active' && app.machine_tokens && account.apps.some(({ code }) => code === app.code)
   const isCut = claims.iat < Math.max(app?.min_iat ?? 0, await (await readCatalog(deps)).getMinIat())
   return isOpen && !isCut && claims.tv === account.token_version ? 'live' : 'ended'
@@ -210,7 +210,7 @@ async function stateOfAccessToken(
 }
 
 async function isOfDeletedApp(deps: Deps, { app_id }: AccessTokenClaims): Promise<boolean> {
-  return isUuid(app_id ?? '') && (await App.findById(deps.db, app_id!)) === undefined
+  return isUuid(app_id ?? '') && (await App.find(deps.db, { id: app_id! })) === undefined
 }
 
 /** Null if the number is not a date: a consumer could have written any number. */
@@ -231,7 +231,7 @@ async function policyRefusal(
   appId: string | null,
   shown: ShownFactors,
 ): Promise<'two_factor_required' | 'two_factor_enrollment_required' | null> {
-  const app = appId === null ? undefined : await App.findById(deps.db, appId)
+  const app = appId === null ? undefined : await App.find(deps.db, { id: appId })
   if (!app) return null
   try {
     await assertPolicyMet(deps, { user: { id: userId }, app, globalRoles: await listGlobalRoles(deps, userId), shown })

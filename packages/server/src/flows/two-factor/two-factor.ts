@@ -161,7 +161,11 @@ async function activate(
     throw new ApiError('invalid_two_factor_code')
   }
   const codes = await replaceRecoveryCodes(deps, userId)
-  if (caller.sessionId === null) await BrowserSession.noteNewFactor(deps.db, caller.browserSessionId, now)
+  if (caller.sessionId === null) {
+    // It was shown in this browser, at that very moment.
+    const shown = { second_factor: 'otp', second_proven_at: now, second_activated_at: now }
+    await BrowserSession.update(deps.db, { id: caller.browserSessionId }, shown)
+  }
   await addNotice(deps, 'two_factor_activated', { user: await getUser(deps, userId) }, actor)
   await recordEvent(deps, { event: 'two_factor.activated', actor, userId })
   if (demandedBy !== undefined) await recordEvent(deps, { event: 'two_factor.enrolled', actor, userId, appId: demandedBy })

@@ -9,7 +9,7 @@ import { keysOf } from '../../lib/collections.ts'
 import { isEmailDomainAllowed } from '../../lib/email.ts'
 import { DEFAULT_POOL, poolSet } from '../../lib/pool-set.ts'
 import { webhookKey } from '../../lib/webhook.ts'
-import { type AdmissionSettings, App, type AppColumns, type StoredWebhook } from '../../models/app.ts'
+import { App, type AppColumns, type StoredWebhook } from '../../models/app.ts'
 import { Organization } from '../../models/organization.ts'
 import { Role } from '../../models/role.ts'
 import { SsoProvider } from '../../models/sso-provider.ts'
@@ -136,7 +136,7 @@ function assertCanEnrol({ config }: Deps, whose: AppColumns['require_two_factor'
 }
 
 async function assertOrganizationExists(deps: Deps, id: string): Promise<void> {
-  if (!(await Organization.exists(deps.db, id)))
+  if (!(await Organization.find(deps.db, { id }).select('id')))
     throw fieldError('default_organization_id', 'invalid_value', 'unknown organization')
 }
 
@@ -320,7 +320,10 @@ const mostNamed = 20
  * Warns only if the app with this id is the one or the other.
  */
 export async function warnOfBypass(deps: Deps, appId: string): Promise<BypassWarning[]> {
-  const apps = await App.listAdmissions(deps.db)
+  const apps = await App.list(deps.db, { status: 'active', built_in: false })
+    .orderBy('code')
+    .select('id', 'code', 'auto_grant_on_signup', 'registration_namespace', 'read_namespaces')
+    .select('auto_grant_follows_policy', 'sign_up', 'allowed_email_domains')
   const open = apps.filter(({ sign_up }) => sign_up === 'open')
   return apps.filter(isGrantedBeyondPolicy).flatMap((app) => {
     const through = open.filter(
@@ -335,17 +338,17 @@ export async function warnOfBypass(deps: Deps, appId: string): Promise<BypassWar
   })
 }
 
-function isGrantedBeyondPolicy(app: AdmissionSettings): boolean {
+function isGrantedBeyondPolicy(app: App): boolean {
   const isRestricted = app.sign_up !== 'open' || app.allowed_email_domains.length > 0
   return app.auto_grant_on_signup && !app.auto_grant_follows_policy && isRestricted
 }
 
 /** A new user is in every pool of the app. */
-function sharesPool(one: AdmissionSettings, other: AdmissionSettings): boolean {
+function sharesPool(one: App, other: App): boolean {
   return poolSet(one).some((pool) => poolSet(other).includes(pool))
 }
 
-function takesMore(other: AdmissionSettings, app: AdmissionSettings): boolean {
+function takesMore(other: App, app: App): boolean {
   if (app.sign_up !== 'open' || other.allowed_email_domains.length === 0) return true
   return other.allowed_email_domains.some((domain) => !app.allowed_email_domains.includes(domain))
 }

@@ -13,6 +13,7 @@ import { isUniqueViolation } from '../../lib/violations.ts'
 import { App, type AppColumns } from '../../models/app.ts'
 import { AppKey } from '../../models/app-key.ts'
 import { DeletedApp } from '../../models/deleted-app.ts'
+import { whereContains, withPage } from '../../models/list-query.ts'
 import { UserApp } from '../../models/user-app.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { appSecretContext, readCatalog, renewCatalog, type TokenSizeWarning, warnOfTokenSize } from '../catalog/catalog.ts'
@@ -72,7 +73,10 @@ export async function listApps(
   deps: Deps,
   request: PageRequest & { status?: string | undefined; q?: string | undefined },
 ): Promise<Page<App>> {
-  return App.listPage(deps.db, request)
+  const query = App.query(deps.db)
+  if (request.status) query.where({ status: request.status })
+  if (request.q) whereContains(query, ['code', 'name'], request.q)
+  return withPage(query, request, 'apps.id')
 }
 
 /** An app, with warnings if its tokens are long, or if users get in whom it would not register. Throws `not_found`. */
@@ -139,7 +143,7 @@ async function insert(deps: Deps<Pool>, { code, ...input }: CreateAppInput, acto
       assertWithinBounds(deps, actor, { ...blank, status: 'inactive' }, { ...blank, ...changes })
       await renewCatalog(deps)
       // From here on, consumers with this code belong to the new app.
-      if (await DeletedApp.delete(deps.db, code)) announce(deps)
+      if (await DeletedApp.remove(deps.db, { code })) announce(deps)
       const app = await App.query(deps.db).insertAndFetch({ ...blank, ...changes, created_at: now, updated_at: now })
       await recordEvent(deps, { event: 'app.created', actor, appId: app.id, details: { after: presentApp(app) } })
       return app
@@ -245,9 +249,16 @@ export async function deleteApp(deps: Deps<Pool>, ref: string, options: { force:
       throw new ApiError('app_in_use', { detail: 'Revoke its grants first, or delete with ?force=true' })
     await renewCatalog(deps)
     await endAccessOfApp(deps, app.id)
-    await DeletedApp.note(deps.db, app, deps.clock())
-    await App.delete(deps.db, app.id)
+    await keepForConsumers(deps, app)
+    await App.remove(deps.db, { id: app.id })
     if (app.status === 'active') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'app.deleted', actor, appId: app.id, details: { before: presentApp(app) } })
   })
+}
+
+/** Keeps what consumers of a deleted app need for a while: the keys go with the app. */
+async function keepForConsumers(deps: Deps<Tx>, { id, code }: App): Promise<void> {
+  const keys = await AppKey.list(deps.db, { app_id: id }).orderBy('version').select('version', 'stage', 'secret_box')
+  const row = { code, app_id: id, deleted_at: deps.clock(), keys: JSON.stringify(keys) }
+  await DeletedApp.query(deps.db).insert(row).onConflict('code').merge()
 }

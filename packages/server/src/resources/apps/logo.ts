@@ -22,8 +22,9 @@ export async function changeLogo(deps: Deps<Pool>, ref: string, image: Buffer | 
     const app = await getAppForUpdate(deps, ref)
     if (app.logo === digest) return app
     await renewCatalog(deps)
-    if (image && type && digest) await AppLogo.put(deps.db, { app_id: app.id, digest, type, image })
-    else await AppLogo.delete(deps.db, app.id)
+    if (image && type && digest)
+      await AppLogo.query(deps.db).insert({ app_id: app.id, digest, type, image }).onConflict('app_id').merge()
+    else await AppLogo.remove(deps.db, { app_id: app.id })
     const updated = await App.query(deps.db).patchAndFetchById(app.id, { logo: digest, updated_at: deps.clock() })
     const details = { before: shown(app), after: shown(updated) }
     await recordEvent(deps, { event: 'app.logo_changed', actor, appId: app.id, details })
@@ -63,7 +64,7 @@ export async function getLogo(deps: Deps, digest: string | null): Promise<Logo> 
 /** Strangers may ask as often as they like, so an image is read once. Every change of a logo renews the generation. */
 async function readLogo(deps: Deps, digest: string): Promise<Logo | undefined> {
   const kept = deps.logoCache.at(await Generation.ofCatalog(deps.db))
-  const reading = kept.get(digest) ?? AppLogo.findByDigest(deps.db, digest)
+  const reading = kept.get(digest) ?? AppLogo.find(deps.db, { digest }).execute()
   kept.set(digest, reading)
   const logo = await reading.catch(() => undefined)
   // What is not there must not push out what is.

@@ -62,7 +62,9 @@ export async function changeSigning(
 
 async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: ChangeSigningInput): Promise<void> {
   const now = deps.clock()
-  const move = (from: AppKey['stage'], to: AppKey['stage']) => AppKey.move(deps.db, appId, { from, to }, now)
+  const move = (from: AppKey['stage'], to: AppKey['stage']) =>
+    AppKey.update(deps.db, { app_id: appId, stage: from }, { stage: to, created_at: now })
+  const remove = (...stages: AppKey['stage'][]) => AppKey.list(deps.db, { app_id: appId }).whereIn('stage', stages).delete()
   const keys = await AppKey.list(deps.db, { app_id: appId }).orderBy('version')
   const state = stateOf(keys)
   if (step === 'prepare') {
@@ -78,13 +80,13 @@ async function takeStep(deps: Deps<Tx>, { id: appId }: App, { step, key }: Chang
     await move('next', 'current')
   } else if (step === 'finish') {
     const isBackToShared = keys.some(({ stage, secret_box }) => stage === 'current' && secret_box === null)
-    await AppKey.delete(deps.db, appId, isBackToShared ? ['previous', 'current'] : ['previous'])
+    await (isBackToShared ? remove('previous', 'current') : remove('previous'))
   } else if (state === 'prepared') {
-    await AppKey.delete(deps.db, appId, ['next'])
+    await remove('next')
   } else {
     await move('current', 'next')
     const wasShared = keys.some(({ stage, version }) => stage === 'previous' && version === 0)
-    if (wasShared) await AppKey.delete(deps.db, appId, ['previous'])
+    if (wasShared) await remove('previous')
     else await move('previous', 'current')
   }
 }

@@ -38,7 +38,7 @@ export async function listAuditEvents(deps: Deps, request: ListAuditRequest): Pr
 
 /** Throws `not_found`. */
 export async function getAuditEvent(deps: Deps, id: string): Promise<AuditEvent> {
-  const event = await AuditEvent.findById(deps.db, id)
+  const event = await AuditEvent.find(deps.db, { id })
   if (!event) throw new ApiError('not_found', { detail: 'No audit event has this id' })
   return event
 }

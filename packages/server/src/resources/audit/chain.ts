@@ -117,7 +117,8 @@ async function beginChain(deps: Deps<Tx>): Promise<Chain | undefined> {
  * their end was removed.
  */
 export async function hasEarlierSeals({ db }: Deps): Promise<boolean> {
-  return (await AuditEvent.hasProven(db)) || (await AuditEvent.hasChained(db)) || (await AuditBatch.hasAfter(db, 0))
+  const batch = () => AuditBatch.query(db).where('number', '>', 0).first()
+  return (await AuditEvent.hasProven(db)) || (await AuditEvent.hasChained(db)) || (await batch()) !== undefined
 }
 
 /**
@@ -197,7 +198,7 @@ export function checkpointFacts({ seal_position, seal, batch, upto }: Omit<Check
  * can write to the database can record another. `isCurrent`: it is signed with the current key.
  */
 export async function readBeginning({ db, auditProofs }: Deps): Promise<Beginning & { state: ProofState; isCurrent: boolean }> {
-  const checkpoint = await AuditCheckpoint.findLast(db)
+  const checkpoint = await AuditCheckpoint.query(db).orderBy('seal_position', 'desc').first()
   if (!checkpoint) return { position: 0, seal: '', batch: null, upto: null, state: 'whole', isCurrent: true }
   const { seal_position: position, seal, batch, upto, signature } = checkpoint
   const state = auditProofs.checkSignature(signature, checkpointFacts(checkpoint))
@@ -220,7 +221,8 @@ export async function recordBeginning(
   { position, seal, batch, upto }: Beginning,
 ): Promise<void> {
   const facts = { seal_position: position, seal, batch, upto }
-  await AuditCheckpoint.set(db, { ...facts, signature: auditProofs.sign(checkpointFacts(facts)), created_at: clock() })
+  await AuditCheckpoint.query(db).delete()
+  await AuditCheckpoint.insert(db, { ...facts, signature: auditProofs.sign(checkpointFacts(facts)), created_at: clock() })
 }
 
 /** Rows that are in memory at once: a megabyte. */

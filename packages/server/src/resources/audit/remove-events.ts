@@ -111,7 +111,7 @@ async function expireBatches(deps: Deps<Tx>, chain: Chain, beginning: Beginning,
   }
   if (!last) return 0
   await recordBeginning(deps, { position: last.position, seal: last.seal, batch: last.number, upto: last.upto })
-  await AuditBatch.deleteUpTo(db, last.number)
+  await AuditBatch.query(db).where('number', '<=', last.number).delete()
   return AuditEvent.deleteBetween(db, parseSnapshot(start.upto), parseSnapshot(last.upto))
 }
 
@@ -185,7 +185,7 @@ async function dropBehind(deps: Deps<Tx>, begin: Beginning, end: Batch, months: 
   const now = await checkedBeginning(deps)
   if (now.batch !== begin.batch || (await seenBy(db, months, end)).length < months.length) return 0
   await recordBeginning(deps, { position: end.position, seal: end.seal, batch: end.number, upto: end.upto })
-  await AuditBatch.deleteUpTo(db, end.number)
+  await AuditBatch.query(db).where('number', '<=', end.number).delete()
   await dropMonths(db, months)
   // Rows of the other partitions that were written at the same time.
   await AuditEvent.deleteBetween(db, parseSnapshot(begin.upto ?? firstSnapshot), parseSnapshot(end.upto))

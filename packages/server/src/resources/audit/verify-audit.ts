@@ -54,7 +54,13 @@ async function verifyPhase(
   const before = start === '' ? await rowBefore(deps, beginning) : undefined
   if (before)
     return withFault(chain, { kind: 'inserted', subject: 'event', position: before.seal_position, batch: null, event: before })
-  const early = start === '' ? await AuditBatch.findUpTo(deps.db, beginning.batch ?? 0) : undefined
+  const early =
+    start === ''
+      ? await AuditBatch.query(deps.db)
+          .where('number', '<=', beginning.batch ?? 0)
+          .orderBy('number')
+          .first()
+      : undefined
   if (early) return withFault(chain, { kind: 'inserted', subject: 'batch', position: null, batch: early.number, event: null })
   if (beginning.batch !== null) return { ...withFault(chain, null), next_cursor: `batches.${beginning.batch}` }
   return verifyChain(deps, chain, beginning, { from: Number(start), known: head })

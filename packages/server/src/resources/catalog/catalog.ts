@@ -6,7 +6,7 @@ import { deepFreeze, only } from '../../lib/collections.ts'
 import { type Keyring, Keyrings, signingKeyOf } from '../../lib/keyrings.ts'
 import { privateKeyOf, publicKeyOf } from '../../lib/rs256.ts'
 import { newId } from '../../lib/uuid.ts'
-import { App, type TokenSettings } from '../../models/app.ts'
+import { App } from '../../models/app.ts'
 import { AppKey, type AppKeysOfApp } from '../../models/app-key.ts'
 import { Generation } from '../../models/generation.ts'
 import { type MeasuredCodes, Permission } from '../../models/permission.ts'
@@ -127,7 +127,7 @@ async function readSigningKeys(deps: Deps): Promise<SigningKeys> {
  * other locks.
  */
 export async function renewCatalog(deps: Deps<Tx>): Promise<void> {
-  await Generation.renewCatalog(deps.db, newId())
+  await Generation.update(deps.db, { name: 'catalog' }, { generation: newId() })
 }
 
 /** The service that holds the built-in permissions. */
@@ -156,6 +156,9 @@ export interface TokenSizeWarning {
   projected_token_bytes: number
 }
 
+/** What decides which permissions the tokens of an app carry. */
+type TokenSettings = Pick<App, 'id' | 'code' | 'service_codes' | 'permission_scope'>
+
 /**
  * The touched apps whose tokens are too long, by code. For an app of scope `services`, every permission of its services counts;
  * for scope `roles`, those of its largest single role. `planned` replaces what its service has declared.
@@ -165,7 +168,9 @@ export async function warnOfTokenSize(
   isTouched: (app: TokenSettings) => boolean,
   planned?: MeasuredCodes,
 ): Promise<TokenSizeWarning[]> {
-  const apps = (await App.listTokenSettings(deps.db)).filter(isTouched)
+  const apps = (await App.query(deps.db).orderBy('code').select('id', 'code', 'service_codes', 'permission_scope')).filter(
+    isTouched,
+  )
   if (apps.length === 0) return []
   const services = [...new Set([CORE_SERVICE, ...apps.flatMap((app) => app.service_codes)])]
   const present = await Permission.measure(deps.db, services, 'services')

@@ -11,6 +11,7 @@ import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import type { App } from '../../models/app.ts'
 import { ClientSecret } from '../../models/client-secret.ts'
+import { withPage } from '../../models/list-query.ts'
 import { getApp, getAppForUpdate } from '../apps/apps.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { readCatalog } from '../catalog/catalog.ts'
@@ -75,7 +76,7 @@ const mostSecrets = 2
 /** The client secrets of an app, newest first. Throws `not_found`. */
 export async function listClientSecrets(deps: Deps, ref: string, request: PageRequest): Promise<Page<ClientSecret>> {
   const app = await getApp(deps, ref)
-  return ClientSecret.listPage(deps.db, app.id, request)
+  return withPage(ClientSecret.query(deps.db).where({ app_id: app.id }), request, 'client_secrets.id')
 }
 
 /**
@@ -88,7 +89,7 @@ export async function createClientSecret(deps: Deps<Pool>, ref: string, actor: A
     // Of calls at the same moment, no two find room for the last one.
     const app = await getAppForUpdate(deps, ref)
     if (app.built_in) throw new ApiError('built_in', { detail: `${app.code} has no client secret` })
-    if ((await ClientSecret.count(deps.db, app.id)) >= mostSecrets)
+    if ((await ClientSecret.list(deps.db, { app_id: app.id }).select('id')).length >= mostSecrets)
       throw new ApiError('client_secret_limit', { detail: `${app.code} has ${mostSecrets} client secrets. Revoke one first` })
     const now = deps.clock()
     const id = newId(now)
@@ -106,7 +107,7 @@ export async function revokeClientSecret(
 ): Promise<void> {
   await transaction(deps, async (deps) => {
     const app = await getAppForUpdate(deps, appRef)
-    if (!(await ClientSecret.delete(deps.db, { id, app_id: app.id })))
+    if ((await ClientSecret.remove(deps.db, { id, app_id: app.id })) === 0)
       throw new ApiError('not_found', { detail: 'The app has no such client secret' })
     await recordEvent(deps, { event: 'client_secret.revoked', actor, appId: app.id, details: { id } })
   })

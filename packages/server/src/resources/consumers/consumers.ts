@@ -86,8 +86,8 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
 
 /** While tokens of a deleted app may still be in use, its consumers must learn that they are dead. */
 async function findDeletedApp(deps: Deps, code: string): Promise<ConsumerApp | null> {
-  const id = await DeletedApp.findId(deps.db, code, deps.clock() - revocationKeepMs)
-  return id === undefined ? null : { id, status: 'deleted' }
+  const deleted = await DeletedApp.find(deps.db, { code }).where('deleted_at', '>', deps.clock() - revocationKeepMs)
+  return deleted ? { id: deleted.app_id, status: 'deleted' } : null
 }
 
 /**
@@ -211,14 +211,11 @@ export async function noteConsumerSecrets(
   if (lastSeenAt && lastSeenAt > latest) return
   await ConsumerSecret.note(deps.db, { app_id: appId, kids: joinKids(kids) }, { now, latest })
   if (lastSeenAt !== null) return
-  const sets = await ConsumerSecret.listOfApp(deps.db, appId)
+  const rows = await ConsumerSecret.list(deps.db, { app_id: appId }).orderBy('last_seen_at', 'desc')
+  const sets = rows.map(({ kids }) => kids)
   const kept = new Set(fewAlike(sets, keyring, (set) => set.split(',')))
-  if (kept.size < sets.length)
-    await ConsumerSecret.forget(
-      deps.db,
-      appId,
-      sets.filter((set) => !kept.has(set)),
-    )
+  const forgotten = sets.filter((set) => !kept.has(set))
+  if (forgotten.length > 0) await ConsumerSecret.list(deps.db, { app_id: appId }).whereIn('kids', forgotten).delete()
 }
 
 /**

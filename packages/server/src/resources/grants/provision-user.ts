@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Actor } from '../../lib/caller.ts'
 import { cutCode } from '../../lib/fields.ts'
 import { newId } from '../../lib/uuid.ts'
-import { App, type LinkableApp } from '../../models/app.ts'
+import { App } from '../../models/app.ts'
 import { Role } from '../../models/role.ts'
 import { type GrantedVia, UserApp } from '../../models/user-app.ts'
 import { autoGrants } from '../apps/app-settings.ts'
@@ -66,8 +66,11 @@ export async function insertGrant(
 async function linkApps(deps: Deps<Tx>, { userId, email, app, overrides }: ProvisionInput, actor: Actor): Promise<void> {
   const wanted = [...new Set(overrides.linkedAppCodes ?? app.linked_app_codes)].filter((code) => code !== app.code)
   if (wanted.length === 0) return
-  const found = await App.listLinkable(deps.db, wanted)
-  const isDeclared = (target: LinkableApp) =>
+  const found = await App.query(deps.db)
+    .whereIn('code', wanted)
+    .orderBy('id')
+    .select('id', 'code', 'built_in', 'auto_grant_on_signup', 'auto_grant_follows_policy', 'sign_up', 'allowed_email_domains')
+  const isDeclared = (target: App) =>
     overrides.linkedAppCodes === undefined ||
     deps.config.clientOverrides === 'open' ||
     actor.caller?.authority.mayOverride(app.code, target.code) ||

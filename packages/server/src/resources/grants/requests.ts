@@ -64,7 +64,7 @@ export async function openRequest(
     await refuseMoreThanDaily(deps, user.id)
     const tellsAdmins = await isMailDue(deps, app.id)
     const request = { id: newId(deps.clock()), user_id: user.id, app_id: app.id, message, created_at: deps.clock() }
-    await AccessRequest.insertOpen(deps.db, request)
+    await AccessRequest.insert(deps.db, { ...request, status: 'open' })
     await recordEvent(deps, {
       event: 'grant.requested',
       actor,
@@ -78,14 +78,29 @@ export async function openRequest(
 }
 
 async function refuseMoreThanDaily(deps: Deps<Tx>, userId: string): Promise<void> {
-  const oldest = await AccessRequest.findTimeOfNewest(deps.db, { user_id: userId }, MOST_A_DAY)
+  const oldest = await findTimeOfNewest(deps, { user_id: userId }, MOST_A_DAY)
   const retryAfter = ((oldest ?? 0) + DAY_MS - deps.clock()) / 1000
   if (retryAfter > 0) throw new ApiError('rate_limited', { retryAfter })
 }
 
 async function isMailDue(deps: Deps<Tx>, appId: string): Promise<boolean> {
-  const oldest = await AccessRequest.findTimeOfNewest(deps.db, { app_id: appId }, MOST_MAILS)
+  const oldest = await findTimeOfNewest(deps, { app_id: appId }, MOST_MAILS)
   return oldest === undefined || oldest <= deps.clock() - HOUR_MS
+}
+
+/** When the oldest of the newest `count` requests was made. Undefined if there are fewer. */
+async function findTimeOfNewest(
+  deps: Deps<Tx>,
+  by: { user_id: string } | { app_id: string },
+  count: number,
+): Promise<number | undefined> {
+  const newest = AccessRequest.list(deps.db, by).orderBy('id', 'desc')
+  return (
+    await newest
+      .offset(count - 1)
+      .first()
+      .select('created_at')
+  )?.created_at
 }
 
 async function tellAdmins(deps: Deps<Tx>, request: { id: string; app_id: string }, { origin }: Actor): Promise<void> {

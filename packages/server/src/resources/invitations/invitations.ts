@@ -14,6 +14,7 @@ import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
 import { type FullInvitation, Invitation } from '../../models/invitation.ts'
+import { withPage } from '../../models/list-query.ts'
 import { recordEvent, recordEvents } from '../audit/record-event.ts'
 import { closeAnswered } from '../grants/close-requests.ts'
 import { findGrantState } from '../grants/grants.ts'
@@ -93,7 +94,7 @@ async function insertInvitation(
 }
 
 async function getInvitingApp(deps: Deps, code: string): Promise<Pick<App, 'id' | 'code'>> {
-  const app = await App.findCode(deps.db, code)
+  const app = await App.find(deps.db, { code }).select('id', 'code')
   if (!app) throw fieldError('app_code', 'invalid_value', 'unknown app')
   return app
 }
@@ -255,7 +256,7 @@ export async function deleteInvitation(
     const key = { id: invitationId, organization_id: id }
     const invitation = await Invitation.find(deps.db, key).withGraphFetched('app')
     if (!invitation) throw new ApiError('not_found', { detail: 'The organization has no invitation with this id' })
-    await Invitation.delete(deps.db, invitationId)
+    await Invitation.remove(deps.db, key)
     await recordEvent(deps, {
       event: 'invitation.deleted',
       actor,
@@ -273,7 +274,8 @@ export async function listInvitations(
   actor: Actor,
 ): Promise<Page<z.output<typeof invitationRecord>>> {
   const { id } = await getGovernedOrganization(deps, governed, actor)
-  const { items, nextCursor } = await Invitation.listPage(deps.db, id, request)
+  const invitations = Invitation.query(deps.db).where('invitations.organization_id', id).withGraphFetched('app')
+  const { items, nextCursor } = await withPage(invitations, request, 'invitations.id')
   const now = deps.clock()
   return { items: items.map((invitation) => presentInvitation(invitation, now)), nextCursor }
 }
@@ -320,18 +322,17 @@ export async function joinOrganization(
 
 /** Deletes all invitations that a user sent and that were not accepted. Returns how many. */
 export async function removeSentInvitations(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
-  const invitations = await Invitation.listSent(deps.db, userId)
-  await Invitation.deleteSent(deps.db, userId)
+  const sent = () => Invitation.list(deps.db, { invited_by: userId, accepted_at: null })
+  const invitations = await sent().withGraphFetched('app')
+  await sent().delete()
   return recordRemovals(deps, invitations, actor)
 }
 
 /** Deletes all open invitations to an address. Returns how many. */
 export async function removeInvitationsTo(deps: Deps<Tx>, email: string, actor: Actor): Promise<number> {
   const invitations = await Invitation.listOpenTo(deps.db, email, deps.clock())
-  await Invitation.deleteOpen(
-    deps.db,
-    invitations.map(({ id }) => id),
-  )
+  const ids = invitations.map(({ id }) => id)
+  await Invitation.query(deps.db).whereIn('id', ids).whereNull('accepted_at').delete()
   return recordRemovals(deps, invitations, actor)
 }
 

@@ -42,7 +42,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
     // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one. Once an
     // earlier one is undone, a mail that waited must not bring the later one back.
     const isUndo = purpose === 'undo_email_change'
-    if (isUndo && change && (await MailToken.hasUndone(deps.db, userId, change.askedAt))) return undefined
+    if (isUndo && change && (await hasUndone(deps, userId, change.askedAt))) return undefined
     const now = deps.clock()
     await MailToken[isUndo ? 'insert' : 'replace'](deps.db, {
       token_hash: hashOpaqueToken(token),
@@ -62,6 +62,12 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
     })
     return token
   })
+}
+
+/** Whether the user has undone a change of the address that was asked for by this time, at this time or later. */
+async function hasUndone(deps: Deps, userId: string, askedAt: number): Promise<boolean> {
+  const undone = MailToken.find(deps.db, { user_id: userId, purpose: 'undo_email_change' }).select('token_hash')
+  return (await undone.where('created_at', '<=', askedAt).where('spent_at', '>=', askedAt)) !== undefined
 }
 
 /**

@@ -145,8 +145,8 @@ async function whyOutdated(deps: Deps, message: OutboxRow, userId: string | null
   if (!isTokenPurpose(purpose) || userId === null || endedAt === null) return undefined
   const expiresAt = endedAt + lifeOf(purpose, message)
   if (expiresAt <= deps.clock()) return `What this mail leads to ended at ${iso(expiresAt)}`
-  if (await MailToken.hasSpent(deps.db, { userId, purpose, since: message.created_at }))
-    return 'A link or code of this kind was used since'
+  const ofKind = MailToken.find(deps.db, { user_id: userId, purpose }).select('token_hash')
+  if (await ofKind.where('spent_at', '>=', message.created_at)) return 'A link or code of this kind was used since'
   // Each change of the address is undone separately.
   const isNewest = purpose === 'undo_email_change' || !(await OutboxMessage.hasNewerMail(deps.db, message, userId))
   return isNewest ? undefined : 'A newer mail of this kind was sent, or waits to be'

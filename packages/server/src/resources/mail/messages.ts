@@ -220,7 +220,7 @@ function isOfService(purpose: TokenPurpose): purpose is 'undo_email_change' | 'd
 
 /** The app through which the change was made, or else the one by which the user is most likely to know the account. */
 async function findAppOfNotice(deps: Deps, { app_id: appId, user_id: userId }: OutboxRow): Promise<App | undefined> {
-  const app = appId === null ? undefined : await App.findById(deps.db, appId)
+  const app = appId === null ? undefined : await App.find(deps.db, { id: appId })
   return app ?? (userId === null ? undefined : await UserApp.findFirstApp(deps.db, userId))
 }
 
@@ -233,7 +233,7 @@ interface Reading {
 /** What a mail for an app shows of it, and the language of the mail. */
 export async function senderOf(deps: Deps, app: App | undefined, { reader = null, asked }: Reading = {}): Promise<Sender> {
   const user = typeof reader === 'string' ? await User.findById(deps.db, reader) : reader
-  const logo = app?.logo ? await AppLogo.findByDigest(deps.db, app.logo) : undefined
+  const logo = app?.logo ? await AppLogo.find(deps.db, { digest: app.logo }) : undefined
   return {
     app: app && { name: app.name, code: app.code, brand: app.brand, logo },
     service: new URL(deps.config.publicUrl).host,

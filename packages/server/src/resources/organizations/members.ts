@@ -157,7 +157,7 @@ async function replaceRoles(
   const { organizationId, userId, membership, roleCodes } = change
   // Both are sorted.
   if (roleCodes.join() === membership.roleCodes.join()) return
-  await MembershipRole.deleteOfMembership(deps.db, membership.id)
+  await MembershipRole.remove(deps.db, { membership_id: membership.id })
   await MembershipRole.assign(deps.db, membership.id, roleCodes)
   await recordEvent(deps, {
     event: 'membership.updated',
@@ -187,7 +187,7 @@ export async function removeMember(deps: Deps<Pool>, input: Governed & { userId:
     if (input.by === 'org_admin' && membership.roleCodes.includes(ADMIN_ROLE)) {
       if (await OrganizationMembership.hasOtherMember(deps.db, input)) await assertOtherAdmin(deps, input)
     }
-    await OrganizationMembership.delete(deps.db, membership.id)
+    await OrganizationMembership.remove(deps.db, { id: membership.id })
     await recordEvent(deps, {
       event: 'membership.deleted',
       actor,
@@ -233,14 +233,17 @@ export async function lockOrganizationsOf(
   userIds: readonly string[],
   more: readonly string[] = [],
 ): Promise<void> {
-  const ids = await OrganizationMembership.listOrganizationIds(deps.db, userIds)
+  const held = await OrganizationMembership.query(deps.db)
+    .whereIn('user_id', [...userIds])
+    .distinct('organization_id')
+  const ids = held.map(({ organization_id }) => organization_id)
   await lockAllUntilCommit(deps.db, 'organization', [...new Set([...ids, ...more])].sort())
 }
 
 /** Ends all memberships of a user, for an account that is claimed. Returns how many. Needs `lockOrganizationsOf` before. */
 export async function removeMemberships(deps: Deps<Tx>, userId: string, actor: Actor): Promise<number> {
   const memberships = await listMemberships(deps, userId)
-  await OrganizationMembership.deleteOfUser(deps.db, userId)
+  await OrganizationMembership.remove(deps.db, { user_id: userId })
   await recordEvents(
     deps,
     memberships.map(({ id, role_codes }) => {

@@ -28,6 +28,7 @@ import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { isForeignKeyViolation, isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
+import { whereFound, withPage } from '../../models/list-query.ts'
 import { Organization, type OrganizationRow } from '../../models/organization.ts'
 import { type MembershipKey, MembershipRole, OrganizationMembership } from '../../models/organization-membership.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -102,7 +103,9 @@ export async function listOrganizations(
   deps: Deps,
   request: PageRequest & { q?: string | undefined },
 ): Promise<Page<Organization>> {
-  return Organization.listPage(deps.db, request)
+  const query = Organization.query(deps.db)
+  if (request.q) await whereFound(query, { table: Organization.tableName, columns: ['slug', 'name'] }, request.q)
+  return withPage(query, request, 'organizations.id')
 }
 
 export interface StoredMembership {
@@ -117,7 +120,8 @@ export async function findMembership(deps: Deps, key: MembershipKey): Promise<St
   const membership = await OrganizationMembership.find(deps.db, { organization_id, user_id })
   if (!membership) return undefined
   const { id, created_at } = membership
-  return { id, created_at, roleCodes: await MembershipRole.listCodes(deps.db, id) }
+  const roles = await MembershipRole.list(deps.db, { membership_id: id }).orderBy('role_code')
+  return { id, created_at, roleCodes: roles.map(({ role_code }) => role_code) }
 }
 
 /** One user's membership. Throws `not_found`. */
@@ -295,7 +299,7 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
       await assertUnused(deps, id)
       // Memberships of deleted users do not block the deletion.
       await OrganizationMembership.deleteOfDeleted(deps.db, id)
-      await Organization.delete(deps.db, id)
+      await Organization.remove(deps.db, { id })
       await recordEvent(deps, { event: 'organization.deleted', actor, details: { before: presentOrganization(organization) } })
     })
   } catch (error) {
@@ -306,7 +310,7 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
 }
 
 async function assertUnused(deps: Deps, id: string): Promise<void> {
-  if (await App.findByOrganization(deps.db, id)) throw inUse()
+  if (await App.find(deps.db, { default_organization_id: id }).select('id')) throw inUse()
   if (await OrganizationMembership.hasMembers(deps.db, id)) throw inUse()
 }
 

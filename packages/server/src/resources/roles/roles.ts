@@ -242,7 +242,7 @@ export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): 
     await renewCatalog(deps)
     // Roles of deleted users do not keep the role.
     await UserRole.query(deps.db).where({ role_code: code }).delete()
-    await MembershipRole.deleteOfRole(deps.db, code)
+    await MembershipRole.remove(deps.db, { role_code: code })
     await Role.query(deps.db).deleteById(code)
     await recordEvent(deps, { event: 'role.deleted', actor, details: { before: presentRole(role) } })
   })

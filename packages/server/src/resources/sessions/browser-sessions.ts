@@ -107,10 +107,8 @@ export interface BrowserSecrets {
  */
 export async function renewSecrets(deps: Deps<Tx>, live: LiveBrowserSession, version?: number): Promise<BrowserSecrets> {
   const secret = newOpaqueToken(TOKEN_PREFIXES.browserSession)
-  await BrowserSession.keep(deps.db, live.browser_session_id, {
-    hash: hashOpaqueToken(secret),
-    ...(version === undefined ? {} : { version }),
-  })
+  const changes = { hash: hashOpaqueToken(secret), ...(version === undefined ? {} : { version }) }
+  await BrowserSession.update(deps.db, { id: live.browser_session_id }, { ...changes, ended_at: null, ended_reason: null })
   return { secret, isKept: live.is_kept === 1, deviceToken: await newDeviceTokenFor(deps, live.user_id) }
 }
 

@@ -68,7 +68,7 @@ export async function endUserSession(
   { userId, sessionId }: { userId: string; sessionId: string },
   actor: Actor,
 ): Promise<void> {
-  const ofBrowser = await BrowserSession.isOpenOf(deps.db, { id: sessionId, user_id: userId })
+  const ofBrowser = await BrowserSession.find(deps.db, { id: sessionId, user_id: userId, ended_at: null }).select('id')
   if (ofBrowser)
     return transaction(deps, (deps) => endBrowserSession(deps, { id: sessionId, reason: 'session.ended', withApps: true }, actor))
   const session = await Session.findOwner(deps.db, sessionId)

@@ -45,13 +45,13 @@ export async function finishRestore(deps: Deps<Pool>, replaced?: OwnKeys): Promi
     const now = deps.clock()
     const ended = {
       sessions: await Session.query(deps.db).whereNull('ended_at').patch({ ended_at: now, ended_reason: 'service.restored' }),
-      links: await MailToken.deleteAllUnspent(deps.db),
-      invitations: await Invitation.endAllOpen(deps.db, now),
+      links: await MailToken.list(deps.db, { spent_at: null }).delete(),
+      invitations: await Invitation.list(deps.db, { accepted_at: null }).where('expires_at', '>', now).patch({ expires_at: now }),
     }
     await SsoLogin.query(deps.db).delete()
-    await BrowserSession.endAll(deps.db, { now, reason: 'service.restored' })
-    await AuthorizationCode.deleteAll(deps.db)
-    await DeviceCode.deleteAll(deps.db)
+    await BrowserSession.update(deps.db, { ended_at: null }, { ended_at: now, ended_reason: 'service.restored' })
+    await AuthorizationCode.query(deps.db).delete()
+    await DeviceCode.query(deps.db).delete()
     await TrustedBrowser.query(deps.db).delete()
     await renewCatalog(deps)
     const minIat = await Service.raiseMinIat(deps.db, { now, leadSeconds: CLOCK_TOLERANCE_SECONDS })

@@ -176,9 +176,9 @@ interface Unopenable {
 export async function countUnopenable(deps: Deps): Promise<Unopenable[]> {
   const { db, secretBox } = deps
   const seeds = await SecondFactor.countByKey(db)
-  const apps = await App.listWebhooks(db)
+  const apps = await App.query(db).select('webhooks')
   const providers = await SsoProvider.query(db).select('client_secret_box')
-  const appKeys = await AppKey.listSecretBoxes(db)
+  const appKeys = await AppKey.query(db).select('secret_box')
   const signingKeys = await SigningKey.query(db).select('private_box')
   const chain = await AuditChain.findOnly(db)
   const isLost = (box: string | null) => box !== null && !secretBox.hasKeyOf(box)

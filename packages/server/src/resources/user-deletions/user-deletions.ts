@@ -141,9 +141,9 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   await erase({ userId }, ({ details }) => blankDetails(details, addresses, true))
   await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))
   await UserApp.query(deps.db).where({ user_id: userId }).whereNotNull('reason').patch({ reason: null })
-  await AccessRequest.deleteOfUser(deps.db, userId)
-  await AuthorizationCode.deleteOfUser(deps.db, userId)
-  await BrowserSession.blankPlaces(deps.db, userId)
+  await AccessRequest.query(deps.db).where({ user_id: userId }).delete()
+  await AuthorizationCode.query(deps.db).where({ user_id: userId }).delete()
+  await BrowserSession.query(deps.db).where({ user_id: userId }).patch({ ip: null, user_agent: null })
   await Session.query(deps.db).where({ user_id: userId }).patch({ ip: null, user_agent: null })
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
@@ -197,7 +197,7 @@ function blank(value: unknown, addresses: ReadonlySet<string>, isOfUser: boolean
  * without an address, anyone could accept them.
  */
 async function eraseInvitations(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
-  await Invitation.blankAccepted(deps.db, userId)
+  await Invitation.query(deps.db).where({ accepted_by: userId }).whereNotNull('email').patch({ email: null })
   await Invitation.blankOpen(deps.db, await withoutHolder(deps, addresses))
 }
 
@@ -217,8 +217,12 @@ async function eraseOutbox(deps: Deps<Pool>, userId: string, addresses: Readonly
   // Mails that were requested by address only. Pending ones belong to another user if that user has the address now.
   await OutboxMessage.blankMailsTo(deps.db, await withoutHolder(deps, addresses), now)
   await OutboxMessage.blankFinishedMailsTo(deps.db, [...addresses], now)
-  for (const { id, payload } of await OutboxMessage.listWebhooksOf(deps.db, userId))
+  for (const { id, payload } of await listWebhooksOf(deps, userId))
     await OutboxMessage.blankWebhook(deps.db, { id, payload: blankWebhook(payload) }, now)
+}
+
+function listWebhooksOf(deps: Deps, userId: string) {
+  return OutboxMessage.list(deps.db, { kind: 'webhook', user_id: userId }).select('id', 'payload')
 }
 
 /** The registration as received is all about the user, whatever fields it has, so it is dropped. */
@@ -243,6 +247,6 @@ export async function planErasure(deps: Deps<Pool>, userId: string, actor: Actor
     audit_events: await AuditEvent.countErasable(deps.db, userId, [...addresses]),
     invitations: await Invitation.countErasable(deps.db, userId, unheld),
     mails: await OutboxMessage.countErasableMails(deps.db, userId, { unheld, addresses: [...addresses] }),
-    webhook_deliveries: (await OutboxMessage.listWebhooksOf(deps.db, userId)).length,
+    webhook_deliveries: (await listWebhooksOf(deps, userId)).length,
   }
 }

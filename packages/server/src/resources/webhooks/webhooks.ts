@@ -111,7 +111,7 @@ export interface Webhook {
  */
 export async function findWebhook(deps: Deps, message: Message): Promise<Webhook | undefined> {
   const { app_id: appId } = message
-  const app = appId === null ? undefined : await App.findWebhooks(deps.db, appId)
+  const app = appId === null ? undefined : await App.find(deps.db, { id: appId }).select('id', 'webhooks')
   const webhook = app && (await webhookOf(deps, app.webhooks, message))
   if (!webhook) return undefined
   const { name, url, enabled, secret_box } = webhook
@@ -132,7 +132,10 @@ export async function webhookOf(
   const same = named.find(({ url }) => url === message.destination)
   const [only, ...others] = named
   if (same || !only || others.length > 0) return same
-  return (await OutboxMessage.hasTwin(deps.db, message, only.url)) ? undefined : only
+  const { app_id, user_id, name, created_at } = message
+  // The event was also sent to the other one.
+  const twin = { kind: 'webhook', app_id, user_id, name, created_at, destination: only.url } as const
+  return (await OutboxMessage.find(deps.db, twin).select('id')) ? undefined : only
 }
 
 /** The deliveries of an app's webhooks, newest first. Throws `not_found`. */
@@ -273,7 +276,8 @@ async function requeuePortion(
  */
 export async function redeliverWebhook(deps: Deps<Pool>, id: string, actor: Actor): Promise<Receiver> {
   return transaction(deps, async (deps) => {
-    const message = await OutboxMessage.findWebhook(deps.db, id)
+    const found = OutboxMessage.find(deps.db, { id, kind: 'webhook' })
+    const message = await found.select('app_id', 'user_id', 'name', 'destination', 'created_at')
     if (!message?.app_id) throw new ApiError('not_found', { detail: 'No webhook delivery has this id' })
     const app = await getApp(deps, message.app_id)
     const webhook = await webhookOf(deps, app.webhooks, message)
