@@ -86,7 +86,9 @@ export async function authenticateConsumer(deps: Deps, assertion: string): Promi
 
 /** While tokens of a deleted app may still be in use, its consumers must learn that they are dead. */
 async function findDeletedApp(deps: Deps, code: string): Promise<ConsumerApp | null> {
-  const deleted = await DeletedApp.find(deps.db, { code }).where('deleted_at', '>', deps.clock() - revocationKeepMs)
+  const deleted = await DeletedApp.find(deps.db, { code })
+    .select('app_id')
+    .where('deleted_at', '>', deps.clock() - revocationKeepMs)
   return deleted ? { id: deleted.app_id, status: 'deleted' } : null
 }
 
@@ -211,7 +213,7 @@ export async function noteConsumerSecrets(
   if (lastSeenAt && lastSeenAt > latest) return
   await ConsumerSecret.note(deps.db, { app_id: appId, kids: joinKids(kids) }, { now, latest })
   if (lastSeenAt !== null) return
-  const rows = await ConsumerSecret.list(deps.db, { app_id: appId }).orderBy('last_seen_at', 'desc')
+  const rows = await ConsumerSecret.list(deps.db, { app_id: appId }).orderBy('last_seen_at', 'desc').select('kids')
   const sets = rows.map(({ kids }) => kids)
   const kept = new Set(fewAlike(sets, keyring, (set) => set.split(',')))
   const forgotten = sets.filter((set) => !kept.has(set))
