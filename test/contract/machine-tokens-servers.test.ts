@@ -87,7 +87,7 @@ const ways: Record<string, (setup: Setup) => Promise<unknown>> = {
   'it loses the scope': (setup) => admin('PATCH', path(setup), { scopes: ['permissions:register'] }),
   'it loses the app': (setup) => admin('PATCH', path(setup), { app_codes: ['authctl'] }),
   'it is made to expire': (setup) => admin('PATCH', path(setup), { expires_at: new Date(Date.now() + 3_600_000).toISOString() }),
-  'the app takes no more of them': ({ app }) => admin('PATCH', `/admin/apps/${app.id}`, { machine_tokens: false }),
+  'the app disables machine tokens': ({ app }) => admin('PATCH', `/admin/apps/${app.id}`, { machine_tokens: false }),
   'the app is deactivated': ({ app }) => admin('PATCH', `/admin/apps/${app.id}`, { status: 'inactive' }),
   'the app is deleted': ({ app }) => admin('DELETE', `/admin/apps/${app.id}`),
 }
@@ -109,7 +109,7 @@ const losses: Record<string, (setup: Setup) => Promise<unknown>> = {
   'is rotated': ways['its own token is rotated']!,
   'is deleted': ways['it is deleted']!,
   'loses a permission': ways['it loses one permission']!,
-  'loses the app': ways['the app takes no more of them']!,
+  'loses the app': ways['the app disables machine tokens']!,
 }
 
 describe('machine tokens requested during a loss of rights', () => {

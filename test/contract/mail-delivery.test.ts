@@ -55,7 +55,7 @@ describe('the content of a mail', () => {
     ['a name with a link', 'Prize at https://evil.example/x', 'Prize at https: //evil. example/x'],
     ['a name with accents', 'Zoës Lädchen', 'Zoës Lädchen'],
     ['a name in another script', '商店', '商店'],
-    ['a name of which nothing is visible', '\u200B\u202E', undefined],
+    ['an invisible name', '\u200B\u202E', undefined],
   ] as const
 
   test.each(names)('a mail shows %s only as text in subject, sender, text and HTML', async (_, name, shown) => {

@@ -93,12 +93,12 @@ describe('an invitation in the outbox', () => {
 
   test.each([
     [
-      'taken back',
+      'withdrawn',
       (of: Json, id: string, at: TestService) => at.admin('DELETE', `/admin/organizations/${of.id}/invitations/${id}`),
     ],
     ['expired', async (_: Json, __: string, at: TestService) => at.advance(3_601)],
     [
-      'left without its organization',
+      'deleted with its organization',
       (of: Json, _: string, at: TestService) => at.admin('DELETE', `/admin/organizations/${of.id}`),
     ],
   ])('an invitation that is %s before it is sent is not mailed', async (_, end) => {

@@ -40,11 +40,11 @@ async function forgot(app: Json, email: string, acceptLanguage = '*') {
 
 test.each([
   ['the locale of the user', 'de', italian, { locale: 'de-AT' }, 'fr, es;q=0.5'],
-  ['the browser, for a locale that we do not write', 'fr', italian, { locale: 'zh' }, 'nl, fr-CA;q=0.7, en;q=0.3'],
+  ['the browser, if the locale has no translation', 'fr', italian, { locale: 'zh' }, 'nl, fr-CA;q=0.7, en;q=0.3'],
   ['the browser', 'pt', italian, {}, 'pt-BR,pt;q=0.9,en;q=0.8'],
   ['the app', 'it', italian, {}, 'zh, ja;q=0.5'],
-  ['nobody: English', 'en', shop, {}, 'zh'],
-  ['nobody, with a header that is garbage: English', 'en', shop, {}, `;;q=,${'x'.repeat(4_000)}, de-`],
+  ['the default, English', 'en', shop, {}, 'zh'],
+  ['the default, English, after a garbage header', 'en', shop, {}, `;;q=,${'x'.repeat(4_000)}, de-`],
 ] as const)('the language of a mail comes from %s', async (_, language, app, extra, acceptLanguage) => {
   const { mail } = await register(app, extra, acceptLanguage)
   expect(mail.subject).toMatch(confirms[language])

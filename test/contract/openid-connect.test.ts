@@ -272,9 +272,9 @@ describe('sign-out with an ID token hint', () => {
 
   test.each([
     ['an access token', (tokens: Json) => tokens.access_token],
-    ['a changed one', (tokens: Json) => `${tokens.id_token.slice(0, -4)}AAAA`],
+    ['a changed ID token', (tokens: Json) => `${tokens.id_token.slice(0, -4)}AAAA`],
     [
-      'one without signature',
+      'an ID token without signature',
       (tokens: Json) => {
         const [, payload] = tokens.id_token.split('.')
         return `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${payload}.`

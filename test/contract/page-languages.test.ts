@@ -36,18 +36,12 @@ async function build(app: Json, locale?: string) {
 }
 
 test.each([
-  ['what the app asks for', 'fr', italian, 'zh fr-CA de', 'es'],
-  [
-    'the browser, of which the app asks for nothing that we write',
-    'es',
-    italian,
-    'zh x-klingon -- de_AT',
-    'nl, es-MX;q=0.5, de;q=0.2',
-  ],
+  ['the request of the app', 'fr', italian, 'zh fr-CA de', 'es'],
+  ['the browser, if no locale of the app has a translation', 'es', italian, 'zh x-klingon -- de_AT', 'nl, es-MX;q=0.5, de;q=0.2'],
   ['the browser', 'pt', italian, undefined, 'pt-BR,pt;q=0.9,en;q=0.8'],
   ['the app', 'it', italian, '', 'zh'],
-  ['nobody: English', 'en', shop, undefined, 'zh'],
-  ['nobody, with headers that are garbage: English', 'en', shop, ` ${'x'.repeat(3_000)}`, `;;q=,${'x'.repeat(4_000)}, de-`],
+  ['the default, English', 'en', shop, undefined, 'zh'],
+  ['the default, English, after garbage headers', 'en', shop, ` ${'x'.repeat(3_000)}`, `;;q=,${'x'.repeat(4_000)}, de-`],
 ] as const)('the language of a page comes from %s', async (_, language, app, ui_locales, languages) => {
   const page = await visit(service).get(askFor(app, { ui_locales }).path, accepts(languages))
   expect([languageOf(page), page.title]).toEqual([language, titles[language]])

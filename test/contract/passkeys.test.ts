@@ -166,8 +166,8 @@ describe('wrong answers of a passkey', () => {
     ['to another challenge', { challenge: 'a'.repeat(43) }, 'challenge'],
     ['made as a registration', { type: 'webauthn.create' }, 'malformed'],
     ['of a device that did not verify the person', { isVerified: false }, 'signature'],
-    ['of a device at which nobody was', { isPresent: false }, 'signature'],
-    ['that has turned into one that can be synchronized', { isEligible: true, isBackedUp: true }, 'backup_eligibility'],
+    ['of a device without user presence', { isPresent: false }, 'signature'],
+    ['of a passkey that can be synchronized by now', { isEligible: true, isBackedUp: true }, 'backup_eligibility'],
     ['that names another user', { userHandle: 'b'.repeat(43) }, 'user_handle'],
     ['of an unknown credential', { credentialId: 'c'.repeat(22) }, 'unknown'],
   ])('an answer %s signs nobody in, and the fault is audited', async (_, ways, fault) => {
@@ -435,9 +435,9 @@ describe('the page of passkeys', () => {
     ['made as a sign-in', { type: 'webauthn.get' }],
     ['of a device that did not verify the person', { isVerified: false }],
     ['that cannot be found without an address', { isResident: false }],
-    ['with a statement that nobody asked for', { format: 'fido-u2f' }],
+    ['with an attestation that was not requested', { format: 'fido-u2f' }],
     ['whose id is longer than an id may be', { credentialId: randomBytes(1_024).toString('base64url') }],
-    ['whose id fits into no index', { credentialId: randomBytes(8_000).toString('base64url') }],
+    ['whose id is too long for the index', { credentialId: randomBytes(8_000).toString('base64url') }],
   ])('the page does not add a passkey %s', async (_, ways) => {
     const { user } = await build()
     const visitor = visit(service)

@@ -129,7 +129,7 @@ describe('hashes of other systems', () => {
     ['of another form', `$2x$04$${'a'.repeat(53)}`],
     ['cut short', `$2b$04$${'a'.repeat(52)}`],
     ['of another kind', '$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b27dWoFKDk'],
-    ['in plain', PASSWORD],
+    ['in plain text', PASSWORD],
     ['empty', ''],
   ])('a hash %s is never verified, and its user gets the answer for an unknown user after one bcrypt', async (_, hash) => {
     const user = await buildImported(hash)

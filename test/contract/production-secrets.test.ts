@@ -41,7 +41,7 @@ describe('secrets in production', () => {
       ['JWT_ACCESS_SECRET'],
     ],
     ['a keyboard row', { JWT_ACCESS_SECRET: 'qwertyuiopasdfghjklzxcvbnmqwertyuiop' }, ['JWT_ACCESS_SECRET']],
-    ['a pattern that goes on', { JWT_ACCESS_SECRET: 'abcdefghij'.repeat(300) }, ['JWT_ACCESS_SECRET']],
+    ['a repeated pattern', { JWT_ACCESS_SECRET: 'abcdefghij'.repeat(300) }, ['JWT_ACCESS_SECRET']],
     ['a signing secret with a blank at its end', { JWT_ACCESS_SECRET: `${secret} ` }, ['JWT_ACCESS_SECRET']],
     ['an encryption key of zeros', { AUTH_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') }, ['AUTH_ENCRYPTION_KEY']],
     [
@@ -49,7 +49,7 @@ describe('secrets in production', () => {
       { AUTH_ENCRYPTION_KEY: Buffer.from(secret).toString('base64') },
       ['AUTH_ENCRYPTION_KEY'],
     ],
-    ['a database that nobody named', { DATABASE_URL: '' }, ['DATABASE_URL']],
+    ['a database that is not named', { DATABASE_URL: '' }, ['DATABASE_URL']],
   ])('production refuses %s, and does not show the value', async (_, settings, names) => {
     const { code, stdout, stderr } = await runGatehouse(['check'], { ...(await production()), ...settings })
     expect([code, stdout, named(stderr)]).toEqual([1, '', names])

@@ -80,12 +80,12 @@ describe('the e-mail of a registration', () => {
   const id = randomUUID().slice(0, 8)
   // covers user-email-normalized register-email
   test.for([
-    ['case and surrounding spaces', `\t MiXed-${id}@Example.COM \n`, `mixed-${id}@example.com`],
+    ['upper case and surrounding spaces', `\t MiXed-${id}@Example.COM \n`, `mixed-${id}@example.com`],
     ['full-width characters', `ｆｕｌｌ-${id}＠ｅｘａｍｐｌｅ．ｃｏｍ`, `full-${id}@example.com`],
     ['an international domain', `jörg-${id}@BÜCHER.example`, `jörg-${id}@xn--bcher-kva.example`],
     ['a composed and a decomposed letter', `e\u0301-${id}@example.com`, `é-${id}@example.com`],
     ['ligatures', `o\ufb03ce-${id}@example.com`, `office-${id}@example.com`],
-  ])('%s are normalized, and every spelling is the same user', async ([, spelling, stored]) => {
+  ])('an address with %s is normalized, and every spelling is the same user', async ([, spelling, stored]) => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const first = await service.register(spelling!, app.code)
     expect(first.body.user.email).toBe(stored)

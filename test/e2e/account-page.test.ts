@@ -22,7 +22,7 @@ const vault = appFixture(service, { name: 'The Vault' })
 const password = 'a long first password'
 const next = 'an even longer second password'
 
-test('a newcomer does the ten things on a phone, without an app', { timeout: 120_000 }, async () => {
+test('a new user does the ten tasks of the account page on a phone, without an app', { timeout: 120_000 }, async () => {
   const email = someEmail()
   const page = await browser.newPage({ viewport: { width: 360, height: 640 } })
   const session = await page.context().newCDPSession(page)

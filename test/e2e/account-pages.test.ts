@@ -159,7 +159,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab never came to ${name}`)
 }
 
-test('the link of the first mail leads to a page whose button confirms the address', async () => {
+test('the link of the first mail opens a page whose button confirms the address', async () => {
   const { email, mail } = await register()
   const { page, complaints } = await open(mail)
   await heading(page, 'Confirm your e-mail address')
@@ -180,7 +180,7 @@ test('the link of the first mail leads to a page whose button confirms the addre
   expect(complaints).toEqual([])
 })
 
-test('by keyboard alone a password is reset: the page says what is wrong and where, and leads on to the app', async () => {
+test('the keyboard alone resets a password, and the page shows each fault at its field and leads to the app', async () => {
   const { email } = await register()
   const { page, complaints } = await open(await ask('password/forgot', email, { redirect_url: callback }))
   const { keyboard } = page
@@ -211,7 +211,7 @@ test('by keyboard alone a password is reset: the page says what is wrong and whe
   expect(complaints).toEqual([])
 })
 
-test('by keyboard alone a magic link leads to the app, which gets the token and no referrer', async () => {
+test('the keyboard alone follows a magic link to the app, which gets the token and no referrer', async () => {
   const { email } = await register()
   const mail = await ask('magic-link', email, { redirect_url: callback })
   const { page, complaints } = await open(mail)
@@ -227,7 +227,7 @@ test('by keyboard alone a magic link leads to the app, which gets the token and 
   expect(complaints).toEqual([])
 })
 
-test('a magic link without a way back shows a code that a keyboard reaches', async () => {
+test('a magic link without a redirect URL shows a code that the keyboard reaches', async () => {
   const { email } = await register()
   const mail = await ask('magic-link', email)
   const { page, complaints } = await open(mail, { colorScheme: 'dark' })
@@ -244,7 +244,7 @@ test.each([
   ['in a wide window', { viewport: { width: 1280, height: 800 } }, ''],
   ['on the narrowest telephone', { viewport: { width: 320, height: 568 } }, ''],
   ['in a browser that does not fit a field to its text', { viewport: { width: 320, height: 568 } }, 'fixed'],
-] as const)('all of a code is seen, and selected by three clicks or by keyboard, %s', async (_, options, sizing) => {
+] as const)('a code is fully visible, and selected by three clicks or by keyboard, %s', async (_, options, sizing) => {
   const { email } = await register()
   const mail = await ask('magic-link', email)
   const { page } = await open(mail, options)
@@ -265,7 +265,7 @@ test.each([
   expect(await page.evaluate('getSelection().toString()')).toBe(mail.token)
 })
 
-describe('an invitation', () => {
+describe('invitations in a browser', () => {
   const invite = async (email: string): Promise<Mail> => {
     const { id } = await admin('POST', '/admin/organizations', { name: 'Acme & Sons' })
     await admin('POST', `/admin/organizations/${id}/invitations`, { email, role_codes: ['org_member'], app_code: 'shop' })
@@ -278,7 +278,7 @@ describe('an invitation', () => {
     ['at 320 pixels', { colorScheme: 'light', viewport: { width: 320, height: 568 } }],
     // A window of 640 pixels, zoomed to 200 %.
     ['at 200 %', { colorScheme: 'light', viewport: { width: 320, height: 400 }, deviceScaleFactor: 2 }],
-  ] as const)('%s is accepted with a new account, and all of it can be seen and read', async (name, options) => {
+  ] as const)('an invitation %s is accepted with a new account, and everything can be seen and read', async (name, options) => {
     const email = `${randomUUID()}@example.com`
     const { page, complaints } = await open(await invite(email), options)
     await heading(page, 'You are invited to Acme & Sons')

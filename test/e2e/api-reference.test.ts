@@ -49,7 +49,7 @@ interface PageElement {
   getAttribute(name: string): string
 }
 
-test('on a desk it lists every route, and asks for nothing but its files and the document', async () => {
+test('the reference lists every route on a wide screen, and loads only its files and the document', async () => {
   const { page, faults, asked } = await open(desk)
   // Of all routes it shows those that are near.
   const routes = new Set<string>()
@@ -81,7 +81,7 @@ test('on a desk it lists every route, and asks for nothing but its files and the
   expect(faults).toEqual([])
 })
 
-test('a route that a link leads to is open, with its fields, its caller and the codes of its errors', async () => {
+test('a link opens its route, with its fields, its caller and its error codes', async () => {
   const { page, faults } = await open(desk, { hash: '#/Apps/postAdminApps' })
   const block = page.locator('#operations-Apps-postAdminApps')
   await block.locator('.responses-table').waitFor()
@@ -98,7 +98,7 @@ test('a route that a link leads to is open, with its fields, its caller and the 
   expect(faults).toEqual([])
 })
 
-test('a call can be tried, and is shown as a line for the shell', async () => {
+test('the reference tries out a call, and shows it as a shell command', async () => {
   const { page, faults } = await open(desk, { hash: '#/System/getHealth' })
   const block = page.locator('#operations-System-getHealth')
   await block.getByRole('button', { name: 'Try it out' }).click()
@@ -109,7 +109,7 @@ test('a call can be tried, and is shown as a line for the shell', async () => {
   expect(faults).toEqual([])
 })
 
-test('on a phone and on a narrow one nothing is wider than the screen, and in the dark it is dark', async () => {
+test('the reference fits the screen of a phone, even a narrow one, and is dark in dark mode', async () => {
   const { page, faults } = await open({ width: 390, height: 800 }, { colorScheme: 'dark' })
   expect(await overflowOf(page)).toBeLessThanOrEqual(0)
   await page.setViewportSize({ width: 320, height: 800 })

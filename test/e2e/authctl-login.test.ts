@@ -48,7 +48,7 @@ async function signInThere(page: Page, { email, password } = admin): Promise<voi
   await press(page, 'Sign in')
 }
 
-test('an admin signs in on the page, agrees, and the command line goes on; the session renews itself and ends as others do', async () => {
+test('an admin signs in on the page and agrees, and authctl continues with a session that renews itself', async () => {
   const here = machine()
   const context = await browser.newContext()
   const { login, page } = await begin(here, context, `--email ${admin.email}`)
@@ -72,7 +72,7 @@ test('an admin signs in on the page, agrees, and the command line goes on; the s
   expect((await here.authctl('whoami')).exit).toBe(4)
 })
 
-test('a page that was left, reloaded and gone back to still ends the login', async () => {
+test('a page that was left, reloaded and reopened still completes the login', async () => {
   const here = machine()
   const { login, page } = await begin(here, await browser.newContext(), `--email ${admin.email}`)
   expect(await page.getByLabel('E-mail address').inputValue()).toBe(admin.email)
@@ -85,7 +85,7 @@ test('a page that was left, reloaded and gone back to still ends the login', asy
   expect((await login.ended()).exit).toBe(0)
 })
 
-test('somebody who may not administer gets no session here, and Ctrl-C ends the waiting', async () => {
+test('a user who may not administer gets no session, and Ctrl-C ends the wait', async () => {
   const boss = machine()
   await boss.login(service.url)
   const person = { email: `${randomUUID()}@example.com`, password: 'a fine password' }
@@ -99,7 +99,7 @@ test('somebody who may not administer gets no session here, and Ctrl-C ends the 
   expect(existsSync(here.contextsPath)).toBe(false)
 })
 
-test('the first login at a new database in production: the admin sets a second factor up on the page, keeps the codes, and goes on', async () => {
+test('the first admin in production sets up a second factor on the page, keeps the codes, and continues', async () => {
   const url = `http://localhost:${await freePort()}`
   const { port } = new URL(url)
   const here = machine()

@@ -68,14 +68,14 @@ async function inLanes<T>(list: readonly T[], work: (each: T) => Promise<void>):
   await Promise.all(Array.from({ length: lanes }, lane))
 }
 
-test('the service answers none of what hides in the body of an ambiguous request', async () => {
+test('the service answers no request that is hidden in the body of an ambiguous one', async () => {
   const server = await startService()
   await inLanes(ambiguousRequests, async ([, bytes]) => void (await sendBytes(Number(new URL(server.url).port), bytes)))
   expect(requestsOf(server).length).toBeGreaterThan(5)
   expect(requestsOf(server).filter(({ path }) => path.includes('hidden'))).toEqual([])
 })
 
-describe('bytes that are not HTTP, after a request', () => {
+describe('bytes after a request that are not HTTP', () => {
   let port: number
   beforeAll(async () => {
     port = Number(new URL((await startService()).url).port)
@@ -84,17 +84,17 @@ describe('bytes that are not HTTP, after a request', () => {
   const head = 'Host: x\r\nContent-Type: application/json\r\n'
   const statusesIn = (answer: string) => [...answer.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)
 
-  test('get no answer in place of that to the request', async () => {
+  test('such bytes get no answer in place of the answer to the request', async () => {
     const whole = `POST /api/v1/auth/login HTTP/1.1\r\n${head}Content-Length: ${login.length}\r\n\r\n${login}`
     expect(statusesIn(await sendBytes(port, Buffer.from(`${whole}no HTTP`)))).toEqual([])
   })
 
-  test('get none after the answer to a request in whose body they are', async () => {
+  test('such bytes in the body of a request get no answer after its own', async () => {
     const early = `POST /nowhere HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`
     expect(statusesIn(await sendBytes(port, Buffer.from(early), { next: 'no chunk' }))).toEqual(['404'])
   })
 
-  test('are answered with 400 where no request waits', async () => {
+  test('such bytes are answered with 400 if no request waits', async () => {
     const whole = 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n'
     expect(statusesIn(await sendBytes(port, Buffer.from(whole), { next: 'no HTTP' }))).toEqual(['200', '400'])
     const unread = `POST /api/v1/auth/login HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nno chunk`
@@ -102,7 +102,7 @@ describe('bytes that are not HTTP, after a request', () => {
   })
 })
 
-test('a connection ends after chunks in HTTP/1.0, which does not know them', async () => {
+test('a connection ends after chunks in HTTP/1.0, which does not define them', async () => {
   const port = Number(new URL((await startService()).url).port)
   const request = 'POST /nowhere HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
   expect(await sendBytes(port, Buffer.from(request))).toContain('\r\nConnection: close\r\n')
@@ -144,7 +144,7 @@ describe.each(proxyKinds)('behind %s', (kind) => {
     ['ambiguous', [...ambiguousRequests, ...oddRequests], () => proxy.port],
     ['HTTP/2', http2Requests, () => proxy.http2Port],
   ] as const)(
-    '%s requests are what the proxy took them for, and others get their own answers meanwhile',
+    'the service reads %s requests as the proxy did, and others get their own answers meanwhile',
     async (_, list, port) => {
       const before = requestsOf(server).length
       await inLanes(list, async ([name, bytes]) => {
@@ -161,7 +161,7 @@ describe.each(proxyKinds)('behind %s', (kind) => {
     },
   )
 
-  test('a request that came another way would be noticed', async () => {
+  test('a request that bypasses the proxy would be noticed', async () => {
     const before = requestsOf(server).length
     await server.call('GET', '/health')
     expect(unknownSince(before)).toHaveLength(1)
@@ -171,11 +171,11 @@ describe.each(proxyKinds)('behind %s', (kind) => {
     ['an address', ['X-Forwarded-For', '192.0.2.1']],
     ['a list', ['X-Forwarded-For', '192.0.2.1, 127.0.0.1']],
     ['a list that ends with a comma', ['X-Forwarded-For', '192.0.2.1,']],
-    ['two of them', ['X-Forwarded-For', '192.0.2.1', 'x-forwarded-for', '192.0.2.2']],
+    ['two headers', ['X-Forwarded-For', '192.0.2.1', 'x-forwarded-for', '192.0.2.2']],
     ['no address', ['X-Forwarded-For', 'unknown']],
-    ['a name of ours', ['X_Forwarded_For', '192.0.2.1']],
-    ['names of others', ['Forwarded', 'for=192.0.2.1', 'X-Real-IP', '192.0.2.1', 'True-Client-IP', '192.0.2.1']],
-    ['one that the connection is told to forget', ['Connection', 'close, X-Forwarded-For', 'X-Forwarded-For', '192.0.2.1']],
+    ['a similar name', ['X_Forwarded_For', '192.0.2.1']],
+    ['headers of other proxies', ['Forwarded', 'for=192.0.2.1', 'X-Real-IP', '192.0.2.1', 'True-Client-IP', '192.0.2.1']],
+    ['a header that Connection removes', ['Connection', 'close, X-Forwarded-For', 'X-Forwarded-For', '192.0.2.1']],
     ['ten thousand', ['X-Forwarded-For', '192.0.2.1,'.repeat(700)]],
   ])('the address of a client is that of its connection, whatever X-Forwarded-For says: %s', async (_, headers) => {
     const before = requestsOf(server).length
@@ -187,7 +187,7 @@ describe.each(proxyKinds)('behind %s', (kind) => {
     ).toEqual([client])
   })
 
-  test('two Authorization headers open nothing, in whatever form they come', async () => {
+  test('two Authorization headers open nothing, whatever their form', async () => {
     const [mine, theirs] = [bearer(user), bearer(other)]
     for (const headers of [
       ['Authorization', mine, 'Authorization', theirs],

@@ -188,7 +188,7 @@ test('npm start in the folder of the example serves the page and the SDK that it
   expect((await fetch(address + imported)).status).toBe(200)
 })
 
-test('its README shows no command but those run here, in the README of the root and in CI', () => {
+test('the README of the example shows only commands that run here, in the root README and in CI', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
   expect(commands).toEqual([
@@ -203,7 +203,7 @@ test('its README shows no command but those run here, in the README of the root 
   ])
 })
 
-test('who registers is signed in, stays so across a reload, and is in every tab', async () => {
+test('a user who registers is signed in, also after a reload and in every tab', async () => {
   const context = await browser.newContext()
   const page = await openTab(context)
   await page.getByRole('link', { name: 'Create one' }).click()
@@ -247,7 +247,7 @@ async function raceToRefresh(
   await context.unroute('**/auth/refresh')
 }
 
-test('tabs whose token expires at the same moment refresh once, and none burns the session of the others', async () => {
+test('tabs whose token expires at the same time refresh once, and each keeps its session', async () => {
   const account = await buildAccount()
   const { context, tabs } = await openSignedInTabs(account, 2)
   const refreshes = countRefreshes(context)
@@ -296,7 +296,7 @@ async function openLateTabs(account: Account): Promise<{ context: BrowserContext
   return openSignedInTabs(account, 2, context)
 }
 
-test('tabs that see late what another has stored refresh once all the same', async () => {
+test("tabs that see each other's storage late refresh only once", async () => {
   const account = await buildAccount()
   const { context, tabs } = await openLateTabs(account)
   const refreshes = countRefreshes(context)
@@ -309,7 +309,7 @@ test('tabs that see late what another has stored refresh once all the same', asy
   }
 })
 
-test('tabs that see late what another has stored follow its logout, with the reason, and its login', async () => {
+test("tabs that see each other's storage late follow a logout, with its reason, and a login", async () => {
   const account = await buildAccount()
   const { tabs } = await openLateTabs(account)
   const here = tabs[0]!
@@ -323,7 +323,7 @@ test('tabs that see late what another has stored follow its logout, with the rea
   for (const tab of tabs) await tab.getByText('Your session has ended').waitFor()
 })
 
-test('without locks in the browser tabs that race keep the session', async () => {
+test('concurrent tabs keep the session in a browser without locks', async () => {
   const account = await buildAccount()
   const context = await browser.newContext()
   await context.addInitScript('Object.defineProperty(navigator, "locks", { value: undefined })')
@@ -337,7 +337,7 @@ test('without locks in the browser tabs that race keep the session', async () =>
   for (const tab of tabs) await askApi(tab, account)
 })
 
-test('a tab that is frozen while it refreshes holds up no other, and goes on afterwards', async () => {
+test('a tab that is frozen during a refresh does not delay others, and continues afterwards', async () => {
   const account = await buildAccount()
   const { context, tabs } = await openSignedInTabs(account, 2)
   const [frozen, other] = tabs as [Page, Page]
@@ -358,7 +358,7 @@ test('a tab that is frozen while it refreshes holds up no other, and goes on aft
   for (const tab of tabs) await askApi(tab, account)
 })
 
-test('a tab that is closed before it sees the answer to its refresh takes the session from no other', async () => {
+test('a tab that closes before the answer to its refresh leaves the session to the others', async () => {
   const account = await buildAccount()
   const { tabs } = await openSignedInTabs(account, 2)
   const [closed, other] = tabs as [Page, Page]
@@ -377,7 +377,7 @@ test('a tab that is closed before it sees the answer to its refresh takes the se
   await isSignedIn(other, account)
 })
 
-test('a clock that jumps to and fro in one tab costs no tab its session', async () => {
+test('a clock that jumps back and forth in one tab ends the session of no tab', async () => {
   const account = await buildAccount()
   const { context, tabs } = await openSignedInTabs(account, 2)
   const [jumping, steady] = tabs as [Page, Page]
@@ -393,7 +393,7 @@ test('a clock that jumps to and fro in one tab costs no tab its session', async 
   for (const tab of tabs) await isSignedIn(tab, account)
 })
 
-test('storage that is cleared, even during a refresh, signs out every tab, and no answer brings the session back', async () => {
+test('clearing the storage, even during a refresh, signs out every tab for good', async () => {
   const account = await buildAccount()
   const { tabs } = await openSignedInTabs(account, 2)
   const [clearing, refreshing] = tabs as [Page, Page]
@@ -415,7 +415,7 @@ test('storage that is cleared, even during a refresh, signs out every tab, and n
   for (const tab of tabs) await isSignedOut(tab)
 })
 
-test('where the browser forbids storage, each tab keeps its session to itself until it is closed, and logout ends all', async () => {
+test('each tab keeps its own session if the browser forbids storage, and a logout signs out all tabs', async () => {
   const [one, two] = [await buildAccount(), await buildAccount()]
   const context = await browser.newContext()
   await context.addInitScript(`for (const name of ['localStorage', 'sessionStorage'])
@@ -436,7 +436,7 @@ test('where the browser forbids storage, each tab keeps its session to itself un
   await isSignedOut(first)
 })
 
-test('logout in one tab signs out the other, and ends the session at the service', async () => {
+test('a logout in one tab signs out the other, and ends the session at the service', async () => {
   const account = await buildAccount()
   const { tabs } = await openSignedInTabs(account, 2)
   const { refreshToken, accessToken } = await storedSession(tabs[0]!)
@@ -450,7 +450,7 @@ test('logout in one tab signs out the other, and ends the session at the service
   expect(refreshed.body.code).toBe('invalid_refresh_token')
 })
 
-test('sign out everywhere reaches another device with its next call', async () => {
+test('signing out everywhere reaches another device with its next call', async () => {
   const account = await buildAccount()
   const [here, there] = [await openSignedInTabs(account, 1), await openSignedInTabs(account, 1)]
   await here.tabs[0]!.getByRole('button', { name: 'Sign out everywhere' }).click()
@@ -459,7 +459,7 @@ test('sign out everywhere reaches another device with its next call', async () =
   await isSignedOut(there.tabs[0]!)
 })
 
-test('a revoke signs out every tab within four calls of its backend, which at four a second is a second', async () => {
+test('a revocation signs out every tab within four calls of its backend, a second at four calls a second', async () => {
   const account = await buildAccount()
   const { context, tabs } = await openSignedInTabs(account, 2)
   const [asking, idle] = tabs as [Page, Page]
@@ -476,7 +476,7 @@ test('a revoke signs out every tab within four calls of its backend, which at fo
   expect(answers.length).toBeLessThanOrEqual(4)
 })
 
-test('without a network the user stays signed in and is told so; back on it, all goes on', async () => {
+test('the user stays signed in without a network and sees it, and everything continues afterwards', async () => {
   const account = await buildAccount()
   const { context, tabs } = await openSignedInTabs(account, 2)
   const [page] = tabs as [Page, Page]
@@ -491,7 +491,7 @@ test('without a network the user stays signed in and is told so; back on it, all
   for (const tab of tabs) await askApi(tab, account)
 })
 
-test('a refresh whose answer is lost on the way loses nothing', async () => {
+test('the session survives a refresh whose answer is lost', async () => {
   const account = await buildAccount()
   const { tabs } = await openSignedInTabs(account, 1)
   const page = tabs[0]!
@@ -512,7 +512,7 @@ test('a refresh whose answer is lost on the way loses nothing', async () => {
   await askApi(page, account)
 })
 
-test('a login with a second factor needs nothing but a keyboard', async () => {
+test('a login with a second factor needs only a keyboard', async () => {
   const account = await buildAccount()
   const token = (await server.login(account.email, appCode)).body.access_token
   const { secret } = (await server.call('POST', '/auth/2fa/setup', { token })).body
@@ -547,7 +547,7 @@ test('a login with a second factor needs nothing but a keyboard', async () => {
   await isSignedOut(page)
 })
 
-test('a wrong password is said in words, and announced', async () => {
+test('a wrong password is reported in words, and announced to screen readers', async () => {
   const page = await openTab(await browser.newContext())
   await field(page, 'E-mail').fill('nobody@example.com')
   await field(page, 'Password').fill('not the password')
@@ -555,7 +555,7 @@ test('a wrong password is said in words, and announced', async () => {
   await page.getByRole('alert').getByText('E-mail or password is wrong.').waitFor()
 })
 
-test('the token is not carried along by a redirect to another origin', async () => {
+test('a redirect to another origin does not carry the token', async () => {
   const seen: Json[] = []
   const elsewhere = await listen((request, response) => {
     seen.push({ method: request.method, authorization: request.headers.authorization })

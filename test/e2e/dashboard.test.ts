@@ -83,7 +83,7 @@ const addresses = () => [
 
 const screens = { 'on a desk': { width: 1280, height: 900 }, 'at 320 pixels': { width: 320, height: 568 } }
 
-test('every page is in order, light and dark, on a desk and at 320 pixels, and nothing is to be scrolled sideways', async () => {
+test('every page is accessible, light and dark, on a wide screen and at 320 pixels, without sideways scrolling', async () => {
   const { page, url, complaints, origins } = await open()
   await page.addInitScript(axe.source)
   const grounds = { light: 'rgb(243, 244, 246)', dark: 'rgb(15, 19, 24)' }
@@ -105,7 +105,7 @@ test('every page is in order, light and dark, on a desk and at 320 pixels, and n
   expect([...origins]).toEqual([new URL(url).origin])
 })
 
-test('links lead from what fails to the events behind it, and from a user to all that belongs to them', async () => {
+test('links lead from failures to their events, and from a user to all their records', async () => {
   const { page, complaints } = await open()
   await page.getByRole('img', { name: /1 logins? succeeded|logins succeeded/ }).waitFor()
   await page.getByRole('link', { name: person.email }).first().click()
@@ -122,7 +122,7 @@ test('links lead from what fails to the events behind it, and from a user to all
   expect(complaints).toEqual([])
 })
 
-test('by keyboard alone a page is reached, a form filled in, and what has the focus is seen', async () => {
+test('the keyboard alone reaches a page and fills in a form, and the focus is visible', async () => {
   const { page } = await open()
   const focused = () => page.evaluate<string>('document.activeElement.innerText || document.activeElement.id')
   const tabTo = async (name: string) => {
@@ -139,7 +139,7 @@ test('by keyboard alone a page is reached, a form filled in, and what has the fo
   await page.getByText('No events.').waitFor()
 })
 
-test('the token goes nowhere else: a link away would send no referrer', async () => {
+test('the token does not leave the dashboard, because links send no referrer', async () => {
   const { page, url } = await open()
   expect(await page.evaluate('document.referrer')).toBe('')
   await page.goto(`${url}users`)

@@ -73,7 +73,7 @@ async function signInThere(page: Page, email: string): Promise<void> {
   await press(page, 'Sign in')
 }
 
-test('a visitor signs in on the page of the service, comes back to the guarded page, writes, and signs out', async () => {
+test('a visitor signs in on the page of the service, returns to the guarded page, writes, and signs out', async () => {
   const email = await buildAccount()
   const page = await openTab()
   await page.getByRole('link', { name: 'Sign in' }).click()
@@ -98,7 +98,7 @@ test('a visitor signs in on the page of the service, comes back to the guarded p
   await page.getByRole('listitem').getByText('Metropolis').waitFor()
 })
 
-test('a page of another site cannot write in the name of a user, nor sign them out', async () => {
+test('a page of another site can neither write in the name of a user nor sign them out', async () => {
   const email = await buildAccount()
   const page = await openTab('/list')
   await signInThere(page, email)
@@ -117,7 +117,7 @@ test('a page of another site cannot write in the name of a user, nor sign them o
   expect(await page.getByRole('listitem').count()).toBe(0)
 })
 
-test('users who are suspended lose the page at once', async () => {
+test('a suspended user loses the page at once', async () => {
   const email = await buildAccount()
   const page = await openTab('/list')
   await signInThere(page, email)

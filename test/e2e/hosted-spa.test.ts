@@ -139,7 +139,7 @@ test('npm start in the folder of the example serves the page and the SDK that it
   expect((await fetch(address + imported)).status).toBe(200)
 })
 
-test('at most ten lines of the app are about signing in, and it has no form for that', () => {
+test('at most ten lines of the app are about signing in, and the app has no form for it', () => {
   const [script, page] = ['main.js', 'index.html'].map((name) => readFileSync(join(root, name), 'utf8'))
   const lines = script!.split('\n').filter((line) => /\bauth\b|createBrowserAuth|\bback\b/.test(line) && !line.startsWith('//'))
   expect(lines.length).toBeGreaterThan(5)
@@ -147,7 +147,7 @@ test('at most ten lines of the app are about signing in, and it has no form for 
   expect(page).not.toContain('password')
 })
 
-test('its README shows no command but those run here, in the README of the root and in CI', () => {
+test('the README of the example shows only commands that run here, in the root README and in CI', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
   expect(commands).toEqual([
@@ -163,7 +163,7 @@ test('its README shows no command but those run here, in the README of the root 
   ])
 })
 
-test('a visitor signs in on the page of the service, and comes back signed in to where they were', async () => {
+test('a visitor signs in on the page of the service, and returns signed in to where they were', async () => {
   const email = await buildAccount()
   const { context, trace } = await openContext()
   const page = await openTab(context, 'shop', '/?list=films#end')
@@ -185,7 +185,7 @@ test('a visitor signs in on the page of the service, and comes back signed in to
   expect(await page.evaluate('document.referrer + location.href')).not.toContain('code=')
 })
 
-test('a second app admits without a page who is signed in at the first', async () => {
+test('a second app admits a user who is signed in at the first without a page', async () => {
   const email = await buildAccount()
   const { context, trace } = await openContext()
   const shop = await openTab(context)
@@ -203,7 +203,7 @@ test('a second app admits without a page who is signed in at the first', async (
   expect([first, second].map(({ accessToken }) => claimsOf(accessToken).app_code)).toEqual(['shop', 'notes'])
 })
 
-test('two tabs that sign in at once each end at their own address, and an app beside them at its own', async () => {
+test('two tabs that sign in at the same time each return to their own address, as does another app', async () => {
   const email = await buildAccount()
   const { context, trace } = await openContext()
   const books = await openTab(context, 'shop', '/?list=books')
@@ -225,7 +225,7 @@ test('two tabs that sign in at once each end at their own address, and an app be
   }
 })
 
-test('a reload while the code is exchanged, and twenty more, do no harm', async () => {
+test('reloads during and after the exchange of the code do no harm', async () => {
   const email = await buildAccount()
   const { context, trace } = await openContext()
   const page = await openTab(context)
@@ -247,7 +247,7 @@ test('a reload while the code is exchanged, and twenty more, do no harm', async 
   expect(trace.exchanges).toEqual([200])
 })
 
-test('when the answer to the exchange is lost, a reload says so, and the next sign-in needs no password', async () => {
+test('a reload reports a lost answer to the exchange, and the next sign-in needs no password', async () => {
   const email = await buildAccount()
   const { context } = await openContext()
   const page = await openTab(context, 'shop', '/?list=films')
@@ -269,7 +269,7 @@ test('when the answer to the exchange is lost, a reload says so, and the next si
   await isAt(page, `${urls.shop}/`)
 })
 
-test('going back after a sign-in ends in the app again, and an answer that is opened again signs nobody else in', async () => {
+test('going back after a sign-in stays in the app, and a reopened answer signs nobody else in', async () => {
   const email = await buildAccount()
   const { context, trace } = await openContext()
   const page = await openTab(context, 'shop', '/?list=films')
@@ -298,7 +298,7 @@ test('going back after a sign-in ends in the app again, and an answer that is op
   expect([tab.url(), stranger.trace.exchanges]).toEqual([`${urls.shop}/callback`, []])
 })
 
-test('signing out of one app leaves the other; signing out of all ends both, and asks for the password again', async () => {
+test('signing out of one app leaves the other, and signing out of all apps requires the password again', async () => {
   const email = await buildAccount()
   const { context, trace } = await openContext()
   const [shop, notes] = [await openTab(context), await openTab(context, 'notes')]

@@ -88,7 +88,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('npm start walks the main job on the first run, stays up, and every authctl command of the overview works beside it', async () => {
+test('npm start shows the main job on the first run, stays up, and the authctl commands of the overview work', async () => {
   const service = start('scripts/start.ts', [])
   await service.shows('Ctrl-C ends it.')
   const walk = service.output()
@@ -122,7 +122,7 @@ test('npm start walks the main job on the first run, stays up, and every authctl
   await expect(fetch(`http://127.0.0.1:${environment.PORT}/api/v1/health`)).rejects.toThrow()
 })
 
-test('a second run skips the walk, and npm start -- --tour walks again as the admin who is signed in', async () => {
+test('a second run skips the tour, and npm start -- --tour repeats it as the admin who is signed in', async () => {
   const second = start('scripts/start.ts', [])
   await second.shows('Ctrl-C ends it.')
   expect(second.output()).not.toContain('A user registers')
@@ -137,7 +137,7 @@ test('a second run skips the walk, and npm start -- --tour walks again as the ad
   await tour.ended
 })
 
-test('npm start -- --tour does nothing at the service of another clone that authctl is signed in at', async () => {
+test('npm start -- --tour does nothing if authctl is signed in at the service of another clone', async () => {
   const other = join(folder, 'other')
   const settings = { PORT: String(await freePort()), DATABASE_URL: `sqlite:${join(other, 'gatehouse.db')}` }
   const asked: string[] = []
@@ -162,7 +162,7 @@ async function listContexts() {
   return JSON.parse(output) as { name: string; base_url: string; current: boolean; signed_in: boolean }[]
 }
 
-test('npm start in a second clone leaves the session of the first one alone, and says which context it uses', async () => {
+test('npm start in a second clone keeps the session of the first one, and says which context it uses', async () => {
   const clone = join(folder, 'second-clone')
   mkdirSync(clone)
   const port = await freePort()
@@ -209,7 +209,7 @@ function startOnTerminal(clone: string, port: number, answer: string): Promise<{
 test.each([
   ['no', 'keeps that context, and uses another'],
   ['yes', 'replaces it'],
-])('on a terminal, npm start in another clone asks before it replaces the context local: %s %s', async (answer) => {
+])('npm start in another clone asks on a terminal before it replaces the context local: %s %s', async (answer) => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const before = await listContexts()
@@ -225,7 +225,7 @@ test.each([
   expect(after.some(({ base_url }) => base_url === `http://127.0.0.1:${environment.PORT}`)).toBe(answer === 'no')
 })
 
-test('a port that is taken is said in one line, and nothing is left running', async () => {
+test('a taken port is reported in one line, and no process is left running', async () => {
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(Number(environment.PORT), '127.0.0.1', resolve))
   const { code, output } = await run('scripts/start.ts', [])
@@ -234,7 +234,7 @@ test('a port that is taken is said in one line, and nothing is left running', as
   expect(output.trim().split('\n')).toEqual([expect.stringMatching(/port \d+ on 127\.0\.0\.1 is taken; .*set another PORT/)])
 })
 
-test('the commands that run the service for real do what the overview says', async () => {
+test('the commands that run the service do what the overview says', async () => {
   expect(await run('packages/server/dist/gatehouse.js', ['check'])).toMatchObject({
     code: 0,
     output: expect.stringContaining('database: ok'),
@@ -245,7 +245,7 @@ test('the commands that run the service for real do what the overview says', asy
 test.each([
   ['npm run -s gatehouse -- serve', 'packages/server/dist/gatehouse.js', ['serve']],
   ['npm run dev', 'scripts/run.mjs', ['dev']],
-])('%s runs the service until it is told to end', async (_, file, args) => {
+])('%s runs the service until a signal ends it', async (_, file, args) => {
   const settings = {
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder, 'dev.db')}`,
@@ -325,7 +325,7 @@ async function followQuickstart(clone: string, env: Record<string, string>): Pro
   await program.ended
 }
 
-test('npm start in a fresh clone, where nothing is installed or built, gets to the end of the walk, and the quickstart beside it to its answer', {
+test('npm start in a fresh clone without installed packages completes the tour, and so does the quickstart', {
   timeout: 900_000,
 }, async () => {
   const home = mkdtempSync(join(tmpdir(), 'gatehouse-clone-'))

@@ -101,7 +101,7 @@ const mode = (page: Page, isOn: boolean) =>
     `if (!${isOn} && window.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false`,
   )
 
-test('a person registers, adds a passkey, signs out, signs in to two apps with it, loses the device, and goes on with another', async () => {
+test('a person adds a passkey, signs in to two apps with it, loses the device, and continues with another', async () => {
   const laptop = await newDevice()
   const { page } = laptop
   await mode(page, false)
@@ -150,7 +150,7 @@ test('a person registers, adds a passkey, signs out, signs in to two apps with i
   expect(await arrivedAt(phone.page, shop, asked)).toMatchObject({ uid, amr: ['swk', 'mfa'] })
 })
 
-test('a page that stays open takes a new challenge every four minutes, to sign in and to add a passkey', async () => {
+test('an open page takes a new challenge every four minutes, to sign in and to add a passkey', async () => {
   const { user } = await build()
   const laptop = await newDevice()
   const { page } = laptop
@@ -196,7 +196,7 @@ test('the list of the e-mail field signs in without a click on the page', async 
   expect(await arrivedAt(phone.page, shop, asked)).toMatchObject({ uid: user.id, amr: ['swk', 'mfa'] })
 })
 
-test('a second device has a passkey of its own, and each counts its uses', async () => {
+test('a second device has its own passkey, and each counts its uses', async () => {
   const { user } = await build()
   const [laptop, key] = [await newDevice(), await newDevice({ transport: 'usb' })]
   for (const [device, name] of [
@@ -223,7 +223,7 @@ test('a second device has a passkey of its own, and each counts its uses', async
   }
 })
 
-test('a copied key is noticed: the counter of the copy is behind', async () => {
+test('a copied key is detected, because the counter of the copy is behind', async () => {
   const { user } = await build()
   const original = await newDevice({ transport: 'usb' })
   await mode(original.page, false)
@@ -248,7 +248,7 @@ test('a copied key is noticed: the counter of the copy is behind', async () => {
   expect(items).toHaveLength(1)
 })
 
-test('a device that does not verify its person makes no passkey, and one is made once for each device', async () => {
+test('a device that does not verify its user adds no passkey, and each device adds one at most', async () => {
   const { user } = await build()
   const careless = await newDevice({ verifies: false })
   await openAccountPage(careless, user.email)
@@ -262,7 +262,7 @@ test('a device that does not verify its person makes no passkey, and one is made
   expect(await credentialsOf(laptop)).toHaveLength(1)
 })
 
-test.each(['light', 'dark'] as const)('axe finds nothing on the page of passkeys, %s, from 320 px', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('axe finds no fault on the page of passkeys, %s, from 320 px', async (colorScheme) => {
   const { user } = await build()
   const laptop = await newDevice()
   await laptop.page.setViewportSize({ width: 320, height: 900 })

@@ -27,7 +27,7 @@ beforeAll(async () => {
   server = await startInstance({ DATABASE_URL: database.url, PORT: String(await freePort()), ...bootstrapAdmin }, onFileEnd)
 })
 
-test('its users sign in on the page of the service, are greeted by the API, and sign out', async () => {
+test('users of the quickstart page sign in at the service, are greeted by the API, and sign out', async () => {
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const authUrl = server.url.replace('127.0.0.1', 'localhost')

@@ -59,7 +59,7 @@ async function signIn(page: Page, email: string, password = PASSWORD): Promise<v
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-test('useAuth renders who is signed in, in every tab, and across a reload', async () => {
+test('useAuth renders the signed-in user in every tab, and after a reload', async () => {
   const email = await buildAccount()
   const context = await browser.newContext()
   const [first, second] = [await openTab(context), await openTab(context)]
@@ -75,7 +75,7 @@ test('useAuth renders who is signed in, in every tab, and across a reload', asyn
   for (const tab of [first, second]) await heading(tab, 'Signed out: logout').waitFor()
 })
 
-test('useFetch sends the token of who is signed in, and is one function for all renderings', async () => {
+test('useFetch sends the token of the signed-in user, and is the same function in every render', async () => {
   const email = await buildAccount()
   const page = await openTab(await browser.newContext())
   await signIn(page, email)
@@ -83,7 +83,7 @@ test('useFetch sends the token of who is signed in, and is one function for all 
   await page.getByText(`200: ${email}, 1 fetch`).waitFor()
 })
 
-test('SignInButton leads to the page of the service; SignedIn and SignedOut follow, in every tab', async () => {
+test('SignInButton opens the page of the service, and SignedIn and SignedOut follow in every tab', async () => {
   const email = await buildAccount()
   const context = await browser.newContext()
   const [page, other] = [await openTab(context, '/#hosted'), await openTab(context, '/#hosted')]
@@ -97,7 +97,7 @@ test('SignInButton leads to the page of the service; SignedIn and SignedOut foll
   for (const tab of [page, other]) await heading(tab, 'Outside').waitFor()
 })
 
-test('SignInButton passes options and attributes on, reports errors, and leaves the last word to onClick', async () => {
+test('SignInButton passes on options and attributes, reports errors, and lets onClick prevent the sign-in', async () => {
   const page = await openTab(await browser.newContext(), '/#hosted')
   await page.getByRole('button', { name: 'Stay' }).click()
   await page.getByRole('button', { name: 'Astray' }).click()
@@ -109,7 +109,7 @@ test('SignInButton passes options and attributes on, reports errors, and leaves 
   expect(new URL(page.url()).searchParams.get('prompt')).toBe('create')
 })
 
-test('a server renders what visitors see', () => {
+test('a server renders SignedOut for visitors', () => {
   const auth = createBrowserAuth({ authUrl: server.url, appCode })
   const out = createElement(SignedOut, {}, createElement(SignInButton, { className: 'wide' }))
   const page = createElement(AuthProvider, { auth }, createElement(SignedIn, {}, 'inside'), out)
@@ -117,7 +117,7 @@ test('a server renders what visitors see', () => {
   auth.dispose()
 })
 
-test('outside of a provider they say what is missing', async () => {
+test('hooks and components outside a provider say what is missing', async () => {
   const page = await (await browser.newContext()).newPage()
   await page.goto(`${url}/#outside`)
   await page.getByText('The hooks and components of @gatehouse/sdk/react need an <AuthProvider auth={…}> above them').waitFor()
@@ -125,13 +125,13 @@ test('outside of a provider they say what is missing', async () => {
 
 const Greeting = () => createElement('p', {}, useAuth().state.status)
 
-test('a server renders the page as nobody sees it', () => {
+test('a server renders the page as signed out', () => {
   const auth = createBrowserAuth({ authUrl: server.url, appCode })
   expect(renderToString(createElement(AuthProvider, { auth }, createElement(Greeting)))).toBe('<p>signed_out</p>')
   auth.dispose()
 })
 
-test('a server renders nobody, even where somebody signed in within its process', async () => {
+test('a server renders the page as signed out, even if a user signed in within its process', async () => {
   const email = await buildAccount()
   const auth = createBrowserAuth({ authUrl: server.url, appCode })
   expect(await auth.login({ email, password: PASSWORD })).toMatchObject({ status: 'signed_in' })

@@ -12,12 +12,12 @@ const overview = read('docs/start/overview.md')
 const commands = [...`${readme}\n${overview}`.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block]) => block!.trim().split('\n'))
 const [firstScreen = ''] = readme.split(/^## /m)
 
-test('README and the overview show no command but those that npm-start.test.ts types', () => {
+test('README and the overview show only commands that npm-start.test.ts types', () => {
   const tested = /^npm start$|^npm run -s authctl -- |^npm run -s gatehouse -- (check|migrate|serve)$/
   expect(commands.filter((command) => !tested.test(command))).toEqual([])
 })
 
-test('no sentence of the first screen has more than 25 words', () => {
+test('every sentence of the first screen has at most 25 words', () => {
   const text = firstScreen
     .replace(/^(#|!\[).*$/gm, '')
     .replace(/```[\s\S]*?```/g, '')
@@ -27,7 +27,7 @@ test('no sentence of the first screen has more than 25 words', () => {
   expect(sentences.filter((words) => words.length > 25).map((words) => words.join(' '))).toEqual([])
 })
 
-test('the figures of the first screen are those that were measured last', () => {
+test('the figures of the first screen are those measured last', () => {
   const bars = fiveBars(JSON.parse(read('docs/reference/performance.json')))
   const times = (label: string) => bars.find((bar) => bar.label === label)!.times.toFixed(1)
   expect(firstScreen).toContain(`in ${bars[0]!.figure.ours.toPrecision(2)} µs of processor time`)
@@ -45,7 +45,7 @@ test('the figures of the first screen are those that were measured last', () => 
   expect(firstScreen).toContain(`[${contract.match(/<a id=/g)!.length} sentences of its contract]`)
 })
 
-test('the seven lines that README guards a backend with are those of examples/koa-api', () => {
+test('the lines with which README guards a backend are those of examples/koa-api', () => {
   const [, lines = ''] = /```ts\n([\s\S]*?)```/.exec(readme) ?? []
   const example = read('examples/koa-api/server.ts')
   const statements = lines.split('\n').filter((line) => /^(import|const)/.test(line) || line === 'app.use(requireAuth(auth))')
@@ -61,7 +61,7 @@ test('the lines of the signed-in app are lines of the page that a browser runs',
   expect(lines.filter((line) => !page.includes(`  ${line}\n`))).toEqual([])
 })
 
-test('README links to a page of every folder of docs', () => {
+test('README links to a page in every folder of docs', () => {
   const folders = new Set(globSync('docs/*/*.md', { cwd: root }).map((page) => page.split('/').slice(0, 2).join('/')))
   const linked = `${readme}${overview.replaceAll('](../', '](docs/').replaceAll('](quickstarts', '](docs/start/quickstarts')}`
   expect([...folders].filter((folder) => !linked.includes(`](${folder}/`))).toEqual([])

@@ -233,7 +233,7 @@ function sendAgain(page: Page, path: string, form: Record<string, string> = {}, 
 }
 
 // Before the clock of the service goes ahead of the provider's.
-test('connecting an account on the account page', async () => {
+test('each state of connecting an account on the account page can be seen and read', async () => {
   const [{ user }, { user: other }] = [await build(gallery), await build(gallery)]
   const page = await newPage()
   const section = `${urlOfService()}/account/identities?app=${gallery.code}`
@@ -266,7 +266,7 @@ test('connecting an account on the account page', async () => {
   await look(second, 'account-connect-taken', 'Connected accounts', 'Somebody else here is connected with that account.')
 })
 
-test('asking who it is, a second factor, and an organization', async () => {
+test('each state of the sign-in form, the second factor and the choice of organization can be seen and read', async () => {
   const { user, access_token } = await build()
   const page = await newPage()
   await beginAt(page, shop)
@@ -296,7 +296,7 @@ test('asking who it is, a second factor, and an organization', async () => {
   await look(page, 'signed-out', 'You are signed out')
 })
 
-test('allowing the sign-in of a device', async () => {
+test('each state of allowing a device to sign in can be seen and read', async () => {
   const { user } = await build(tv)
   const begin = async () => {
     const form = { client_id: tv.code }
@@ -323,7 +323,7 @@ test('allowing the sign-in of a device', async () => {
   await look(page, 'device-denied', 'The device is not signed in')
 })
 
-test('a new account, and an invitation', async () => {
+test('each state of a new account and of an invitation can be seen and read', async () => {
   const page = await newPage()
   await beginAt(page, shop, { prompt: 'create' })
   await look(page, 'create', 'Create your account')
@@ -344,7 +344,7 @@ test('a new account, and an invitation', async () => {
   await look(page, 'join', `Join ${organization.name}`)
 })
 
-test('people who set up the second factor that an app demands', async () => {
+test('each state of the enrolment that an app requires can be seen and read', async () => {
   const demanding = await buildApp(service, { ...open, name: 'The Vault', require_two_factor: 'everyone' })
   const { user } = await build()
   const page = await signedIn(user.email)
@@ -361,7 +361,7 @@ test('people who set up the second factor that an app demands', async () => {
   await look(page, 'second-factor-codes', 'Your recovery codes')
 })
 
-test('people whom the app does not admit', async () => {
+test('each page for a person whom the app does not admit can be seen and read', async () => {
   const { user } = await build()
   const page = await signedIn(user.email)
   await beginAt(page, shop, { acr_values: 'mfa' })
@@ -393,7 +393,7 @@ test('people whom the app does not admit', async () => {
   await look(page, 'suspended', 'Sign in', 'This account is suspended. Ask the people who run The Shop what you can do.')
 })
 
-test('tries that are limited', async () => {
+test('each page for limited attempts can be seen and read', async () => {
   const { user } = await build()
   const page = await newPage()
   for (let i = 0; i < 10; i += 1) await service.login(user.email, shop.code, { password: 'a slip of the finger' })
@@ -418,7 +418,7 @@ test('tries that are limited', async () => {
 
 const codeIn = ({ text }: Mail) => /: (\d{6})$/m.exec(text)?.[1] ?? ''
 
-test('mails, and their links here and elsewhere', async () => {
+test('each page about mails and their links, here and in another browser, can be seen and read', async () => {
   const { user } = await build()
   const [page, other] = [await newPage(), await newPage()]
   await beginAt(page, shop)
@@ -455,7 +455,7 @@ test('mails, and their links here and elsewhere', async () => {
   await look(page, 'link-dead', 'This link does not work')
 })
 
-test('providers', async () => {
+test('each state of a sign-in through a provider can be seen and read', async () => {
   const { user } = await build(gallery)
   const account = (email: string | undefined) => acme.addAccount({ email, email_verified: email !== undefined })
   const page = await newPage()
@@ -502,7 +502,7 @@ test('providers', async () => {
   await look(page, 'provider-other', `Continue as ${user.email}`)
 })
 
-test('the account page', async () => {
+test('each section of the account page can be seen and read', async () => {
   const { user } = await build()
   const page = await newPage()
   const section = (name = '', more = '') => `${urlOfService()}/account${name && `/${name}`}?app=${shop.code}${more}`
@@ -580,7 +580,7 @@ test('the account page', async () => {
   await look(page, 'account-deleted', 'Your account is deleted')
 })
 
-test('passkeys, and the page where people add and remove them', async () => {
+test('each state of passkeys and of the page that manages them can be seen and read', async () => {
   const { user } = await build()
   const page = await newPage()
   const session = await page.context().newCDPSession(page)
@@ -667,7 +667,7 @@ test('passkeys, and the page where people add and remove them', async () => {
   await look(page, 'passkey-refused', 'Sign in', 'This passkey does not work here')
 })
 
-test('the root, and requests and forms that cannot be read', async () => {
+test('the root and the pages for unreadable requests and forms can be seen and read', async () => {
   const page = await newPage()
   await page.goto(urlOfService())
   const accept = 'text/html'
@@ -700,7 +700,7 @@ test('the root, and requests and forms that cannot be read', async () => {
 })
 
 // `account-pages.test.ts` opens these as people do. Most can be reached only once, so here they are rendered alone.
-test.skipIf(isFastLane)('the pages that mails lead to, and errors, in every language', async () => {
+test.skipIf(isFastLane)('pages behind mail links and error pages can be seen and read in every language', async () => {
   const links = [{ kind: 'help', url: 'mailto:help@shop.example' } as const]
   const app = { name: 'The Shop', code: 'shop', home: 'https://shop.example/', accentColor: '#c2410c', links }
   const email = 'a.rather-long-name.of.somebody.with.an.address@subdomain.example.com'

@@ -116,10 +116,10 @@ const profiles = [
   ['without scripts', false],
 ] as const
 
-describe.each(isOnPostgres ? profiles.slice(1) : profiles)('in a browser %s', (_, javaScriptEnabled) => {
+describe.each(isOnPostgres ? profiles.slice(1) : profiles)('sign-in in a browser %s', (_, javaScriptEnabled) => {
   const newContext = (): Promise<BrowserContext> => browser.newContext({ javaScriptEnabled })
 
-  test('two apps in two tabs each end at their own URL, and a third tab enters without a page', async () => {
+  test('two apps in two tabs each return to their own URL, and a third tab enters without a page', async () => {
     const { user } = await buildUser(service, shop)
     await service.login(user.email, forum.code)
     const context = await newContext()
@@ -137,7 +137,7 @@ describe.each(isOnPostgres ? profiles.slice(1) : profiles)('in a browser %s', (_
     await heading(third, `forum knows ${user.email}`)
   })
 
-  test('an app that the person never used asks once, and then lets them in', async () => {
+  test('an app that the person has never used asks once, and then admits', async () => {
     const { user } = await buildUser(service, shop)
     const page = await (await newContext()).newPage()
     await signIn(page, shop, user.email)
@@ -150,7 +150,7 @@ describe.each(isOnPostgres ? profiles.slice(1) : profiles)('in a browser %s', (_
     await heading(page, `forum knows ${user.email}`)
   })
 
-  test('Back works at each step: after a slip, after the password, and from the app', async () => {
+  test('Back works after a wrong password, after the password, and from the app', async () => {
     const { user, access_token } = await buildUser(service, shop)
     const phone = await enableTwoFactor(service, access_token)
     const page = await (await newContext()).newPage()
@@ -178,7 +178,7 @@ describe.each(isOnPostgres ? profiles.slice(1) : profiles)('in a browser %s', (_
     await heading(page, `shop knows ${user.email}`)
   })
 
-  test('a page that was open for more than an hour starts again, and ends at its app', async () => {
+  test('a page that was open for more than an hour starts again, and returns to its app', async () => {
     const { user } = await buildUser(service, shop)
     const page = await (await newContext()).newPage()
     await page.goto(shop.url)
@@ -192,7 +192,7 @@ describe.each(isOnPostgres ? profiles.slice(1) : profiles)('in a browser %s', (_
     await heading(page, `shop knows ${user.email}`)
   })
 
-  test('a provider signs in with its own page, or without one, and "Keep me signed in" holds', async () => {
+  test('a provider signs in with its own page or without one, and "Keep me signed in" works', async () => {
     const email = someEmail()
     const subject = acme.addAccount({ email, email_verified: true })
     const context = await newContext()
@@ -253,35 +253,32 @@ test.skipIf(isOnPostgres)('a page of another site cannot sign a browser in or ou
   await heading(page, `shop knows ${user.email}`)
 })
 
-test.runIf(isOnPostgres)(
-  'two servers behind a proxy share every step, and a server that freezes in the middle loses none',
-  async () => {
-    const database = await createDatabase('postgres', inject('templates'))
-    onTestFinished(() => database.drop())
-    const upstream: string[] = []
-    const balancer = await startBalancer(upstream)
-    const publicUrl = balancer.url.replace('127.0.0.1', 'localhost')
-    const settings = { DATABASE_URL: database.url, PUBLIC_URL: publicUrl, AUTH_TRUST_PROXY: '1', ...bootstrapAdmin }
-    const freezing = await startServer(settings)
-    const other = await startServer(settings)
-    upstream.push(freezing.url, other.url)
-    const app = await startApp('shop', 'localhost', () => publicUrl)
-    const api = `${other.url}/api/v1`
-    const token = (await other.login(ADMIN_EMAIL, 'authctl')).body.access_token
-    const created = { code: 'shop', name: 'Shop', auto_grant_on_signup: true, allowed_redirect_urls: [`${app.url}/callback`] }
-    expect((await callHttp(`${api}/admin/apps`, 'POST', { body: created, token })).status).toBe(201)
-    const email = someEmail()
-    await callHttp(`${api}/auth/register`, 'POST', { body: { email, password: PASSWORD, app_code: 'shop' } })
+test.runIf(isOnPostgres)('two servers behind a proxy share every step, and a server that freezes loses no step', async () => {
+  const database = await createDatabase('postgres', inject('templates'))
+  onTestFinished(() => database.drop())
+  const upstream: string[] = []
+  const balancer = await startBalancer(upstream)
+  const publicUrl = balancer.url.replace('127.0.0.1', 'localhost')
+  const settings = { DATABASE_URL: database.url, PUBLIC_URL: publicUrl, AUTH_TRUST_PROXY: '1', ...bootstrapAdmin }
+  const freezing = await startServer(settings)
+  const other = await startServer(settings)
+  upstream.push(freezing.url, other.url)
+  const app = await startApp('shop', 'localhost', () => publicUrl)
+  const api = `${other.url}/api/v1`
+  const token = (await other.login(ADMIN_EMAIL, 'authctl')).body.access_token
+  const created = { code: 'shop', name: 'Shop', auto_grant_on_signup: true, allowed_redirect_urls: [`${app.url}/callback`] }
+  expect((await callHttp(`${api}/admin/apps`, 'POST', { body: created, token })).status).toBe(201)
+  const email = someEmail()
+  await callHttp(`${api}/auth/register`, 'POST', { body: { email, password: PASSWORD, app_code: 'shop' } })
 
-    const page = await browser.newPage({ javaScriptEnabled: false })
-    await signIn(page, app, email)
-    await page.goto(`${app.url}/?prompt=login`)
-    await heading(page, 'Sign in')
-    freezing.signal('SIGSTOP')
-    onTestFinished(() => freezing.signal('SIGCONT'))
-    // The proxy takes a server out of its list that does not answer.
-    upstream.splice(0, 1)
-    await fillIn(page, email)
-    await heading(page, `shop knows ${email}`)
-  },
-)
+  const page = await browser.newPage({ javaScriptEnabled: false })
+  await signIn(page, app, email)
+  await page.goto(`${app.url}/?prompt=login`)
+  await heading(page, 'Sign in')
+  freezing.signal('SIGSTOP')
+  onTestFinished(() => freezing.signal('SIGCONT'))
+  // The proxy takes a server out of its list that does not answer.
+  upstream.splice(0, 1)
+  await fillIn(page, email)
+  await heading(page, `shop knows ${email}`)
+})

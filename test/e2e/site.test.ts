@@ -49,7 +49,7 @@ async function open(path: string, width: number, colorScheme: 'light' | 'dark'):
   return { page, faults }
 }
 
-test('`npm run docs` prints one URL, and every page is there under the name of its file', async () => {
+test('`npm run docs` prints one URL, and serves every page under the name of its file', async () => {
   expect(printed).toMatch(/^http:\/\/localhost:\d+\/\n$/)
   for (const { path } of pages) {
     const reply = await fetched(`/${path.replace(/README\.md$/, '').replace(/md$/, 'html')}`)
@@ -60,7 +60,7 @@ test('`npm run docs` prints one URL, and every page is there under the name of i
     expect((await fetched(path)).status).toBe(404)
 })
 
-test('llms.txt links to the text of every page, and llms-full.txt has all of it', async () => {
+test('llms.txt links to the text of every page, and llms-full.txt contains them all', async () => {
   const index = await (await fetched('/llms.txt')).text()
   const links = [...index.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!)
   expect(links).toEqual(expect.arrayContaining(pages.map(({ path }) => `/${path}`)))
@@ -72,7 +72,7 @@ test('llms.txt links to the text of every page, and llms-full.txt has all of it'
 test.each([
   { width: 360, colorScheme: 'light' as const },
   { width: 1440, colorScheme: 'dark' as const },
-])('at $width px nothing is wider than the screen, and nothing comes from another host', async ({ width, colorScheme }) => {
+])('no page is wider than the screen at $width px, and no file comes from another host', async ({ width, colorScheme }) => {
   const wide = ['/', '/reference/configuration', '/reference/performance-figures', '/sign-users-in/sign-in-page']
   for (const path of [...wide, '/start/questions', '/reference/authctl/', '/why/architecture', '/operate/security']) {
     const { page, faults } = await open(path, width, colorScheme)
@@ -87,7 +87,7 @@ test.each([
   ['Why does every second call fail?', /questions\.html#why-does-every-second-call-fail$/],
   ['impersonate a customer', /questions\.html#can-i-sign-in-as-another-user-impersonate-impersonation$/],
   ['custom claims', /questions\.html#can-i-add-custom-claims-to-a-token$/],
-])('the search, which needs no network, answers “%s”', async (question, answer) => {
+])('the search works without a network and answers “%s”', async (question, answer) => {
   const { page, faults } = await open('/', 1440, 'light')
   await page.locator('.DocSearch-Button').click()
   await page.locator('.search-input').fill(question)

@@ -159,7 +159,7 @@ async function isSignedOut(page: Page): Promise<void> {
 const storedSession = (page: Page): Promise<Json> =>
   page.evaluate('JSON.parse(Object.entries(localStorage).find(([key]) => !key.endsWith(":device"))?.[1] ?? "null")')
 
-test('a first login goes out to the provider and comes back signed in, with a clean address, and stays so', async () => {
+test('a first login goes to the provider and returns signed in, with a clean address, and stays signed in', async () => {
   const account = someone()
   const { context, trace } = await openContext()
   const page = await openTab(context)
@@ -201,7 +201,7 @@ function expectOwnVerifiers({ starts, exchanges }: Trace, count: number): void {
   expect(exchanges.map(({ status }) => status)).toEqual(starts.map(() => 200))
 }
 
-test('two tabs that began at once each end their own login, and one logout signs out both', async () => {
+test('two tabs that start together each complete their own login, and one logout signs out both', async () => {
   const account = someone()
   const { context, trace } = await openContext()
   const tabs = await openTwoTabs(context)
@@ -229,7 +229,7 @@ test('two tabs that began at once each end their own login, and one logout signs
     .toBe('token_revoked')
 })
 
-test('two tabs whose logins end at the same moment are of one session, which both go on with', async () => {
+test('two tabs whose logins end at the same time share one session, and both continue', async () => {
   const account = someone()
   const { context, trace } = await openContext()
   const held: (() => Promise<void>)[] = []
@@ -252,7 +252,7 @@ test('two tabs whose logins end at the same moment are of one session, which bot
   await expect.poll(sessions, { interval: 10, timeout: patienceMs }).toMatchObject([{ id: claimsOf(accessToken).sid }])
 })
 
-test('a consent that is denied is said in words, and the next try is a login', async () => {
+test('a denied consent is reported in words, and the next attempt logs in', async () => {
   const account = someone()
   const { context, trace } = await openContext()
   const page = await openTab(context)
@@ -270,7 +270,7 @@ test('a consent that is denied is said in words, and the next try is a login', a
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 
-test('an answer that is brought again, by the back button or from the history, does no harm', async () => {
+test('an answer that is repeated by the back button or the history does no harm', async () => {
   const account = someone()
   const { context, trace } = await openContext()
   const page = await openTab(context)
@@ -298,7 +298,7 @@ test('an answer that is brought again, by the back button or from the history, d
   expect(refreshed.status).toBe(200)
 })
 
-test('a link with the answer to somebody else’s login signs nobody in', async () => {
+test("a link with the answer to another person's login signs nobody in", async () => {
   const attacker = await openContext()
   // Keep the returned code unspent, for the victim.
   await attacker.context.route(/[?]code=/, (route) => (route.request().url().startsWith(url) ? route.abort() : route.continue()))
@@ -314,7 +314,7 @@ test('a link with the answer to somebody else’s login signs nobody in', async 
   expect(victim.trace.exchanges).toEqual([])
 })
 
-test('a first login of a user who is there already links the two, and asks for the second factor', async () => {
+test('a first login of an existing user links the account, and asks for the second factor', async () => {
   const member = await buildMember()
   const { token } = member
   const { secret } = (await server.call('POST', '/auth/2fa/setup', { token })).body
@@ -345,7 +345,7 @@ test('a first login of a user who is there already links the two, and asks for t
   )
 })
 
-test('the whole way needs nothing but a keyboard', async () => {
+test('the whole login needs only a keyboard', async () => {
   const account = someone()
   const { context } = await openContext()
   const page = await openTab(context)

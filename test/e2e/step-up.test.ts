@@ -152,7 +152,7 @@ const tokenIn = (page: Page): Promise<string> =>
   page.evaluate('JSON.parse(Object.entries(localStorage).find(([key]) => /^gatehouse:.*\\/v1$/.test(key))[1]).accessToken')
 const claimsIn = async (page: Page): Promise<Json> => claimsOf(await tokenIn(page))
 
-test('a page goes for a code when an API of another origin asks for it, and comes back with a new session', async () => {
+test('a page goes for a code if an API of another origin asks for it, and returns with a new session', async () => {
   const account = await buildAccount()
   const page = await openTab()
   await press(page, 'Sign in')
@@ -183,7 +183,7 @@ test('a page goes for a code when an API of another origin asks for it, and come
   expect(sessions.map(({ id }: Json) => id)).not.toContain(before.sid)
 })
 
-test('somebody else who proves themselves there does not become signed in', async () => {
+test('another person who proves their identity there does not become signed in', async () => {
   const [first, second] = [await buildAccount(), await buildAccount()]
   const page = await openTab()
   await press(page, 'Sign in')

@@ -32,9 +32,9 @@ describe('the verdict on a rotation', () => {
   test.each<[string, ReturnType<typeof server>[], string]>([
     ['no server accepts it', [server(old, null)], '1 wait'],
     ['one server of two accepts it', [server(old, next), server(old, null)], '1 wait'],
-    ['the servers accept it, no consumer', [server(old, next, [['shop', old, 0]])], '2 wait'],
+    ['only the servers accept it', [server(old, next, [['shop', old, 0]])], '2 wait'],
     [
-      'one instance of a consumer was lately seen without it',
+      'one instance of a consumer was recently seen without it',
       [
         server(old, next, [
           ['shop', next, 0, -60],
@@ -54,7 +54,7 @@ describe('the verdict on a rotation', () => {
       '2 wait',
     ],
     [
-      'everybody accepts it',
+      'every server and consumer accepts it',
       [
         server(old, next, [
           ['shop', next, 0],
@@ -65,10 +65,10 @@ describe('the verdict on a rotation', () => {
       '2 go on',
     ],
     ['one server of two signs with it', [server(next, old), server(old, next)], '3 wait'],
-    ['all sign with it, and old tokens live', [server(next, old), server(next, old, [], -899)], '3 wait'],
-    ['all sign with it, and a consumer refuses it', [server(next, old, [['shop', old, 0]], -2_000)], '3 wait'],
+    ['all servers sign with it, and old tokens are valid', [server(next, old), server(next, old, [], -899)], '3 wait'],
+    ['all servers sign with it, and a consumer refuses it', [server(next, old, [['shop', old, 0]], -2_000)], '3 wait'],
     [
-      'old tokens are dead, and a consumer accepts the old one',
+      'old tokens have expired, and a consumer accepts the old secret',
       [
         server(
           next,
@@ -83,7 +83,7 @@ describe('the verdict on a rotation', () => {
       '4 wait',
     ],
     [
-      'nobody accepts the old one',
+      'no consumer accepts the old secret',
       [
         server(
           next,
@@ -97,9 +97,9 @@ describe('the verdict on a rotation', () => {
       ],
       '4 go on',
     ],
-    ['one server of two has forgotten the old one', [server(next, null, [], -906), server(next, old, [], -906)], '5 go on'],
-    ['it is alone', [server(next, null, [['shop', next, 0]])], '5 done'],
-  ])('the verdict is right if %s', (_, answers, expected) => {
+    ['one server of two has forgotten the old secret', [server(next, null, [], -906), server(next, old, [], -906)], '5 go on'],
+    ['it is the only secret', [server(next, null, [['shop', next, 0]])], '5 done'],
+  ])('the verdict on the next secret is right if %s', (_, answers, expected) => {
     expect(verdict(...answers)).toBe(expected)
   })
 })

@@ -71,8 +71,8 @@ describe('a token signed here', () => {
 
 test.each([
   ['jsonwebtoken, without a kid', jwt.sign(claims, secret)],
-  ['jsonwebtoken, with the kid of the secret before', jwt.sign(claims, previousSecret, { keyid: previousKeyId })],
-  ['jsonwebtoken, with a kid that nobody knows', jwt.sign(claims, secret, { keyid: 'x' })],
+  ['jsonwebtoken, with the kid of the previous secret', jwt.sign(claims, previousSecret, { keyid: previousKeyId })],
+  ['jsonwebtoken, with an unknown kid', jwt.sign(claims, secret, { keyid: 'x' })],
   ['a header without a type', signed({ alg: 'HS256' }, claims)],
   ['a header in another order', signed({ kid: keyId, typ: 'JWT', alg: 'HS256' }, claims)],
 ])('a genuine token is verified: %s', (_, token) => {
@@ -81,7 +81,7 @@ test.each([
 
 test.each<[string, string]>([
   ['nothing', ''],
-  ['dots alone', '..'],
+  ['only dots', '..'],
   ['no signature', sign(claims).replace(/[^.]*$/, '')],
   ['no third part', sign(claims).replace(/\.[^.]*$/, '')],
   ['a fourth part', `${sign(claims)}.x`],
@@ -95,11 +95,11 @@ test.each<[string, string]>([
   ['a payload that is a list', signed({ alg: 'HS256' }, [claims])],
   ['a payload that is null', signed({ alg: 'HS256' }, null)],
   ['the kid of the other secret', signed({ alg: 'HS256', kid: previousKeyId }, claims)],
-  ['the secret before, without a kid', jwt.sign(claims, previousSecret)],
+  ['the previous secret, without a kid', jwt.sign(claims, previousSecret)],
   ['another issuer', sign({ ...claims, iss: 'somebody' })],
   ['no user', signed({ alg: 'HS256' }, { ...claims, uid: undefined })],
-  ['an expiry that is a text', signed({ alg: 'HS256' }, { ...claims, exp: '1900000000' })],
-  ['a version that is no whole number', signed({ alg: 'HS256' }, { ...claims, tv: 0.5 })],
+  ['a text as expiry', signed({ alg: 'HS256' }, { ...claims, exp: '1900000000' })],
+  ['a version that is not a whole number', signed({ alg: 'HS256' }, { ...claims, tv: 0.5 })],
   ['begun in the future', sign({ ...claims, nbf: now + 6 })],
   ['issued in the future', sign({ ...claims, iat: now + 6 })],
 ])('a token is refused: %s', (_, token) => {

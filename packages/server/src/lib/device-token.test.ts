@@ -24,7 +24,7 @@ test('a device token reveals nothing about its owner', () => {
 test.each<[string, Partial<DeviceOwner>]>([
   ['another user', { id: 'u-2' }],
   ['another address', { email: 'bob@example.com' }],
-  ['another session floor', { min_token_version: 4 }],
+  ['another minimum token version', { min_token_version: 4 }],
   ['another second factor', { factor_activated_at: now }],
 ])('a device token is worthless with %s', (_, changed) => {
   expect(deviceOf([key], token, { ...owner, ...changed }, at(now))).toBeUndefined()

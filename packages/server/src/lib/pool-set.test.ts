@@ -14,8 +14,8 @@ const user = (id: string, namespace: string, ...tags: string[]) => ({
 const unproven = (id: string, namespace: string) => ({ ...user(id, namespace), first_verified_at: null })
 
 test.each<[string, ReturnType<typeof user>[], string[], string | undefined]>([
-  ['nobody', [], ['a'], undefined],
-  ['nobody in the set', [user('1', 'x', 'y')], ['a', 'b'], undefined],
+  ['no user', [], ['a'], undefined],
+  ['no user in the set', [user('1', 'x', 'y')], ['a', 'b'], undefined],
   ['an empty set', [user('1', 'a')], [], undefined],
   ['a home pool', [user('1', 'a')], ['a'], '1'],
   ['a tag', [user('1', 'x', 'a')], ['a'], '1'],
@@ -23,7 +23,7 @@ test.each<[string, ReturnType<typeof user>[], string[], string | undefined]>([
   ['a home pool before a tag of an earlier pool', [user('1', 'x', 'a'), user('2', 'b')], ['a', 'b'], '2'],
   ['tags in the order of the set', [user('1', 'x', 'b'), user('2', 'y', 'a')], ['a', 'b'], '2'],
   ['an unproven account after all others', [unproven('1', 'a'), user('2', 'x', 'b')], ['a', 'b'], '2'],
-  ['unproven accounts among themselves as any', [unproven('1', 'b'), unproven('2', 'a')], ['a', 'b'], '2'],
+  ['several unproven accounts', [unproven('1', 'b'), unproven('2', 'a')], ['a', 'b'], '2'],
   ['the name of a pool as a whole', [user('1', 'ab')], ['a', 'b'], undefined],
 ])('the choice among users who share an e-mail is right for %s', (_, users, pools, id) => {
   expect(firstInPools(users, pools)?.id).toBe(id)
