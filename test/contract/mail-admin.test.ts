@@ -55,8 +55,8 @@ async function everyMail(query = ''): Promise<Json[]> {
   }
 }
 
-describe('a mail', () => {
-  test('is listed while it waits, with what the mail server said, and once it was sent', async () => {
+describe('the list of mails', () => {
+  test('a mail is listed while it waits, with the answer of the mail server, and after it was sent', async () => {
     const user = await newUser()
     mailbox.refuse.message = '451 greylisted'
     const requestId = randomUUID()
@@ -84,7 +84,7 @@ describe('a mail', () => {
     expectError(await resend(sent.id), 'mail_not_kept')
   })
 
-  test('that was asked for by address is listed before its first attempt too', async () => {
+  test('a mail requested by address is listed before its first attempt', async () => {
     const user = await newUser()
     const row = { kind: 'mail', destination: user.email, payload: '{}', name: 'reset_password', app_id: app.id }
     const times = { next_attempt_at: 10 ** 14, created_at: service.deps.clock() }
@@ -98,7 +98,7 @@ describe('a mail', () => {
       .delete()
   })
 
-  test('that is not due says why', async () => {
+  test('a mail that is not sent says why', async () => {
     const [nobody, suspended, closed] = [someEmail(), await newUser(), await buildApp(service, { auto_grant_on_signup: true })]
     const verified = await newUser()
     const { token } = mailbox.mailsTo(verified.email)[0]!
@@ -132,7 +132,7 @@ describe('a mail', () => {
     expect(detailOf(await resend(why('reset_password', suspended.id)!.id), 'mail_not_kept')).toMatch(/the account is suspended/)
   })
 
-  test('shows nothing of what it says', async () => {
+  test('a mail in the list shows no part of its content', async () => {
     const user = await newUser()
     mailbox.refuse.message = '554 looks like spam'
     await ask(user.email, '/auth/email-code')
@@ -145,7 +145,7 @@ describe('a mail', () => {
       expect(shown.includes(secret), secret).toBe(false)
   })
 
-  test('is for a system_admin alone, and filters are checked', async () => {
+  test('the list is only for a system_admin, and its filters are validated', async () => {
     const { access_token } = await buildUser(service, app)
     const path = `/admin/mails/${randomUUID()}`
     for (const [method, each] of [
@@ -163,7 +163,7 @@ describe('a mail', () => {
     expect((await service.admin('GET', `/admin/mails?user_id=${randomUUID()}`)).body).toEqual({ items: [], next_cursor: null })
   })
 
-  test('is on a page of the size that was asked for', async () => {
+  test('the list is paged by the requested size', async () => {
     const user = await newUser()
     await ask(user.email)
     await allSent(service)
@@ -174,8 +174,8 @@ describe('a mail', () => {
   })
 })
 
-describe('sending again', () => {
-  test('sends a mail that was given up with a link that works, and is audited', async () => {
+describe('resending a mail', () => {
+  test('resending a failed mail sends it with a working link, and is audited', async () => {
     const user = await newUser()
     const failed = await refuse(user)
     expect(failed).toMatchObject({ status: 'failed', email: user.email, last_status: 550, attempts: 1 })
@@ -190,7 +190,7 @@ describe('sending again', () => {
     expectError(await resend(failed.id), 'mail_not_kept')
   })
 
-  test('of an invitation sends the same one, until it is withdrawn', async () => {
+  test('resending an invitation sends the same one, until it is withdrawn', async () => {
     const { id: organizationId } = await buildOrganization(service)
     const email = someEmail()
     mailbox.refuse.recipient = '550 no such mailbox'
@@ -220,7 +220,7 @@ describe('sending again', () => {
     ['/auth/magic-link', 15],
     ['/auth/email-code', 10],
     ['/auth/email/resend', 24 * 60],
-  ])('of %s is refused %i minutes after the last attempt, when its link or code is dead', async (path, minutes) => {
+  ])('resending the mail of %s is refused after %i minutes, when its link or code has expired', async (path, minutes) => {
     const user = await newUser()
     const failed = await refuse(user, path)
     service.advance(minutes * 60 - 20)
@@ -233,7 +233,7 @@ describe('sending again', () => {
     expect(await countRows(service, 'outbox', { user_id: user.id, status: 'pending' })).toBe(0)
   })
 
-  test('is refused if a newer mail was sent, a link was used, or the mail is not due any more', async () => {
+  test('resending is refused if a newer mail was sent, the link was used, or the mail is no longer due', async () => {
     const user = await newUser()
     const failed = await refuse(user)
     await ask(user.email)
@@ -250,7 +250,7 @@ describe('sending again', () => {
   })
 
   test.each([false, true])(
-    'is impossible once the user was deleted (erased: %s), and nothing of the mail is left',
+    'resending is refused for a deleted user (erased: %s), and nothing of the mail remains',
     async (erase) => {
       const user = await newUser()
       const failed = await refuse(user)
@@ -263,7 +263,7 @@ describe('sending again', () => {
     },
   )
 
-  test('keeps nothing of a mail that is given up after its user was deleted', async () => {
+  test('nothing remains of a mail that fails after its user was deleted', async () => {
     const { user, access_token } = await buildUser(service, app)
     await allSent(service)
     mailbox.refuse.recipient = '550 no such mailbox'
@@ -276,7 +276,7 @@ describe('sending again', () => {
   })
 })
 
-describe('the audit of who asked for a mail', () => {
+describe('the audit of requests for mail', () => {
   // Each test has an app of its own: the first requests for an app in a minute have an event of their own.
   const requests = (email: string) => auditEvents(service, { event: 'mail.requested', email })
 
@@ -285,7 +285,7 @@ describe('the audit of who asked for a mail', () => {
     ['/auth/magic-link', 'magic_link'],
     ['/auth/email-code', 'magic_link'],
     ['/auth/email/resend', 'verify_email'],
-  ])('%s: one event, the same for a known and an unknown address, that leads to the mail', async (path, purpose) => {
+  ])('%s is audited as one event that leads to the mail, the same for known and unknown addresses', async (path, purpose) => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const [user, stranger] = [await newUser(app), someEmail()]
     for (const email of [user.email, stranger]) expect((await ask(email, path, { app_code: app.code })).status).toBe(202)
@@ -312,7 +312,7 @@ describe('the audit of who asked for a mail', () => {
     }
   })
 
-  test('has the requests that queue none: the limit, and apps that mail nobody', async () => {
+  test('requests that send no mail, by limit or by app, are audited with their reason', async () => {
     const app = await buildApp(service, { auto_grant_on_signup: true })
     const user = await newUser(app)
     for (let count = 0; count < 6; count += 1) expect((await ask(user.email, undefined, { app_code: app.code })).status).toBe(202)
@@ -345,7 +345,7 @@ describe('the audit of who asked for a mail', () => {
     ])
   })
 
-  test('stays small while a stranger asks for hundreds of mails, and the first of them have their own event', async () => {
+  test('the audit stays small while a stranger asks for hundreds of mails, and the first have their own events', async () => {
     const victim = await buildApp(service)
     const emails = Array.from({ length: 300 }, someEmail)
     const statuses = await atOnce(
@@ -361,7 +361,7 @@ describe('the audit of who asked for a mail', () => {
     await allSent(service)
   })
 
-  test('and an erased user: the address is gone from it', async () => {
+  test('erasing a user removes the address from the audit of requests', async () => {
     const user = await newUser()
     await ask(user.email)
     await allSent(service)
@@ -372,7 +372,7 @@ describe('the audit of who asked for a mail', () => {
   })
 })
 
-test('the log says which request, user and app a mail was for, and never the address', async () => {
+test('the log names the request, user and app of a mail, but never the address', async () => {
   const user = await newUser()
   const lines: string[] = []
   const { logger } = service.deps
@@ -396,7 +396,7 @@ test('the log says which request, user and app a mail was for, and never the add
   expect(lines.join('')).not.toContain(user.email)
 })
 
-test('somebody of the help desk sends a mail again with a reason, but none to a holder of a further global role', async () => {
+test('the help desk resends a mail with a reason, except to a user with a further global role', async () => {
   const { user: helper } = await buildUser(service, app)
   await assignRole(service, helper.id, 'help_desk')
   await service.admin('POST', `/admin/users/${helper.id}/apps/authctl`)

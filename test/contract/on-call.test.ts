@@ -32,7 +32,7 @@ const me = async (token: string) => (await service.call('GET', '/auth/me', { tok
 const refresh = async (refresh_token: string) => (await service.call('POST', '/auth/refresh', { body: { refresh_token } })).status
 const detail = async (id: string): Promise<Json> => (await service.admin('GET', `/admin/users/${id}`)).body
 
-describe('a user as an admin sees one', () => {
+describe('the user record for admins', () => {
   test('a user record shows second factor, identities, lock and last login, and can be sent back', async () => {
     const { user, access_token } = await buildUser(service, app)
     const before = await detail(user.id)
@@ -254,7 +254,7 @@ test('concurrent requests to redeliver all failed deliveries queue each delivery
   expect(told.reduce((total, { details }) => total + details.count, 0)).toBe(601)
 })
 
-describe('offboarding', () => {
+describe('the offboarding of users', () => {
   const offboard = (id: string, body: Json = {}, query = '') =>
     service.admin('POST', `/admin/users/${id}/offboard${query}`, { body })
 
@@ -344,7 +344,7 @@ describe('offboarding', () => {
     expect(await auditEvents(service, { event: 'user.offboarded', user_id: user.id })).toHaveLength(1)
   })
 
-  test('an offboarding keeps service accounts on request, and those whose token somebody else rotated', async () => {
+  test('an offboarding keeps service accounts on request, and those whose token another admin rotated', async () => {
     const { user, account } = await somebody()
     const kept = await offboard(user.id, { keep_service_accounts: true })
     expect(kept.body.service_accounts).toEqual([expect.objectContaining({ id: account.id, deleted: false })])

@@ -356,7 +356,7 @@ describe('forged ID tokens', () => {
   })
 })
 
-test('the metadata is the same at both addresses and names what exists', async () => {
+test('the metadata is the same at both addresses and lists what the service supports', async () => {
   const [one, other] = await Promise.all(
     ['oauth-authorization-server', 'openid-configuration'].map(async (name) => {
       const reply = await fetch(`${service.url}/.well-known/${name}`, { headers: { origin: 'https://spa.example' } })

@@ -262,7 +262,7 @@ describe('wrong answers of a passkey', () => {
 })
 
 describe('the page of passkeys', () => {
-  test('the page asks a stranger to sign in, comes back afterwards, and names no app without one', async () => {
+  test('the page asks a stranger to sign in, comes back afterwards, and must be opened from an app', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const first = await visitor.get(pagePath())
@@ -482,7 +482,7 @@ describe('the page of passkeys', () => {
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('the last way to sign in is kept, even if two passkeys are removed at once', async () => {
+  test('the last sign-in method is kept, even if two passkeys are removed at once', async () => {
     const { user, visitor } = await buildWithPasskey()
     const page = await add(visitor, await visitor.get(pagePath()), new Authenticator(origin))
     await service.deps.db('users').where({ id: user.id }).update({ password_hash: null })
@@ -495,7 +495,7 @@ describe('the page of passkeys', () => {
     expect(await passkeysOf(user.id)).toHaveLength(1)
   })
 
-  test('the last way to sign in is kept, even if a passkey and a provider are removed at once', async () => {
+  test('the last sign-in method is kept, even if a passkey and a provider are removed at once', async () => {
     const { user, page, visitor, access_token: token } = await buildWithPasskey()
     await buildSsoProvider(service, 'acme', { issuer: 'https://id.example.com' })
     const { id: provider_id } = await service.deps.db('sso_providers').where({ code: 'acme' }).first()

@@ -275,7 +275,7 @@ describe('paths and methods', () => {
     '/favicon.ico',
     '/.env',
     '/api/v1/../v1/health',
-  ])('%s is 404', async (path) => {
+  ])('the path %s is 404', async (path) => {
     expectError(await rawCall(service.url, 'GET', path), 'not_found')
     expectError(await rawCall(service.url, 'POST', path), 'not_found')
   })

@@ -108,7 +108,7 @@ test('a connection ends after chunks in HTTP/1.0, which does not define them', a
   expect(await sendBytes(port, Buffer.from(request))).toContain('\r\nConnection: close\r\n')
 })
 
-describe.each(proxyKinds)('behind %s', (kind) => {
+describe.each(proxyKinds)('the service behind %s', (kind) => {
   let server: ServerInstance
   let proxy: ReverseProxy
   let obstacle: string | undefined

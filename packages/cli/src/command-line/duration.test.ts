@@ -3,7 +3,7 @@ import { parseDuration, parseMoment } from './duration.ts'
 
 const now = Date.parse('2026-11-20T12:00:00Z')
 
-describe('a moment', () => {
+describe('the notation of a moment', () => {
   test.each([
     ['2027-01-31', '2027-01-31T00:00:00.000Z'],
     ['2027-01-31T18:00Z', '2027-01-31T18:00:00.000Z'],

@@ -77,12 +77,12 @@ test.each([
   [`{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 'The body is nested deeper than 32 levels'],
   [`{${Array.from({ length: 100_001 }, (_, index) => `"${index}":0`).join()}}`, 'The body has more than 100000 values'],
   [`{"a":[${'[],'.repeat(50_000)}0]}`, 'The body has more than 100000 values'],
-])('%.20s is refused: %s', (text, message) => {
+])('the body %.20s is refused: %s', (text, message) => {
   expect(() => parseJson(text)).toThrow(new JsonFault(message))
 })
 
 test.each(['{"a":"\\ud83d\\ude00"}', '{"a":"\\\\u0000"}', `{"a":${'['.repeat(31)}${']'.repeat(31)}}`])(
-  '%s is accepted',
+  'the body %s is accepted',
   (text) => {
     const { value, verbatim } = parseJson(text)
     expect([value, verbatim()]).toEqual([JSON.parse(text), JSON.parse(text)])

@@ -36,7 +36,7 @@ async function withLamps(use: (db: Tx) => Promise<void>): Promise<void> {
   })
 }
 
-test('a model finds, lists, changes and removes rows by their columns, booleans and null among them', async () => {
+test('a model finds, lists, changes and removes rows by column, with booleans and null', async () => {
   await withLamps(async (db) => {
     expect(await Lamp.find(db, { room: 'hall', is_lit: true })).toEqual({ id: 1, room: 'hall', is_lit: true })
     expect(await Lamp.find(db, { room: null }).select('id')).toEqual({ id: 3 })
@@ -52,13 +52,13 @@ test('a model finds, lists, changes and removes rows by their columns, booleans 
   })
 })
 
-test('one row is read where many would do', async () => {
+test('a look-up of one row asks the database for only one', async () => {
   await withLamps(async (db) => {
     expect(Lamp.find(db, { room: 'hall' }).toKnexQuery().toSQL().sql).toContain('limit')
   })
 })
 
-test('a change without a condition is refused, and so is a condition that is undefined', async () => {
+test('a change without a condition is refused, and so is an undefined condition', async () => {
   await withLamps(async (db) => {
     await expect(Lamp.update(db, {}, { is_lit: true })).rejects.toThrow('all rows')
     await expect(Lamp.remove(db, {})).rejects.toThrow('all rows')
