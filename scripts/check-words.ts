@@ -59,7 +59,7 @@ for (const file of [...new Set(texts)].sort()) {
 
 const longest = 35
 /** Lower it when there are fewer. */
-const mostLong = 55
+const mostLong = 46
 
 /** The sentences of a page, without code, tables and headings. */
 function sentencesOf(page: string): string[] {
