@@ -69,7 +69,7 @@ const userById = new Statement<UserRow>(`select ${userColumns} from users u wher
 
 /** A user whose row is locked. Only columns of the row itself: others could be older than the lock. */
 export type LockedUser = Pick<User, (typeof lockedColumns)[number] | keyof AccountRecord>
-const lockedColumns = ['id', 'email', 'email_verified_at', 'status', 'token_version'] as const
+const lockedColumns = ['id', 'email', 'email_verified_at', 'status', 'token_version', 'locale'] as const
 const locked = `select ${lockedColumns.join(', ')}, first_verified_at, link_verified_at, mailbox_proven_at, made_by from users where id = :id`
 const lockedById = new Statement<LockedUser>(`${locked} for update`, [locked])
 

@@ -41,12 +41,12 @@ async function sendMail(deps: Deps<Pool>, message: OutboxRow): Promise<AttemptOu
   }
   try {
     const mail = await prepared.write(deps)
-    if (mail) {
-      await deps.mailer.send({ id: message.id, to: message.destination, at: deps.clock(), ...mail })
-      return { result: 'delivered', userId }
+    if ('unsent' in mail) {
+      await giveBackAttempt(deps, slot)
+      return { result: 'unsent', reason: mail.unsent, userId }
     }
-    await giveBackAttempt(deps, slot)
-    return { result: 'unsent', reason: 'no_longer_needed', userId }
+    await deps.mailer.send({ id: message.id, to: message.destination, at: deps.clock(), ...mail })
+    return { result: 'delivered', userId }
   } catch (error) {
     await giveBackAttempt(deps, slot)
     if (!(error instanceof MailError)) throw error

@@ -31,18 +31,22 @@ export interface TokenOrder {
 
 /**
  * Issues a token to a user, and deletes the unspent ones of the same purpose unless the token undoes a change of the address.
- * Returns undefined if the user may no longer have one.
+ * Also returns the locale of the user; or else why the user may no longer have a token.
  */
-export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promise<string | undefined> {
+export async function issueMailToken(
+  deps: Deps<Pool>,
+  order: TokenOrder,
+): Promise<{ token: string; locale: string | null } | { unsent: UnsentReason }> {
   const { userId, purpose, email, app, redirectUrl, accountEmail = email, change, page } = order
   const token = newOpaqueToken(TOKEN_PREFIXES.mail)
   return transaction(deps, async (deps) => {
     const user = await User.findForUpdate(deps.db, userId)
-    if (!user || whyNoToken(user, order)) return undefined
+    const unsent = user ? whyNoToken(user, order) : 'no_longer_needed'
+    if (!user || unsent) return { unsent: unsent ?? 'no_longer_needed' }
     // Each change of the address is undone separately: a later one must not stop the owner from undoing an earlier one. Once an
     // earlier one is undone, a mail that waited must not bring the later one back.
     const isUndo = purpose === 'undo_email_change'
-    if (isUndo && change && (await hasUndone(deps, userId, change.askedAt))) return undefined
+    if (isUndo && change && (await hasUndone(deps, userId, change.askedAt))) return { unsent: 'no_longer_needed' }
     const now = deps.clock()
     await MailToken[isUndo ? 'insert' : 'replace'](deps.db, {
       token_hash: hashOpaqueToken(token),
@@ -60,7 +64,7 @@ export async function issueMailToken(deps: Deps<Pool>, order: TokenOrder): Promi
       created_at: change?.askedAt ?? now,
       expires_at: now + tokenLifeMs[purpose],
     })
-    return token
+    return { token, locale: user.locale }
   })
 }
 
@@ -75,7 +79,7 @@ async function hasUndone(deps: Deps, userId: string, askedAt: number): Promise<b
  * something has raised its token version since a change or deletion was asked for.
  */
 export function whyNoToken(
-  user: LockedUser,
+  user: Omit<LockedUser, 'locale'>,
   { purpose, email, app, tokenVersion, accountEmail = email }: TokenOrder,
 ): UnsentReason | undefined {
   if (user.status === 'suspended') return 'account_suspended'

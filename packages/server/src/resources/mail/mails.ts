@@ -108,7 +108,7 @@ export async function resendMail(deps: Deps<Pool>, id: string, actor: Actor): Pr
     }
     const isKept = message.status === 'failed' && message.unsent === null && message.destination !== ''
     if (!isKept) throw new ApiError('mail_not_kept', { detail: `${whyNotKept(message)}. ${instead(purpose)}` })
-    const prepared = await prepareMail(deps, message)
+    const prepared = await prepareMail(deps, message, { foresees: true })
     const { userId } = prepared
     const why = 'unsent' in prepared ? sayUnsent[prepared.unsent] : await whyOutdated(deps, message, userId)
     if (why !== undefined) throw new ApiError('mail_outdated', { detail: `${why}. ${instead(purpose)}` })

@@ -137,16 +137,20 @@ function asciiUrl(url: string): string {
 
 /**
  * Writes the mail to send. For a mail with a token it issues the token, which ends earlier links of the same purpose
- * (`issueMailToken`). Returns undefined if there is no longer a recipient.
+ * (`issueMailToken`), or says why there is none any more.
  */
-type WriteMail = (deps: Deps<Pool>) => Promise<WrittenMail | undefined>
+type WriteMail = (deps: Deps<Pool>) => Promise<WrittenMail | { unsent: UnsentReason }>
 
 /** How to write a mail, or why there is none to send. The user is the recipient, if they are known. */
 export type PreparedMail = { userId: string | null } & ({ write: WriteMail } | { unsent: UnsentReason })
 
-/** Prepares a message of the outbox for sending. It changes nothing until the mail is written. */
-export async function prepareMail(deps: Deps, message: OutboxRow): Promise<PreparedMail> {
-  if (isTokenPurpose(message.name)) return prepareTokenMail(deps, message, message.name, JSON.parse(message.payload))
+/**
+ * Prepares a message of the outbox for sending. It changes nothing until the mail is written. With `foresees`, it says also what
+ * writing the mail would find out.
+ */
+export async function prepareMail(deps: Deps, message: OutboxRow, { foresees = false } = {}): Promise<PreparedMail> {
+  if (isTokenPurpose(message.name))
+    return prepareTokenMail(deps, message, message.name, JSON.parse(message.payload), { foresees })
   const write = await prepareOther(deps, message)
   return { userId: message.user_id, ...(write ? { write } : { unsent: 'no_longer_needed' }) }
 }
@@ -170,6 +174,7 @@ async function prepareTokenMail(
   message: OutboxRow,
   purpose: TokenPurpose,
   { redirect_url: redirectUrl, asked, change, page_box: pageBox, token_version: tokenVersion }: TokenMailPayload,
+  { foresees }: { foresees: boolean },
 ): Promise<PreparedMail> {
   const app =
     message.app_id === null
@@ -178,9 +183,10 @@ async function prepareTokenMail(
   // An owner who lost an account can take it back even if the app is inactive by now.
   if (!app || (app.status !== 'active' && purpose !== 'undo_email_change'))
     return { userId: message.user_id, unsent: 'app_inactive' }
-  const user = await findRecipient(deps, message, app)
-  if (!user) return { userId: null, unsent: 'unknown_user' }
-  const userId = user.id
+  // If the message names the user, issuing the token reads the row anyway.
+  const user = message.user_id !== null && !foresees ? undefined : await findRecipient(deps, message, app)
+  const userId = message.user_id ?? user?.id
+  if (userId === undefined) return { userId: null, unsent: 'unknown_user' }
   const page: PageOfMail | undefined =
     pageBox === undefined ? undefined : JSON.parse(deps.secretBox.open(pageBox, messageContext(message.id)))
   const order = {
@@ -188,11 +194,12 @@ async function prepareTokenMail(
     ...{ userId, purpose, email: message.destination, app, redirectUrl, tokenVersion },
     ...(change && { accountEmail: change.account_email, change: changeIn(change, asked.at) }),
   }
-  const unsent = whyNoToken(user, order)
+  const unsent = user && whyNoToken(user, order)
   if (unsent) return { userId, unsent }
   const write: WriteMail = async (deps) => {
-    const token = await issueMailToken(deps, order)
-    if (token === undefined) return undefined
+    const issued = await issueMailToken(deps, order)
+    if ('unsent' in issued) return issued
+    const { token } = issued
     const link = isOfService(purpose)
       ? ownPageLink(deps, purpose, token)
       : page?.browserHash !== undefined && app.frontend_url === null
@@ -202,7 +209,7 @@ async function prepareTokenMail(
     const code = page && codeOfMail(deps.config.encryptionKeys[0], page.codeKey)
     const origin = { at: asked.at, ip: asked.ip, userAgent: asked.user_agent ?? null }
     const disownLink = ownPageLink(deps, 'disown_email', token)
-    return actionMail(await senderOf(deps, app, { reader: user, asked: asked.locale }), purpose, {
+    return actionMail(await senderOf(deps, app, { reader: issued, asked: asked.locale }), purpose, {
       link,
       origin,
       newEmail,
