@@ -469,7 +469,7 @@ describe('the page of passkeys', () => {
     expect(new Set(await service.deps.db('passkeys').where({ user_id: user.id }).pluck('user_handle')).size).toBe(1)
   })
 
-  test('adding a first passkey in two tabs at once leaves one user id at the devices', async () => {
+  test('two tabs that add a first passkey at once add one, so that the devices know one id of the user', async () => {
     const { user } = await build()
     const visitor = visit(service)
     const [one, two] = [await open(visitor, user.email), await visitor.get(pagePath())]
