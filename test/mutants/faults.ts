@@ -461,8 +461,8 @@ const audit: PlantedFault[] = [
   {
     title: 'two servers seal from the same end of the chain',
     file: server('models/audit-chain.ts'),
-    search: '    return forUpdate(db, rowsOf(AuditChain, db).first())',
-    replace: '    return rowsOf(AuditChain, db).first()',
+    search: 'return forUpdate(db, rowsOf(AuditChain, db).where({ id }).first())',
+    replace: 'return rowsOf(AuditChain, db).where({ id }).first()',
     tests: contract('concurrency'),
     database: 'postgres, many connections',
   },
@@ -587,8 +587,8 @@ const outbox: PlantedFault[] = [
   {
     title: 'a server that lost its lease completes the attempt all the same',
     file: server('models/outbox-message.ts'),
-    search: "status: 'pending', next_attempt_at: message.next_attempt_at }",
-    replace: "status: 'pending' }",
+    search: "status = 'pending' and next_attempt_at = :leasedUntil`",
+    replace: "status = 'pending'`",
     tests: contract('outbox'),
   },
 ]

@@ -1,5 +1,4 @@
 import type { Db, Pool, Tx } from '../db/handle.ts'
-import { forUpdate } from '../db/locks.ts'
 import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel, deleteByKey, type Expired, rowsOf } from './base-model.ts'
@@ -38,11 +37,6 @@ export class AccessRequest extends BaseModel {
     by: { id: string } | { user_id: string; app_id: string; status: 'open' },
   ): Promise<FullRequest | undefined> {
     return (await AccessRequest.query(db).findOne(by).withGraphFetched('[app, user]')) as FullRequest | undefined
-  }
-
-  static async findStatusForUpdate(db: Tx, id: string): Promise<AccessRequest['status'] | undefined> {
-    const row = await forUpdate(db, rowsOf(AccessRequest, db).where({ id }).first('id', 'status'))
-    return row?.status
   }
 
   /** Closes the open requests of these users, for the app or for every app, and returns them. */

@@ -1,6 +1,6 @@
 import type { ModelObject } from 'objection'
 import { type Db, isPostgres, type Tx } from '../db/handle.ts'
-import { forUpdate, keptFromDeletion } from '../db/locks.ts'
+import { keptFromDeletion } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import { SYSTEM_ADMIN } from '../lib/authority.ts'
 import type { Brand } from '../lib/brand.ts'
@@ -123,19 +123,9 @@ export class App extends BaseModel {
   declare created_at: number
   declare updated_at: number
 
-  /** The app with this UUID or code. */
-  static async findByRef(db: Db, ref: string): Promise<App | undefined> {
-    return App.#named(db, ref)
-  }
-
-  /** Like `findByRef`, and locks the app until the transaction ends. */
-  static async findByRefForUpdate(db: Tx, ref: string): Promise<App | undefined> {
-    return forUpdate(db, App.#named(db, ref))
-  }
-
-  /** Like `findByRef`, and keeps the app from being deleted until the transaction ends. */
-  static async findByRefKept(db: Tx, ref: string): Promise<App | undefined> {
-    return keptFromDeletion(db, App.#named(db, ref))
+  /** The app with this UUID or code, or undefined. */
+  static findByRef(db: Db, ref: string) {
+    return App.find(db, isUuid(ref) ? { id: ref } : { code: ref })
   }
 
   /**
@@ -190,11 +180,6 @@ export class App extends BaseModel {
       .first('code')
   }
 
-  /** The apps with these codes, sorted by id. Keeps them from being deleted until the transaction ends. */
-  static async listKeptByCodes(db: Tx, codes: readonly string[]): Promise<Pick<App, 'id' | 'code'>[]> {
-    return keptFromDeletion(db, rowsOf(App, db).whereIn('code', codes).orderBy('id').select('id', 'code'))
-  }
-
   /** Whether an app that a user may enter requires a second factor of somebody, by now or from an announced date on. */
   static async demandsSecond(db: Db, userId: string): Promise<boolean> {
     return Boolean((await demandsSecondOf.first(db, { userId }))?.demands_second)
@@ -212,10 +197,6 @@ export class App extends BaseModel {
   static async raiseMinIat(db: Tx, id: string, lead: { now: number; leadSeconds: number }): Promise<number> {
     const raised = { min_iat: presentIat(db, lead) }
     return only(await rowsOf(App, db).where({ id }).update(raised).returning('min_iat')).min_iat
-  }
-
-  static #named(db: Db, ref: string) {
-    return App.query(db).findOne(isUuid(ref) ? { id: ref } : { code: ref })
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts'
+import type { Db } from '../db/handle.ts'
 import type { BatchFacts } from '../lib/audit-proof.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
 
@@ -32,13 +32,6 @@ export class AuditBatch extends BaseModel implements Batch {
     })
     const last = sizes.at(cut)
     return last ? rowsOf(AuditBatch, db).where('number', '>', number).where('number', '<=', last.number).orderBy('number') : []
-  }
-
-  /** Throws if the database drops it. */
-  static async store(db: Tx, batch: Batch): Promise<void> {
-    await rowsOf(AuditBatch, db).insert(batch)
-    if (!(await AuditBatch.find(db, { number: batch.number })))
-      throw new Error('the database did not store the batch of audit events')
   }
 }
 

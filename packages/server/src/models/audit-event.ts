@@ -198,12 +198,6 @@ export class AuditEvent extends BaseModel {
     return counted
   }
 
-  /** Whether the user was registered through the app. */
-  static async hasRegisteredThrough(db: Db, userId: string, appId: string): Promise<boolean> {
-    const registration = { user_id: userId, app_id: appId, event: 'user.registered' }
-    return (await rowsOf(AuditEvent, db).where(registration).first('id')) !== undefined
-  }
-
   /** The events of these kinds by one actor, oldest first. */
   static async listByActor(db: Db, actorId: string, events: readonly string[]): Promise<AuditEvent[]> {
     return AuditEvent.query(db)
@@ -416,10 +410,6 @@ export class AuditEvent extends BaseModel {
   static async hasChained(db: Db): Promise<boolean> {
     const chained = rowsOf(AuditEvent, db).where('xid', Position.former).whereRaw(`${placeInChain} > 0`)
     return (await chained.first('id')) !== undefined
-  }
-
-  static async hasProven(db: Db): Promise<boolean> {
-    return (await rowsOf(AuditEvent, db).whereNotNull('mac').first('id')) !== undefined
   }
 
   /** Whether there are rows without a proof, of the first version: from before batches, or from a server that is still running. */

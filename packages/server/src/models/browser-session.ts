@@ -143,10 +143,6 @@ export class BrowserSession extends BaseModel {
     return (await rowsOf(BrowserSession, db).where({ id, user_id }).whereNull('ended_at').update(rest)) > 0
   }
 
-  static async noteUse(db: Db, id: string, times: Pick<BrowserSession, 'last_seen_at' | 'expires_at'>): Promise<void> {
-    await rowsOf(BrowserSession, db).where({ id }).whereNull('ended_at').update(times)
-  }
-
   /** Ends a browser session. Undefined if it had ended already. */
   static async end(
     db: Tx,
@@ -159,19 +155,6 @@ export class BrowserSession extends BaseModel {
       .update({ ended_at: now, ended_reason: reason })
       .returning('user_id')
     return ended
-  }
-
-  /** Ends those of a user that are below a version. */
-  static async endBelow(
-    db: Tx,
-    { userId, version }: { userId: string; version: number },
-    { now, reason }: { now: number; reason: string },
-  ): Promise<void> {
-    await rowsOf(BrowserSession, db)
-      .where({ user_id: userId })
-      .where('version', '<', version)
-      .whereNull('ended_at')
-      .update({ ended_at: now, ended_reason: reason })
   }
 
   static async deleteExpired(db: Pool, { until, limit }: Expired): Promise<number> {

@@ -29,15 +29,6 @@ export class DeviceCode extends BaseModel {
     return inserted.length > 0
   }
 
-  /** A device that still waits. */
-  static async findPending(
-    db: Db,
-    of: { hash: string } | { user_code_hash: string },
-    now: number,
-  ): Promise<DeviceCodeRow | undefined> {
-    return rowsOf(DeviceCode, db).where(of).where({ state: 'pending' }).where('expires_at', '>', now).first()
-  }
-
   /** Decides about a device that waits. Of several decisions one counts; false for the others. */
   static async decide(db: Db, hash: string, { state, now }: { state: 'approved' | 'denied'; now: number }): Promise<boolean> {
     const waiting = rowsOf(DeviceCode, db).where({ hash, state: 'pending' }).where('expires_at', '>', now)

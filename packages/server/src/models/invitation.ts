@@ -47,19 +47,6 @@ export class Invitation extends BaseModel {
       .update({ email: null, expires_at: db.raw('??', ['created_at']) })
   }
 
-  /** How many invitations `blankAccepted` and `blankOpen` would blank. */
-  static async countErasable(db: Db, userId: string, emails: readonly string[]): Promise<number> {
-    const [counted] = await rowsOf(Invitation, db)
-      .whereNotNull('email')
-      .where((either) => {
-        either.where({ accepted_by: userId }).orWhere((open) => {
-          open.whereIn('email', emails).whereNull('accepted_at')
-        })
-      })
-      .count({ n: '*' })
-    return Number(counted?.n)
-  }
-
   /** An invitation that can still be accepted, with its app and organization. */
   static async findOpen(
     db: Db,
@@ -83,11 +70,6 @@ export class Invitation extends BaseModel {
   static async spend(db: Tx, id: string, user: { id: string; email: string }, now: number): Promise<boolean> {
     const spent = { accepted_at: now, accepted_by: user.id }
     return (await Invitation.#acceptable(db, user.email, now).where({ id }).patch(spent)) > 0
-  }
-
-  /** The open invitations to an address, with their apps. */
-  static async listOpenTo(db: Db, email: string, now: number): Promise<Invitation[]> {
-    return Invitation.#open(db, now).where({ email }).withGraphFetched('app')
   }
 
   /** The same with their organizations, newest first. */

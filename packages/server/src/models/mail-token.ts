@@ -72,20 +72,6 @@ export class MailToken extends BaseModel {
       .first(...spendableColumns)
   }
 
-  /** The token of a mail by the secret that its code is made from, if the mail was sent after `sentAfter`. */
-  static async findByCodeKey(
-    db: Db,
-    codeKeyHash: string,
-    { now, sentAfter }: { now: number; sentAfter: number },
-  ): Promise<SpendableToken | undefined> {
-    return rowsOf(MailToken, db)
-      .where({ code_key_hash: codeKeyHash })
-      .whereNull('spent_at')
-      .where('expires_at', '>', now)
-      .where('created_at', '>', sentAfter)
-      .first(...spendableColumns)
-  }
-
   /** The code of the app that the link was mailed for. */
   static async findApp(db: Db, hash: string): Promise<{ code: string } | undefined> {
     return appByHash.first(db, { hash })

@@ -69,23 +69,6 @@ export class OrganizationMembership extends BaseModel {
     return inserted.length > 0
   }
 
-  /** Deletes the memberships of deleted users. */
-  static async deleteOfDeleted(db: Tx, organizationId: string): Promise<void> {
-    await rowsOf(OrganizationMembership, db)
-      .where({ organization_id: organizationId })
-      .whereIn('user_id', User.deletedIds(db))
-      .delete()
-  }
-
-  /** Whether the organization has any member who is not deleted. */
-  static async hasMembers(db: Db, organizationId: string): Promise<boolean> {
-    const member = await rowsOf(OrganizationMembership, db)
-      .where({ organization_id: organizationId })
-      .whereNotIn('user_id', User.deletedIds(db))
-      .first('id')
-    return member !== undefined
-  }
-
   /** Whether the user is a member and not deleted. */
   static async isMember(db: Db, { organizationId, userId }: MembershipKey): Promise<boolean> {
     const member = await OrganizationMembership.#members(db, organizationId).where('m.user_id', userId).first('m.id')

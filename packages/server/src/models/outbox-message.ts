@@ -331,10 +331,6 @@ export class OutboxMessage extends BaseModel {
       .select(...mailColumns)
   }
 
-  static async findMail(db: Db, id: string): Promise<OutboxRow | undefined> {
-    return OutboxMessage.#mails(db).where({ id }).first()
-  }
-
   /** Whether a mail of the same kind to the same user came after it, and was sent or waits. */
   static async hasNewerMail(db: Db, { id, name }: Pick<OutboxRow, 'id' | 'name'>, userId: string): Promise<boolean> {
     const newer = OutboxMessage.#mails(db).where({ user_id: userId, name }).where('id', '>', id).whereNot({ status: 'failed' })
@@ -365,22 +361,23 @@ export class OutboxMessage extends BaseModel {
     return rowsOf(OutboxMessage, db).whereRaw("kind = 'mail'")
   }
 
-  /** Blanks the mails of a user, and ends those that are not sent yet. */
-  static async blankMailsOf(db: Pool, userId: string, now: number): Promise<void> {
-    await rowsOf(OutboxMessage, db).where({ kind: 'mail', user_id: userId }).update(OutboxMessage.#blankMail(db, now))
+  /**
+   * Blanks mails, and ends those that are not sent yet: the mails of a user, or those that were requested only by address, without a
+   * user. `finished` are only those that were sent or given up: an older server kept their address.
+   */
+  static async blankMails(
+    db: Pool,
+    of: { userId: string } | { destinations: readonly string[] } | { finished: readonly string[] },
+    now: number,
+  ): Promise<void> {
+    const mails = rowsOf(OutboxMessage, db).where({ kind: 'mail' })
+    if ('userId' in of) mails.where({ user_id: of.userId })
+    else mails.where({ user_id: null }).whereIn('destination', 'finished' in of ? of.finished : of.destinations)
+    if ('finished' in of) mails.whereNot({ status: 'pending' })
+    await mails.update({ destination: '', payload: '{}', ...OutboxMessage.#ended(db, now) })
   }
 
-  /** Blanks mails that were requested only by address, without a user, and ends those that are not sent yet. */
-  static async blankMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
-    await OutboxMessage.#mailsTo(db, destinations).update(OutboxMessage.#blankMail(db, now))
-  }
-
-  /** Like `blankMailsTo`, only for mails that were sent or given up: an older server kept their address. */
-  static async blankFinishedMailsTo(db: Pool, destinations: readonly string[], now: number): Promise<void> {
-    await OutboxMessage.#mailsTo(db, destinations).whereNot({ status: 'pending' }).update(OutboxMessage.#blankMail(db, now))
-  }
-
-  /** How many mails the three functions above would blank. `unheld` are those of the addresses that no user has now. */
+  /** How many mails of a user who is erased would be blanked. `unheld` are those of the addresses that no user has now. */
   static async countErasableMails(
     db: Db,
     userId: string,
@@ -407,14 +404,6 @@ export class OutboxMessage extends BaseModel {
     await rowsOf(OutboxMessage, db)
       .where({ id })
       .update({ payload, ...OutboxMessage.#ended(db, now) })
-  }
-
-  static #mailsTo(db: Pool, destinations: readonly string[]) {
-    return rowsOf(OutboxMessage, db).where({ kind: 'mail', user_id: null }).whereIn('destination', destinations)
-  }
-
-  static #blankMail(db: Pool, now: number) {
-    return { destination: '', payload: '{}', ...OutboxMessage.#ended(db, now) }
   }
 
   /** The columns of a finished message. A pending one becomes failed. */

@@ -409,11 +409,6 @@ export class User extends BaseModel {
   static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
     return listPoolsAfter(db, homes, { after, most })
   }
-
-  /** The ids of deleted users, for a condition of another query. */
-  static deletedIds(db: Db) {
-    return rowsOf(User, db).where({ status: 'deleted' }).select('id')
-  }
 }
 
 type Place = Pick<User, 'email' | 'namespace'>

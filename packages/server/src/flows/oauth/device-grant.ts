@@ -105,7 +105,7 @@ export async function findDeviceByUserCode(
     [`device:ip:${addressKey(origin.ip)}`, tries],
   ])
   const hash = hashOfUserCode(deps.config.encryptionKeys[0], typed)
-  const device = hash && (await DeviceCode.findPending(deps.db, { user_code_hash: hash }, deps.clock()))
+  const device = hash && (await findPending(deps, { user_code_hash: hash }))
   if (!device) return undefined
   await giveBackAttempts(deps, attempts)
   return device
@@ -122,8 +122,13 @@ export async function withDevice(
 ): Promise<AuthorizationRequest | undefined> {
   if (request.deviceField === undefined) return request
   const field = openField(deps, 'device', browser, request.deviceField)
-  const device = field && (await DeviceCode.findPending(deps.db, { hash: field.hash }, deps.clock()))
+  const device = field && (await findPending(deps, { hash: field.hash }))
   return device?.app_id === request.app.id ? { ...request, scope: device.scope, device } : undefined
+}
+
+/** A device that still waits. */
+async function findPending(deps: Deps, of: { hash: string } | { user_code_hash: string }): Promise<DeviceCode | undefined> {
+  return DeviceCode.find(deps.db, { ...of, state: 'pending' }).where('expires_at', '>', deps.clock())
 }
 
 /** Notes that a person does not allow the sign-in of a device. */

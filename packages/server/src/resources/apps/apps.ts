@@ -1,4 +1,5 @@
 import type { Pool, Tx } from '../../db/handle.ts'
+import { forUpdate, keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, refuseChanged } from '../../errors.ts'
@@ -32,12 +33,12 @@ export async function getApp(deps: Deps, ref: string): Promise<App> {
 
 /** Gets the app and locks it until the transaction ends. */
 export async function getAppForUpdate(deps: Deps<Tx>, ref: string): Promise<App> {
-  return known(deps, await App.findByRefForUpdate(deps.db, ref), ref)
+  return known(deps, await forUpdate(deps.db, App.findByRef(deps.db, ref)), ref)
 }
 
 /** Gets the app and keeps it from being deleted until the transaction ends. */
 export async function getKeptApp(deps: Deps<Tx>, ref: string): Promise<App> {
-  return known(deps, await App.findByRefKept(deps.db, ref), ref)
+  return known(deps, await keptFromDeletion(deps.db, App.findByRef(deps.db, ref)), ref)
 }
 
 async function known(deps: Deps, app: App | undefined, ref: string): Promise<App> {

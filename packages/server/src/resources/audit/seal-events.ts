@@ -134,7 +134,9 @@ async function sealBatch(deps: Deps<Tx>, chain: OwnChain): Promise<Step> {
     position: (chain.batch === 0 ? chain.former_end : chain.batch_position) + tags.length,
   }
   const batch = { ...facts, seal: seal.over(chain.batch === 0 ? '' : chain.batch_seal, facts) }
-  await AuditBatch.store(db, batch)
+  await AuditBatch.insert(db, batch)
+  const stored = await AuditBatch.find(db, { number: batch.number })
+  if (!stored) throw new Error('the database did not store the batch of audit events')
   const next = {
     ...{ ...chain, batch: batch.number, batch_position: batch.position, batch_seal: batch.seal },
     ...{ upto: batch.upto, sealed_at: now },

@@ -1,4 +1,5 @@
 import type { Pool, Tx } from '../../db/handle.ts'
+import { forUpdate } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError } from '../../errors.ts'
@@ -139,8 +140,8 @@ async function decideRequest(
     // Lock the user before the request, in the same order as giving a grant.
     await lockUser(deps, request.user_id)
     await lockAdministrationOf(deps, request.user_id)
-    const status = await AccessRequest.findStatusForUpdate(deps.db, id)
-    if (status !== 'open') throw new ApiError('access_request_decided')
+    const locked = await forUpdate(deps.db, AccessRequest.find(deps.db, { id }).select('id', 'status'))
+    if (locked?.status !== 'open') throw new ApiError('access_request_decided')
     await carryOut(deps, request)
     return getRequest(deps, id)
   })

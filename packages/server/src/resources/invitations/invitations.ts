@@ -330,7 +330,8 @@ export async function removeSentInvitations(deps: Deps<Tx>, userId: string, acto
 
 /** Deletes all open invitations to an address. Returns how many. */
 export async function removeInvitationsTo(deps: Deps<Tx>, email: string, actor: Actor): Promise<number> {
-  const invitations = await Invitation.listOpenTo(deps.db, email, deps.clock())
+  const open = Invitation.list(deps.db, { email, accepted_at: null }).where('expires_at', '>', deps.clock())
+  const invitations = await open.withGraphFetched('app')
   const ids = invitations.map(({ id }) => id)
   await Invitation.query(deps.db).whereIn('id', ids).whereNull('accepted_at').delete()
   return recordRemovals(deps, invitations, actor)

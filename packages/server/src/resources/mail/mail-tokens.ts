@@ -110,7 +110,8 @@ export async function getMailTokenByHash(deps: Deps, hash: string, purpose: Toke
 export async function getMailTokenOfCode(deps: Deps, codeKey: string, purpose: TokenPurpose): Promise<SpendableToken> {
   const now = deps.clock()
   const sentAfter = purpose === 'magic_link' ? now - signInCodeLifeMs : 0
-  const found = await MailToken.findByCodeKey(deps.db, hashOpaqueToken(codeKey), { now, sentAfter })
+  const unspent = MailToken.find(deps.db, { code_key_hash: hashOpaqueToken(codeKey), spent_at: null })
+  const found = await unspent.where('expires_at', '>', now).where('created_at', '>', sentAfter)
   if (found?.purpose !== purpose) throw invalidToken()
   return found
 }

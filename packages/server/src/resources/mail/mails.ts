@@ -120,7 +120,7 @@ export async function resendMail(deps: Deps<Pool>, id: string, actor: Actor): Pr
 }
 
 async function getMessage(deps: Deps, id: string): Promise<OutboxRow> {
-  const message = await OutboxMessage.findMail(deps.db, id)
+  const message = await OutboxMessage.find(deps.db, { id, kind: 'mail' })
   if (!message) throw new ApiError('not_found', { detail: 'No mail has this id' })
   return message
 }

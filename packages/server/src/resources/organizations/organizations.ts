@@ -31,6 +31,7 @@ import { App } from '../../models/app.ts'
 import { whereFound, withPage } from '../../models/list-query.ts'
 import { Organization, type OrganizationRow } from '../../models/organization.ts'
 import { type MembershipKey, MembershipRole, OrganizationMembership } from '../../models/organization-membership.ts'
+import { User } from '../../models/user.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import { takeAttempt } from '../rate-limits/rate-limits.ts'
 import { type PooledUser, presentUser } from '../users/present.ts'
@@ -298,7 +299,7 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
       const organization = await getOrganization(deps, id)
       await assertUnused(deps, id)
       // Memberships of deleted users do not block the deletion.
-      await OrganizationMembership.deleteOfDeleted(deps.db, id)
+      await OrganizationMembership.list(deps.db, { organization_id: id }).whereIn('user_id', deletedUsers(deps)).delete()
       await Organization.remove(deps.db, { id })
       await recordEvent(deps, { event: 'organization.deleted', actor, details: { before: presentOrganization(organization) } })
     })
@@ -311,7 +312,12 @@ export async function deleteOrganization(deps: Deps<Pool>, id: string, actor: Ac
 
 async function assertUnused(deps: Deps, id: string): Promise<void> {
   if (await App.find(deps.db, { default_organization_id: id }).select('id')) throw inUse()
-  if (await OrganizationMembership.hasMembers(deps.db, id)) throw inUse()
+  const members = OrganizationMembership.list(deps.db, { organization_id: id }).whereNotIn('user_id', deletedUsers(deps))
+  if (await members.first().select('id')) throw inUse()
+}
+
+function deletedUsers(deps: Deps) {
+  return User.list(deps.db, { status: 'deleted' }).select('id')
 }
 
 function inUse(cause?: unknown): ApiError {

@@ -46,7 +46,9 @@ export async function raiseTokenVersion(
     .whereNull('ended_at')
     .patch({ ended_at: deps.clock(), ended_reason: reason })
   if (appId === null) {
-    await BrowserSession.endBelow(deps.db, { userId, version }, { now: deps.clock(), reason })
+    await BrowserSession.list(deps.db, { user_id: userId, ended_at: null })
+      .where('version', '<', version)
+      .patch({ ended_at: deps.clock(), ended_reason: reason })
     await TrustedBrowser.query(deps.db).where({ user_id: userId }).delete()
   }
   if (keptSessionId !== undefined)

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Pool, Tx } from '../../db/handle.ts'
+import { keptFromDeletion } from '../../db/locks.ts'
 import { transaction } from '../../db/transaction.ts'
 import type { Deps } from '../../deps.ts'
 import { ApiError, type FieldError, fieldError, refuseChanged, validationFailed } from '../../errors.ts'
@@ -124,7 +125,11 @@ function nameTaken(error: unknown, name: string | undefined): unknown {
 /** Throws `validation_failed` and names each code that no app has. */
 async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return []
-  const apps = await App.listKeptByCodes(deps.db, codes)
+  const named = App.query(deps.db)
+    .whereIn('code', [...codes])
+    .orderBy('id')
+    .select('id', 'code')
+  const apps = await keptFromDeletion(deps.db, named)
   const known = new Set(apps.map(({ code }) => code))
   const errors = codes.flatMap((code, index): FieldError[] =>
     known.has(code) ? [] : [{ path: `app_codes.${index}`, code: 'invalid_value', message: 'unknown app' }],

@@ -221,7 +221,12 @@ async function isAutoGranted(deps: Deps, { user, app, invitation }: AskedEntry &
   const isInvited = invitation?.opensSignUp === true
   if (autoGrants(app, { email: user.email, isInvited })) return true
   if (isInvited || !app.require_verified_email || !autoGrants(app, { email: user.email, isInvited: true })) return false
-  return AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id)
+  return hasRegisteredThrough(deps, user.id, app.id)
+}
+
+async function hasRegisteredThrough(deps: Deps, userId: string, appId: string): Promise<boolean> {
+  const registration = { user_id: userId, app_id: appId, event: 'user.registered' }
+  return (await AuditEvent.find(deps.db, registration).select('id')) !== undefined
 }
 
 /**
@@ -232,7 +237,7 @@ async function joinsDefaultOrganization(deps: Deps, { user, app, invitation }: A
   if (invitation !== undefined) return false
   if (!app.require_verified_email || app.default_organization_id === null) return true
   const isMember = (await listMemberships(deps, user.id)).length > 0
-  return !isMember || !(await AuditEvent.hasRegisteredThrough(deps.db, user.id, app.id))
+  return !isMember || !(await hasRegisteredThrough(deps, user.id, app.id))
 }
 
 async function getMembership(deps: Deps, userId: string, organizationId: string): Promise<Membership> {

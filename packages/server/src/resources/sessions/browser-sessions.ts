@@ -125,7 +125,8 @@ export async function noteBrowserUse(deps: Deps, live: LiveBrowserSession): Prom
   const now = deps.clock()
   if (now - live.last_seen_at < noteUseEveryMs) return
   const expiresAt = expiryOf(deps, { isKept: live.is_kept === 1, startedAt: live.started_at })
-  await BrowserSession.noteUse(deps.db, live.browser_session_id, { last_seen_at: now, expires_at: expiresAt })
+  const alive = BrowserSession.list(deps.db, { id: live.browser_session_id, ended_at: null })
+  await alive.patch({ last_seen_at: now, expires_at: expiresAt })
 }
 
 /** It ends without use, and always after the longest life of a session, counted from the first sign-in. */

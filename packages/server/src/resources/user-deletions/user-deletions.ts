@@ -201,6 +201,16 @@ async function eraseInvitations(deps: Deps<Pool>, userId: string, addresses: Rea
   await Invitation.blankOpen(deps.db, await withoutHolder(deps, addresses))
 }
 
+/** How many invitations `eraseInvitations` would blank. */
+async function countInvitations(deps: Deps, userId: string, unheld: readonly string[]): Promise<number> {
+  return Invitation.query(deps.db)
+    .whereNotNull('email')
+    .where((either) => {
+      either.where({ accepted_by: userId }).orWhere((open) => open.whereIn('email', [...unheld]).whereNull('accepted_at'))
+    })
+    .resultSize()
+}
+
 /** The addresses that no user has now. What is pending for one of the others belongs to its new holder. */
 async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promise<string[]> {
   const living = User.query(deps.db)
@@ -213,10 +223,10 @@ async function withoutHolder(deps: Deps, addresses: ReadonlySet<string>): Promis
 /** Blanks the messages about the user or to the addresses. Pending messages are discarded. */
 async function eraseOutbox(deps: Deps<Pool>, userId: string, addresses: ReadonlySet<string>): Promise<void> {
   const now = deps.clock()
-  await OutboxMessage.blankMailsOf(deps.db, userId, now)
+  await OutboxMessage.blankMails(deps.db, { userId }, now)
   // Mails that were requested by address only. Pending ones belong to another user if that user has the address now.
-  await OutboxMessage.blankMailsTo(deps.db, await withoutHolder(deps, addresses), now)
-  await OutboxMessage.blankFinishedMailsTo(deps.db, [...addresses], now)
+  await OutboxMessage.blankMails(deps.db, { destinations: await withoutHolder(deps, addresses) }, now)
+  await OutboxMessage.blankMails(deps.db, { finished: [...addresses] }, now)
   for (const { id, payload } of await listWebhooksOf(deps, userId))
     await OutboxMessage.blankWebhook(deps.db, { id, payload: blankWebhook(payload) }, now)
 }
@@ -245,7 +255,7 @@ export async function planErasure(deps: Deps<Pool>, userId: string, actor: Actor
     deletes,
     addresses: addresses.size,
     audit_events: await AuditEvent.countErasable(deps.db, userId, [...addresses]),
-    invitations: await Invitation.countErasable(deps.db, userId, unheld),
+    invitations: await countInvitations(deps, userId, unheld),
     mails: await OutboxMessage.countErasableMails(deps.db, userId, { unheld, addresses: [...addresses] }),
     webhook_deliveries: (await listWebhooksOf(deps, userId)).length,
   }
