@@ -1,11 +1,16 @@
 // biome-ignore-all lint/complexity/noThisInStatic: `this` is the model that a query is asked of
+
 import { type Constructor, Model, type ModelObject, type PartialModelObject, type Pojo, type QueryBuilderType } from 'objection'
 import type { Db, Tx } from '../db/handle.ts'
+import { chunksOf } from '../lib/collections.ts'
 
 type Scalar = string | number | boolean | null
 
 /** Columns with the values that a row must have there. */
 type Where<M> = { [Column in keyof M as NonNullable<M[Column]> extends Scalar ? Column : never]?: M[Column] }
+
+/** A row as it is stored. */
+type NewRow<M> = { [Column in keyof M as M[Column] extends Scalar ? Column : never]?: M[Column] }
 
 /** `booleanColumns` hold 0 or 1 and are booleans in code. SQLite has no boolean, so both databases store an integer. */
 export class BaseModel extends Model {
@@ -27,6 +32,20 @@ export class BaseModel extends Model {
 
   static async insert<M extends BaseModel>(this: ModelOf<M>, db: Tx, row: PartialModelObject<M>): Promise<void> {
     await this.query(db).insert(row)
+  }
+
+  /** Inserts the rows whose `unique` columns no row has. Returns how many. Of several at once, one inserts. */
+  static async insertNew<M extends BaseModel>(
+    this: ModelOf<M>,
+    db: Tx,
+    rows: readonly NewRow<M>[],
+    unique: (keyof M & string)[] = [this.idColumn].flat() as (keyof M & string)[],
+  ): Promise<number> {
+    let inserted = 0
+    // Plain rows: Objection makes a model of each, and inserts one at a time on SQLite.
+    for (const chunk of chunksOf(rows))
+      inserted += (await db(this.tableName).insert(chunk).onConflict(unique).ignore().returning(unique)).length
+    return inserted
   }
 
   /** Returns the number of rows. Throws if `where` is empty. */

@@ -28,11 +28,6 @@ export class Passkey extends BaseModel {
   declare created_at: number
   declare last_used_at: number | null
 
-  /** False if the credential is known already. */
-  static async add(db: Tx, row: Omit<PasskeyRow, 'last_used_at'>): Promise<boolean> {
-    return (await rowsOf(Passkey, db).insert(row).onConflict('credential_id').ignore().returning('id')).length > 0
-  }
-
   /** Whether a user has a passkey of a host, with `before` one that was added before that time. */
   static async isOwned(db: Db, { before, ...of }: Pick<Passkey, 'user_id' | 'rp_id'> & { before?: number }): Promise<boolean> {
     const query = rowsOf(Passkey, db).where(of)

@@ -109,9 +109,4 @@ export class PermissionService extends BaseModel {
   /** The newest revision that a registration named. */
   declare revision: number | null
   declare registered_at: number
-
-  /** Inserts the service unless it is known. */
-  static async register(db: Tx, row: Pick<PermissionService, 'service' | 'registered_at'>): Promise<void> {
-    await rowsOf(PermissionService, db).insert(row).onConflict('service').ignore()
-  }
 }

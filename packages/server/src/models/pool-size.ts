@@ -88,15 +88,16 @@ function sumsOf(noted: readonly Noted[]): Pick<PoolSize, 'namespace' | 'homes' |
   return [...sums].map(([namespace, sum]) => ({ namespace, ...sum })).sort((a, b) => (a.namespace < b.namespace ? -1 : 1))
 }
 
-// Users name pools as home and as tag, and each of the two has an index of the names. A source is a table with a condition.
+/** Users name pools as home and as tag, and each of the two has an index of the names. A pool that only deleted users name does not count. */
+const sources = { homes: "users where status <> 'deleted'", tags: 'user_namespaces where true' }
 
-/** The next distinct names. Each is one step into the index, while `distinct` would read every row. */
+/** The next distinct names, by name. Each is one step into the index, while `distinct` would read every row. */
 export async function listPoolsAfter(
   db: Db,
-  source: string,
+  source: keyof typeof sources,
   { after, most }: { after: string; most: number },
 ): Promise<string[]> {
-  const next = `select namespace from ${source} and namespace > ? order by namespace limit 1`
+  const next = `select namespace from ${sources[source]} and namespace > ? order by namespace limit 1`
   const query = db
     .withRecursive(
       'names',

@@ -64,19 +64,6 @@ export class RolePermission extends BaseModel {
   declare permission_id: string
   declare created_at: number
 
-  /** Returns how many were not assigned before. */
-  static async assign(
-    db: Tx,
-    rows: readonly Pick<RolePermission, 'role_code' | 'permission_id' | 'created_at'>[],
-  ): Promise<number> {
-    let inserted = 0
-    for (const chunk of chunksOf(rows)) {
-      const insert = rowsOf(RolePermission, db).insert(chunk).onConflict(['role_code', 'permission_id']).ignore()
-      inserted += (await insert.returning('permission_id')).length
-    }
-    return inserted
-  }
-
   /** Returns how many were assigned. */
   static async delete(db: Tx, roleCode: string, permissionIds: readonly string[]): Promise<number> {
     let deleted = 0

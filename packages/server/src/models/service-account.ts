@@ -4,10 +4,8 @@ import { forShare, forUpdate } from '../db/locks.ts'
 import { Statement } from '../db/statement.ts'
 import type { ServiceScope } from '../lib/authority.ts'
 import { chunksOf } from '../lib/collections.ts'
-import type { Page, PageRequest } from '../lib/keyset.ts'
 import { App } from './app.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { withPage } from './list-query.ts'
 import { Permission } from './permission.ts'
 
 /** What is read to authenticate a bearer token. */
@@ -26,8 +24,6 @@ const accountByToken = new Statement<AccountRow>(`
       where l.service_account_id = s.id) as app_codes
   from service_accounts s
   where s.token_hash = :hash`)
-
-const related = '[apps, permissions]'
 
 /** A service account, which a backend service calls with instead of a user's token. */
 export class ServiceAccount extends BaseModel {
@@ -78,16 +74,17 @@ export class ServiceAccount extends BaseModel {
     return accountByToken.first(db, { hash })
   }
 
-  static async findFull(db: Db, id: string): Promise<ServiceAccount | undefined> {
-    return ServiceAccount.query(db).findById(id).withGraphFetched(related)
+  /** Accounts with their apps and permissions. */
+  static full(db: Db) {
+    return ServiceAccount.query(db).withGraphFetched('[apps, permissions]')
   }
 
-  /** Like `find`, and locks the account until the transaction ends: `shared` with other readers, or `exclusive` to change it. */
+  /** Finds an account like `full`, and locks it until the transaction ends: `shared` with other readers, or `exclusive` to change it. */
   static async findLocked(db: Tx, id: string, lock: 'shared' | 'exclusive'): Promise<ServiceAccount | undefined> {
     const row = rowsOf(ServiceAccount, db).where({ id }).first('id')
     // Read the relations once the lock is held, so that they include a change that the lock waited for.
     const locked = await (lock === 'shared' ? forShare(db, row) : forUpdate(db, row))
-    return locked && ServiceAccount.findFull(db, id)
+    return locked && ServiceAccount.full(db).findById(id)
   }
 
   /** Raises the counter of its machine tokens and returns it; undefined if the account does not exist. */
@@ -96,51 +93,15 @@ export class ServiceAccount extends BaseModel {
     const [row] = await rowsOf(ServiceAccount, db).where({ id }).update(raised).returning('token_version')
     return row?.token_version
   }
-
-  /** The accounts with these ids, oldest first. Skips unknown ids. */
-  static async listByIds(db: Db, ids: readonly string[]): Promise<ServiceAccount[]> {
-    return ServiceAccount.query(db)
-      .findByIds([...ids])
-      .withGraphFetched(related)
-      .orderBy('service_accounts.id')
-  }
-
-  /** Newest first. */
-  static async listPage(db: Db, request: PageRequest & { service?: string | undefined }): Promise<Page<ServiceAccount>> {
-    const query = ServiceAccount.query(db).withGraphFetched(related)
-    if (request.service !== undefined) query.where({ service: request.service })
-    return withPage(query, request, 'service_accounts.id')
-  }
-
-  /** Inserts an account whose scopes hold for these apps. */
-  static async insertWithApps(
-    db: Tx,
-    row: Pick<ServiceAccount, 'id' | 'name' | 'service' | 'scopes' | 'token_hash' | 'expires_at' | 'created_at' | 'updated_at'>,
-    appIds: readonly string[],
-  ): Promise<void> {
-    await ServiceAccount.query(db).insert(row)
-    await ServiceAccountApp.assign(db, row.id, appIds)
-  }
-
-  /** Lets the scopes of an account hold for these apps and no others. */
-  static async replaceApps(db: Tx, id: string, appIds: readonly string[]): Promise<void> {
-    await rowsOf(ServiceAccountApp, db).where({ service_account_id: id }).delete()
-    await ServiceAccountApp.assign(db, id, appIds)
-  }
 }
 
 /** An app that the scopes of a service account hold for. */
-class ServiceAccountApp extends BaseModel {
+export class ServiceAccountApp extends BaseModel {
   static override tableName = 'service_account_apps'
   static override idColumn = ['service_account_id', 'app_id']
 
   declare service_account_id: string
   declare app_id: string
-
-  static async assign(db: Tx, accountId: string, appIds: readonly string[]): Promise<void> {
-    if (appIds.length === 0) return
-    await rowsOf(ServiceAccountApp, db).insert(appIds.map((app_id) => ({ service_account_id: accountId, app_id })))
-  }
 }
 
 /** A permission that the machine tokens of a service account carry, at apps whose services declare it. */
@@ -151,17 +112,6 @@ export class ServiceAccountPermission extends BaseModel {
   declare service_account_id: string
   declare permission_id: string
   declare created_at: number
-
-  /** Returns how many the account did not have before. */
-  static async assign(db: Tx, accountId: string, permissionIds: readonly string[], now: number): Promise<number> {
-    let inserted = 0
-    for (const chunk of chunksOf(permissionIds)) {
-      const rows = chunk.map((permission_id) => ({ service_account_id: accountId, permission_id, created_at: now }))
-      const insert = rowsOf(ServiceAccountPermission, db).insert(rows).onConflict(['service_account_id', 'permission_id'])
-      inserted += (await insert.ignore().returning('permission_id')).length
-    }
-    return inserted
-  }
 
   /** Returns how many the account had. */
   static async delete(db: Tx, accountId: string, permissionIds: readonly string[]): Promise<number> {

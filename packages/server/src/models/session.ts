@@ -236,11 +236,6 @@ export class Session extends BaseModel {
       .first()
   }
 
-  /** A session that has not ended, and whose it is. */
-  static async findOwner(db: Db, id: string): Promise<SessionOwner | undefined> {
-    return rowsOf(Session, db).where({ id }).whereNull('ended_at').first('id', 'user_id', 'app_id')
-  }
-
   /** A page of the sessions of a user that are alive, newest first. */
   static async listAlive(db: Db, userId: string, request: PageRequest, now: number): Promise<SessionRow[]> {
     const query = aliveOf(db, userId, now)

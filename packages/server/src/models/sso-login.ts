@@ -66,10 +66,6 @@ export class SsoLogin extends BaseModel {
   declare created_at: number
   declare expires_at: number
 
-  static async begin(db: Db, row: NewSsoLogin): Promise<void> {
-    await rowsOf(SsoLogin, db).insert(row)
-  }
-
   /** Takes the provider's answer: only the first, and only from the same provider. */
   static async answer(
     db: Pool,

@@ -1,11 +1,9 @@
 import { insertRows } from '../db/bulk.ts'
-import type { Db, Tx } from '../db/handle.ts'
+import type { Tx } from '../db/handle.ts'
 import { BaseModel, rowsOf } from './base-model.ts'
-import { listPoolsAfter, PoolSize } from './pool-size.ts'
+import { PoolSize } from './pool-size.ts'
 
 export type UserNamespaceRow = Pick<UserNamespace, 'user_id' | 'namespace' | 'created_at'>
-
-const tags = 'user_namespaces where true'
 
 /** A pool tag: one of a user's pools besides the home pool. */
 export class UserNamespace extends BaseModel {
@@ -38,11 +36,6 @@ export class UserNamespace extends BaseModel {
     if (namespaces) tags.whereIn('namespace', namespaces)
     await note(db, await tags.clone().select('namespace'), -1)
     await tags.delete()
-  }
-
-  /** The pools that users are tagged with, by name. */
-  static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
-    return listPoolsAfter(db, tags, { after, most })
   }
 }
 

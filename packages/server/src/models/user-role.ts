@@ -1,6 +1,6 @@
 import { insertRows } from '../db/bulk.ts'
 import type { Db, Tx } from '../db/handle.ts'
-import { BaseModel, rowsOf } from './base-model.ts'
+import { BaseModel } from './base-model.ts'
 
 /** A column of a statement over `users u`: the codes of a user's global roles as one text. */
 export const globalRolesColumn = `(select string_agg(role_code, ' ') from user_roles where user_id = u.id) as global_roles`
@@ -19,12 +19,6 @@ export class UserRole extends BaseModel {
   /** Inserts any number of roles. */
   static async insertBulk(db: Tx, rows: readonly UserRoleRow[]): Promise<void> {
     await insertRows(db, UserRole.tableName, rows)
-  }
-
-  /** False if the user holds it already. */
-  static async add(db: Tx, row: Pick<UserRole, 'user_id' | 'role_code' | 'created_at'>): Promise<boolean> {
-    const inserted = await rowsOf(UserRole, db).insert(row).onConflict(['user_id', 'role_code']).ignore().returning('user_id')
-    return inserted.length > 0
   }
 
   /** Whether a user of one of the statuses holds the role. */

@@ -11,7 +11,7 @@ import { type AuditEventRow, assertStored, newEvent, newEventFor } from './audit
 import { BaseModel, rowsOf } from './base-model.ts'
 import { catalogGeneration } from './generation.ts'
 import { pageOrder, whereFound } from './list-query.ts'
-import { listPoolsAfter, PoolSize } from './pool-size.ts'
+import { PoolSize } from './pool-size.ts'
 import { type FactorRow, factorColumns, hasFactorColumn } from './second-factor.ts'
 import { SharedEmail } from './shared-email.ts'
 import { UserApp } from './user-app.ts'
@@ -131,8 +131,6 @@ const newRecordedUser = new Statement(
   ${grownPools(listedOnPostgres(':tags'), '1 / (select count(*) from recorded)')}`,
   [newEvent, insertedUser, ...parts],
 )
-
-const homes = "users where status <> 'deleted'"
 
 /** Above every id. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -405,10 +403,6 @@ export class User extends BaseModel {
     return pageOrder(query, filters, leading).toKnexQuery<UserRow>()
   }
 
-  /** The pools that are a user's home, sorted by name. A pool that only deleted users name does not count. */
-  static async listPools(db: Db, { after, most }: { after: string; most: number }): Promise<string[]> {
-    return listPoolsAfter(db, homes, { after, most })
-  }
 }
 
 type Place = Pick<User, 'email' | 'namespace'>

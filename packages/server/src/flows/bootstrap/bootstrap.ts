@@ -94,7 +94,7 @@ export async function createSystemAdmin(
 
 async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'promoted' | 'unchanged'> {
   const row = { user_id: userId, role_code: SYSTEM_ADMIN, created_at: deps.clock() }
-  const isNew = await UserRole.add(deps.db, row)
+  const isNew = (await UserRole.insertNew(deps.db, [row])) > 0
   if (isNew) {
     await recordEvent(deps, { event: 'role.assigned', actor, userId, details: { role_code: SYSTEM_ADMIN } })
     await endAccessWithoutProof(deps, userId, SYSTEM_ADMIN)
@@ -112,7 +112,7 @@ async function promote(deps: Deps<Tx>, userId: string, actor: Actor): Promise<'p
 export async function grantAdminApps(deps: Deps<Pool>): Promise<number> {
   return transaction(deps, async (deps) => {
     if (!(await Service.takeAdminGrantsDue(deps.db))) return 0
-    const holders = await UserRole.query(deps.db).where({ role_code: SYSTEM_ADMIN }).orderBy('user_id').select('user_id')
+    const holders = await UserRole.list(deps.db, { role_code: SYSTEM_ADMIN }).orderBy('user_id').select('user_id')
     const ids = holders.map(({ user_id }) => user_id)
     await User.lockAll(deps.db, ids)
     const admins = (await User.listByIds(deps.db, ids)).map(userOf)

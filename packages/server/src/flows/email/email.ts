@@ -189,7 +189,7 @@ async function removeNewCredentials(
   const lost = {
     password: hash !== null,
     two_factor: await clearSecondFactorSince(deps, userId, since),
-    passkeys: await Passkey.query(deps.db).where({ user_id: userId }).where('created_at', '>=', since).delete(),
+    passkeys: await Passkey.list(deps.db, { user_id: userId }).where('created_at', '>=', since).delete(),
     identities: await removeIdentities(deps, userId, since),
   }
   if (lost.password) await User.change(deps.db, userId, { password_hash: null })

@@ -79,7 +79,7 @@ export async function askLogout(
   const live = await findBrowserSession(deps, cookies.session)
   if (live && hinted !== undefined) {
     const browserSessionId = live.browser_session_id
-    if (await Session.query(deps.db).findOne({ id: hinted, browser_session_id: browserSessionId }).select('id')) {
+    if (await Session.find(deps.db, { id: hinted, browser_session_id: browserSessionId }).select('id')) {
       await logOutBrowser(deps, cookies.session, actor)
       return { location: location ?? donePath(app, query), cookies: { session: null } }
     }

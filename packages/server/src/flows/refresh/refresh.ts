@@ -44,7 +44,7 @@ type Outcome = { answer: TokenAnswer } | { reusedSession: string }
 export async function refresh(deps: Deps<Pool>, input: RefreshCall, actor: Actor): Promise<TokenAnswer> {
   const outcome = await exchange(deps, input, actor)
   if ('answer' in outcome) return outcome.answer
-  const session = await Session.findOwner(deps.db, outcome.reusedSession)
+  const session = await Session.find(deps.db, { id: outcome.reusedSession, ended_at: null })
   if (session) await endSession(deps, session, 'token.reuse_detected', actor)
   throw new ApiError('refresh_token_reused')
 }

@@ -76,7 +76,7 @@ export async function findPasskey(
   const { challenge } = await spendChallenge(deps, openField(deps, 'passkey', browser, field))
   const party = relyingPartyOf(deps.config.publicUrl)
   const answer = readOrRefuse(sent)
-  const passkey = party && (await Passkey.query(deps.db).findOne({ credential_id: answer.id, rp_id: party.id }))
+  const passkey = party && (await Passkey.find(deps.db, { credential_id: answer.id, rp_id: party.id }))
   if (!passkey) throw invalidPasskey('unknown')
   const user = await getUser(deps, passkey.user_id)
   if (user.status === 'deleted' || answer.response.userHandle !== passkey.user_handle) throw invalidPasskey('user_handle')

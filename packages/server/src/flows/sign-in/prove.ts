@@ -92,7 +92,7 @@ async function spendRecoveryCode(deps: Deps<Pool>, userId: string, code: string,
     .filter((digest) => digest !== undefined)
   if (digests.length === 0) return false
   if (!(await RecoveryCode.spend(deps.db, userId, digests, deps.clock()))) return false
-  const left = await RecoveryCode.query(deps.db).where({ user_id: userId, used_at: null }).resultSize()
+  const left = await RecoveryCode.list(deps.db, { user_id: userId, used_at: null }).resultSize()
   await recordEvent(deps, { event: 'two_factor.recovery_code_used', actor, userId, details: { left } })
   return true
 }

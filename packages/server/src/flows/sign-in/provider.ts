@@ -60,7 +60,7 @@ export async function beginAtProvider(
     })
   const now = deps.clock()
   const stateHash = hashOpaqueToken(state)
-  await SsoLogin.begin(deps.db, {
+  await SsoLogin.query(deps.db).insert({
     state_hash: stateHash,
     provider_id: provider.id,
     app_id: app.id,

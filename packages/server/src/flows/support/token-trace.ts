@@ -120,7 +120,7 @@ function findTrace(deps: Deps, token: string): Promise<TokenTrace> {
 
 async function traceServiceToken(deps: Deps, token: string): Promise<TokenTrace> {
   const found = await ServiceAccount.findByToken(deps.db, hashOpaqueToken(token))
-  const account = found && (await ServiceAccount.findFull(deps.db, found.id))
+  const account = found && (await ServiceAccount.full(deps.db).findById(found.id))
   if (!account) return { ...nothing, kind: 'service_account' }
   const { expires_at } = account
   return {
@@ -139,7 +139,7 @@ function describeAccount({ id, name, service, scopes, apps, last_used_at }: Serv
 type VerifiedMachineToken = ReturnType<AccessTokens['verifyMachine']>
 
 async function traceMachineToken(deps: Deps, verified: VerifiedMachineToken, claims: MachineTokenClaims): Promise<TokenTrace> {
-  const account = isUuid(claims.uid) ? await ServiceAccount.findFull(deps.db, claims.uid) : undefined
+  const account = isUuid(claims.uid) ? await ServiceAccount.full(deps.db).findById(claims.uid) : undefined
   const state = await stateOfMachineToken(deps, verified, claims, account)
   const app = isUuid(claims.app_id) ? await App.find(deps.db, { id: claims.app_id }) : undefined
   const traced = { ...nothing, kind: 'machine' as const, state, expires_at: momentOf(claims.exp) }

@@ -199,7 +199,7 @@ export async function renewRecoveryCodes(
     const current = await SecondFactor.findActive(deps.db, caller.userId)
     if (current?.activated_at !== factor.activated_at) throw new ApiError('two_factor_not_set_up')
     const codes = await replaceRecoveryCodes(deps, caller.userId)
-    await TrustedBrowser.query(deps.db).where({ user_id: caller.userId }).delete()
+    await TrustedBrowser.remove(deps.db, { user_id: caller.userId })
     await addNotice(deps, 'recovery_codes_renewed', { user: await getUser(deps, caller.userId) }, actor)
     await recordEvent(deps, { event: 'two_factor.recovery_codes_renewed', actor, userId: caller.userId })
     return { recovery_codes: codes }

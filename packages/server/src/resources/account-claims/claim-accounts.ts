@@ -93,7 +93,7 @@ async function strip(
   const lost = {
     password: account.password_hash !== null,
     two_factor: twoFactor,
-    passkeys: await Passkey.query(deps.db).where({ user_id: id }).delete(),
+    passkeys: await Passkey.remove(deps.db, { user_id: id }),
     identities: await removeIdentities(deps, id),
     memberships: await removeMemberships(deps, id, actor),
     invitations: await removeSentInvitations(deps, id, actor),

@@ -10,6 +10,7 @@ import { firstInPools, poolsOf } from '../../lib/pool-set.ts'
 import { type IdentityRecord, identityRecord } from '../../lib/records.ts'
 import { iso } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
+import { withPage } from '../../models/list-query.ts'
 import { SsoLogin } from '../../models/sso-login.ts'
 import { UserIdentity } from '../../models/user-identity.ts'
 import { recordEvent } from '../audit/record-event.ts'
@@ -28,7 +29,7 @@ export const identityPage = page(identityRecord)
 /** The identities that a user can log in with, newest first, each with its provider. Throws `not_found`. */
 export async function listIdentities(deps: Deps, userId: string, request: PageRequest): Promise<Page<UserIdentity>> {
   const { id } = await getUser(deps, userId)
-  return UserIdentity.listPage(deps.db, id, request)
+  return withPage(UserIdentity.full(deps.db).where({ user_id: id }), request, 'user_identities.id')
 }
 
 /** The provider's id, and the subject that names the user at the provider. */
@@ -46,7 +47,7 @@ export async function findLinkedUser(
   { providerId, subject }: Subject,
   pools: readonly string[],
 ): Promise<PooledUser | undefined> {
-  const linked = await UserIdentity.query(deps.db).where({ provider_id: providerId, subject }).select('user_id')
+  const linked = await UserIdentity.list(deps.db, { provider_id: providerId, subject }).select('user_id')
   if (linked.length === 0) return undefined
   const ids = linked.map(({ user_id }) => user_id)
   return firstInPools(await listUsersByIds(deps, ids), pools)
@@ -64,12 +65,12 @@ export async function addIdentity(
   actor: Actor,
 ): Promise<UserIdentity> {
   const of = { user_id: user.id, provider_id: providerId, subject }
-  const known = await UserIdentity.findFull(deps.db, of)
+  const known = await UserIdentity.full(deps.db).findOne(of)
   if (known) return known
   if (await findLinkedUser(deps, { providerId, subject }, poolsOf([user]))) throw new ApiError('identity_in_use')
   await insertIdentity(deps, { providerId, subject }, { userId: user.id, appId, provider }, actor)
   await addNotice(deps, 'identity_linked', { user, appId, provider }, actor)
-  return (await UserIdentity.findFull(deps.db, of))!
+  return (await UserIdentity.full(deps.db).findOne(of))!
 }
 
 /**
@@ -121,7 +122,7 @@ async function getRemoval(deps: Deps<Tx>, userId: string, identityId: string): P
   // Otherwise, two concurrent requests that remove the last two identities would each still see the other one.
   await lockUserRow(deps, userId)
   const user = await getUser(deps, userId)
-  const identity = await UserIdentity.findFull(deps.db, { id: identityId, user_id: userId })
+  const identity = await UserIdentity.full(deps.db).findOne({ id: identityId, user_id: userId })
   if (!identity) throw new ApiError('not_found', { detail: 'The user has no such identity' })
   return { user, identity }
 }
@@ -138,9 +139,9 @@ async function remove(deps: Deps<Tx>, { user, identity }: Removal, notice: Notic
  * Returns the number of identities.
  */
 export async function removeIdentities(deps: Deps<Tx>, userId: string, since = 0): Promise<number> {
-  const linked = UserIdentity.query(deps.db).where({ user_id: userId }).where('created_at', '>=', since)
+  const linked = UserIdentity.list(deps.db, { user_id: userId }).where('created_at', '>=', since)
   for (const { provider_id, subject } of await linked.clone().select('provider_id', 'subject'))
-    await SsoLogin.query(deps.db).where({ provider_id, subject }).whereNull('spent_at').delete()
+    await SsoLogin.list(deps.db, { provider_id, subject }).whereNull('spent_at').delete()
   return linked.delete()
 }
 

@@ -40,12 +40,12 @@ export const mostPasskeys = 10
 /** The passkeys of a user, newest first. Throws `not_found`. */
 export async function listPasskeys(deps: Deps, userId: string, request: PageRequest): Promise<Page<Passkey>> {
   const { id } = await getUser(deps, userId)
-  return withPage(Passkey.query(deps.db).where({ user_id: id }), request, 'passkeys.id')
+  return withPage(Passkey.list(deps.db, { user_id: id }), request, 'passkeys.id')
 }
 
 /** The passkeys of a person on the account page, oldest first. */
 export async function listOwnPasskeys(deps: Deps, userId: string): Promise<Passkey[]> {
-  return Passkey.query(deps.db).where({ user_id: userId }).orderBy('id')
+  return Passkey.list(deps.db, { user_id: userId }).orderBy('id')
 }
 
 /** A passkey that was verified, with its owner. */
@@ -74,7 +74,7 @@ export async function addPasskey(
     if (others.some(({ user_handle }) => user_handle !== userHandle)) throw new ApiError('invalid_token')
     const now = deps.clock()
     const id = newId(now)
-    const isNew = await Passkey.add(deps.db, {
+    const passkey = {
       ...{ id, user_id: user.id, name, rp_id: rpId, user_handle: userHandle, created_at: now },
       credential_id: made.credentialId,
       public_key: made.publicKey,
@@ -82,9 +82,9 @@ export async function addPasskey(
       transports: JSON.stringify(made.transports),
       backup_eligible: made.isBackupEligible ? 1 : 0,
       backed_up: made.isBackedUp ? 1 : 0,
-    })
-    if (!isNew) throw new ApiError('passkey_exists')
-    await TrustedBrowser.query(deps.db).where({ user_id: user.id }).delete()
+    }
+    if ((await Passkey.insertNew(deps.db, [passkey], ['credential_id'])) === 0) throw new ApiError('passkey_exists')
+    await TrustedBrowser.remove(deps.db, { user_id: user.id })
     await addNotice(deps, 'passkey_added', { user }, actor)
     await recordEvent(deps, { event: 'passkey.added', actor, userId: user.id, details: { id } })
   })
@@ -98,7 +98,7 @@ export async function renamePasskey(
 ): Promise<void> {
   await transaction(deps, async (deps) => {
     const user = await lockPerson(deps, caller)
-    const renamed = await Passkey.query(deps.db).where({ id, user_id: user.id }).patch({ name })
+    const renamed = await Passkey.update(deps.db, { id, user_id: user.id }, { name })
     if (renamed === 0) throw noSuchPasskey()
   })
 }
@@ -128,9 +128,9 @@ export async function removePasskey(
 }
 
 async function remove(deps: Deps<Tx>, user: PooledUser, id: string, actor: Actor): Promise<void> {
-  const deleted = await Passkey.query(deps.db).where({ id, user_id: user.id }).delete()
+  const deleted = await Passkey.remove(deps.db, { id, user_id: user.id })
   if (deleted === 0) throw noSuchPasskey()
-  await TrustedBrowser.query(deps.db).where({ user_id: user.id }).delete()
+  await TrustedBrowser.remove(deps.db, { user_id: user.id })
   await addNotice(deps, 'passkey_removed', { user }, actor)
   await recordEvent(deps, { event: 'passkey.removed', actor, userId: user.id, details: { id } })
 }

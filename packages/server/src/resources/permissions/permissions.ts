@@ -284,14 +284,14 @@ async function lockService(deps: Deps<Tx>, service: string, { create }: { create
   const lock = () => forUpdate(deps.db, PermissionService.query(deps.db).findById(service))
   let known = await lock()
   if (!known && create) {
-    await PermissionService.register(deps.db, { service, registered_at: deps.clock() })
+    await PermissionService.insertNew(deps.db, [{ service, registered_at: deps.clock() }])
     known = await lock()
   }
   return known?.revision ?? null
 }
 
 async function listLive(deps: Deps, service: string): Promise<LivePermission[]> {
-  const live = Permission.query(deps.db).where({ service }).whereNull('pruned_at')
+  const live = Permission.list(deps.db, { service }).whereNull('pruned_at')
   return live.select('id', 'code', 'name', 'resource', 'action')
 }
 

@@ -8,7 +8,7 @@ import { nameKeyOf, type Page, type PageRequest, pageOf, rowsToRead } from '../.
 import { isInPools, poolSet } from '../../lib/pool-set.ts'
 import { userRecord } from '../../lib/records.ts'
 import { App } from '../../models/app.ts'
-import { PoolSize } from '../../models/pool-size.ts'
+import { listPoolsAfter, PoolSize } from '../../models/pool-size.ts'
 import { SharedEmail } from '../../models/shared-email.ts'
 import { User } from '../../models/user.ts'
 import { UserNamespace } from '../../models/user-namespace.ts'
@@ -175,8 +175,8 @@ export async function listPools(deps: Deps, request: PageRequest): Promise<Page<
   const most = rowsToRead(request)
   const apps = await appsByPool(deps)
   const named = [
-    ...(await User.listPools(deps.db, { after, most })),
-    ...(await UserNamespace.listPools(deps.db, { after, most })),
+    ...(await listPoolsAfter(deps.db, 'homes', { after, most })),
+    ...(await listPoolsAfter(deps.db, 'tags', { after, most })),
     ...[...apps.keys()].filter((name) => name > after),
   ]
   const names = [...new Set(named)].sort().slice(0, most)
@@ -195,9 +195,9 @@ export async function listPools(deps: Deps, request: PageRequest): Promise<Page<
 
 /** Whether a user or an app names the pool. */
 async function poolExists(deps: Deps, namespace: string): Promise<boolean> {
-  const atHome = User.query(deps.db).where({ namespace }).whereRaw("status <> 'deleted'")
+  const atHome = User.list(deps.db, { namespace }).whereRaw("status <> 'deleted'")
   if ((await atHome.orderBy('id').select('id').limit(1)).length > 0) return true
-  const tagged = UserNamespace.query(deps.db).where({ namespace })
+  const tagged = UserNamespace.list(deps.db, { namespace })
   if ((await tagged.orderBy('user_id').select('user_id').limit(1)).length > 0) return true
   return (await appsByPool(deps)).has(namespace)
 }

@@ -49,7 +49,7 @@ export async function raiseTokenVersion(
     await BrowserSession.list(deps.db, { user_id: userId, ended_at: null })
       .where('version', '<', version)
       .patch({ ended_at: deps.clock(), ended_reason: reason })
-    await TrustedBrowser.query(deps.db).where({ user_id: userId }).delete()
+    await TrustedBrowser.remove(deps.db, { user_id: userId })
   }
   if (keptSessionId !== undefined)
     await Session.query(deps.db).findById(keptSessionId).patch({ ended_at: null, ended_reason: null, token_version: version })
@@ -64,8 +64,7 @@ export async function raiseTokenVersions(
 ): Promise<void> {
   const raised = await User.raiseTokenVersions(deps.db, userIds, { ofAllApps: false })
   await UserApp.raiseFloors(deps.db, appId, userIds)
-  await Session.query(deps.db)
-    .where({ app_id: appId })
+  await Session.list(deps.db, { app_id: appId })
     .whereIn('user_id', [...userIds])
     .whereNull('ended_at')
     .patch({ ended_at: deps.clock(), ended_reason: reason })
@@ -86,7 +85,7 @@ export async function raiseAccessFloor(
   const version = await raise(deps, userId, { ofAllApps: false })
   const named = appIds.filter((id) => id !== null)
   // A user may be in an app without a grant. There is no row for a floor then, so it is set for all apps.
-  const grants = UserApp.query(deps.db).where({ user_id: userId }).whereIn('app_id', named)
+  const grants = UserApp.list(deps.db, { user_id: userId }).whereIn('app_id', named)
   const isOfNamed = named.length === appIds.length && (await grants.clone().resultSize()) >= named.length
   if (isOfNamed) await grants.patch({ min_access_version: version })
   else await User.query(deps.db).findById(userId).patch({ min_access_version: version })
@@ -98,8 +97,7 @@ export async function raiseAccessFloor(
  * has a session in it. Needs the lock on the user's row.
  */
 export async function killMembershipTokens(deps: Deps<Tx>, { organizationId, userId }: MembershipKey): Promise<void> {
-  const open = await Session.query(deps.db)
-    .where({ user_id: userId, organization_id: organizationId, ended_at: null })
+  const open = await Session.list(deps.db, { user_id: userId, organization_id: organizationId, ended_at: null })
     .where('expires_at', '>', deps.clock())
     .distinct('app_id')
   const appIds = open.map(({ app_id }) => app_id)

@@ -146,7 +146,7 @@ interface HeldRole {
 /** A user's global roles, by code. Throws `not_found`. */
 export async function listUserRoles(deps: Deps, userId: string): Promise<HeldRole[]> {
   await getUser(deps, userId)
-  const held = await UserRole.query(deps.db).where({ user_id: userId })
+  const held = await UserRole.list(deps.db, { user_id: userId })
   const codes = held.map(({ role_code }) => role_code)
   const roles = await Role.query(deps.db).whereIn('code', codes)
   return held
@@ -241,7 +241,7 @@ export async function deleteRole(deps: Deps<Pool>, code: string, actor: Actor): 
     await assertUnheld(deps, code)
     await renewCatalog(deps)
     // Roles of deleted users do not keep the role.
-    await UserRole.query(deps.db).where({ role_code: code }).delete()
+    await UserRole.remove(deps.db, { role_code: code })
     await MembershipRole.remove(deps.db, { role_code: code })
     await Role.query(deps.db).deleteById(code)
     await recordEvent(deps, { event: 'role.deleted', actor, details: { before: presentRole(role) } })
@@ -348,7 +348,7 @@ async function changeAssignments(
 async function assign(deps: Deps<Tx>, roleCode: string, permissionIds: readonly string[]): Promise<number> {
   const now = deps.clock()
   const rows = permissionIds.map((permission_id) => ({ role_code: roleCode, permission_id, created_at: now }))
-  return RolePermission.assign(deps.db, rows)
+  return RolePermission.insertNew(deps.db, rows)
 }
 
 function codesOf(permissions: readonly HeldPermission[]): { permissions: string[] } {
@@ -375,7 +375,7 @@ export async function assignRole(
     if (platformRoles.includes(role.code)) assertProven(user)
     const now = deps.clock()
     const key = { user_id: input.userId, role_code: role.code }
-    const created = await UserRole.add(deps.db, { ...key, created_at: now })
+    const created = (await UserRole.insertNew(deps.db, [{ ...key, created_at: now }])) > 0
     if (created) {
       await recordEvent(deps, { event: 'role.assigned', actor, userId: input.userId, details: { role_code: role.code } })
       await endAccessWithoutProof(deps, input.userId, role.code)
@@ -401,7 +401,7 @@ export async function unassignRole(deps: Deps<Pool>, input: { userId: string; ro
   const { userId, roleCode } = input
   await transaction(deps, async (deps) => {
     await lockUser(deps, userId)
-    const removed = await UserRole.query(deps.db).where({ user_id: userId, role_code: roleCode }).delete()
+    const removed = await UserRole.remove(deps.db, { user_id: userId, role_code: roleCode })
     if (removed === 0) throw new ApiError('not_found', { detail: 'The user does not hold this role' })
     if (roleCode === 'system_admin') await assertAdministrable(deps)
     await recordEvent(deps, { event: 'role.unassigned', actor, userId, details: { role_code: roleCode } })

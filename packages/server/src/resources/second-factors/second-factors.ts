@@ -60,11 +60,11 @@ export async function clearSecondFactorSince(deps: Deps<Tx>, userId: string, sin
 
 /** Deletes the active second factor with its recovery codes, and the trust of browsers. Returns false if there was none. Needs a transaction. */
 export async function deleteSecondFactor(deps: Deps<Tx>, userId: string): Promise<boolean> {
-  const active = SecondFactor.query(deps.db).where({ user_id: userId }).whereNotNull('activated_at')
+  const active = SecondFactor.list(deps.db, { user_id: userId }).whereNotNull('activated_at')
   const wasActive = (await active.delete()) > 0
   if (wasActive) {
-    await RecoveryCode.query(deps.db).where({ user_id: userId }).delete()
-    await TrustedBrowser.query(deps.db).where({ user_id: userId }).delete()
+    await RecoveryCode.remove(deps.db, { user_id: userId })
+    await TrustedBrowser.remove(deps.db, { user_id: userId })
   }
   return wasActive
 }

@@ -15,8 +15,9 @@ import { newId } from '../../lib/uuid.ts'
 import { isUniqueViolation } from '../../lib/violations.ts'
 import { App } from '../../models/app.ts'
 import { AuditEvent } from '../../models/audit-event.ts'
+import { withPage } from '../../models/list-query.ts'
 import { Permission } from '../../models/permission.ts'
-import { type AccountRow, ServiceAccount, ServiceAccountPermission } from '../../models/service-account.ts'
+import { type AccountRow, ServiceAccount, ServiceAccountApp, ServiceAccountPermission } from '../../models/service-account.ts'
 import { recordEvent } from '../audit/record-event.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { resolvePermissionIds } from '../permissions/permissions.ts'
@@ -89,7 +90,8 @@ export async function createServiceAccount(deps: Deps<Pool>, input: ServiceAccou
         created_at: now,
         updated_at: now,
       }
-      await ServiceAccount.insertWithApps(deps.db, row, appIds)
+      await ServiceAccount.insert(deps.db, row)
+      await addApps(deps, id, appIds)
       const account = await getServiceAccount(deps, id)
       await recordEvent(deps, {
         event: 'service_account.created',
@@ -138,6 +140,11 @@ async function idsOfApps(deps: Deps<Tx>, codes: readonly string[]): Promise<stri
   return apps.map(({ id }) => id)
 }
 
+async function addApps(deps: Deps<Tx>, id: string, appIds: readonly string[]): Promise<void> {
+  const rows = appIds.map((app_id) => ({ service_account_id: id, app_id }))
+  await ServiceAccountApp.insertNew(deps.db, rows)
+}
+
 /** Deletes a service account. Its token and its machine tokens die at once. Throws `not_found`. */
 export async function deleteServiceAccount(deps: Deps<Pool>, id: string, actor: Actor): Promise<void> {
   await transaction(deps, async (deps) => {
@@ -155,7 +162,7 @@ export async function removeServiceAccount(deps: Deps<Tx>, account: ServiceAccou
 
 /** Throws `not_found`. */
 export async function getServiceAccount(deps: Deps, id: string): Promise<ServiceAccount> {
-  const account = await ServiceAccount.findFull(deps.db, id)
+  const account = await ServiceAccount.full(deps.db).findById(id)
   if (!account) throw unknownAccount()
   return account
 }
@@ -184,7 +191,9 @@ export async function listKnownTo(deps: Deps, userId: string): Promise<ServiceAc
     if (rotation.actor_id === userId) continue
     for (const id of idsIn(rotation)) if (rotation.id > (known.get(id) ?? rotation.id)) known.delete(id)
   }
-  return ServiceAccount.listByIds(deps.db, [...known.keys()])
+  return ServiceAccount.full(deps.db)
+    .findByIds([...known.keys()])
+    .orderBy('service_accounts.id')
 }
 
 /** The id of the account that an event is about, if it names one. */
@@ -209,7 +218,9 @@ export async function listServiceAccounts(
   deps: Deps,
   request: PageRequest & { service?: string | undefined },
 ): Promise<Page<ServiceAccount>> {
-  return ServiceAccount.listPage(deps.db, request)
+  const accounts = ServiceAccount.full(deps.db)
+  if (request.service !== undefined) accounts.where({ service: request.service })
+  return withPage(accounts, request, 'service_accounts.id')
 }
 
 /** A service account as every answer and audit event shows one: without token or hash. */
@@ -240,10 +251,10 @@ export async function replacePermissions(
   return changePermissions(deps, input.serviceAccountId, actor, async (deps, id) => {
     const wanted = await resolvePermissionIds(deps, input.permissions, 'permissions')
     const kept = new Set(wanted)
-    const held = await ServiceAccountPermission.query(deps.db).where({ service_account_id: id }).select('permission_id')
+    const held = await ServiceAccountPermission.list(deps.db, { service_account_id: id }).select('permission_id')
     const lost = held.map(({ permission_id }) => permission_id).filter((held) => !kept.has(held))
     const removed = await ServiceAccountPermission.delete(deps.db, id, lost)
-    return { added: await ServiceAccountPermission.assign(deps.db, id, wanted, deps.clock()), removed }
+    return { added: await addPermissions(deps, id, wanted), removed }
   })
 }
 
@@ -257,8 +268,15 @@ export async function patchPermissions(
     const wanted = await resolvePermissionIds(deps, input.add, 'add')
     const unwanted = await Permission.listIds(deps.db, input.remove)
     const removed = await ServiceAccountPermission.delete(deps.db, id, unwanted)
-    return { added: await ServiceAccountPermission.assign(deps.db, id, wanted, deps.clock()), removed }
+    return { added: await addPermissions(deps, id, wanted), removed }
   })
+}
+
+/** Returns how many the account did not have before. */
+async function addPermissions(deps: Deps<Tx>, id: string, permissionIds: readonly string[]): Promise<number> {
+  const created_at = deps.clock()
+  const rows = permissionIds.map((permission_id) => ({ service_account_id: id, permission_id, created_at }))
+  return ServiceAccountPermission.insertNew(deps.db, rows)
 }
 
 /** Changes to the same account run one at a time. If the account loses a permission, its machine tokens die. */
@@ -335,7 +353,10 @@ export async function updateServiceAccount(
       const sameApps = isSame(appCodes, before.app_codes)
       const sameRow = changes.name === current.name && changes.expires_at === current.expires_at
       if (sameApps && sameRow && isSame(changes.scopes, current.scopes)) return current
-      if (appIds && !sameApps) await ServiceAccount.replaceApps(deps.db, id, appIds)
+      if (appIds && !sameApps) {
+        await ServiceAccountApp.remove(deps.db, { service_account_id: id })
+        await addApps(deps, id, appIds)
+      }
       await ServiceAccount.update(deps.db, { id }, { ...changes, updated_at: now })
       const account = await getServiceAccount(deps, id)
       const details = { service_account_id: id, before, after: presentServiceAccount(account) }

@@ -65,7 +65,7 @@ async function findOwned(deps: Deps, userId: string): Promise<'code' | 'passkey'
 }
 
 async function isTrustedProvider(deps: Deps, method: string): Promise<boolean> {
-  return (await SsoProvider.query(deps.db).findOne({ code: method }))?.trusted_for_two_factor === true
+  return (await SsoProvider.find(deps.db, { code: method }))?.trusted_for_two_factor === true
 }
 
 /**

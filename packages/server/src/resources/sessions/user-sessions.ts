@@ -71,7 +71,7 @@ export async function endUserSession(
   const ofBrowser = await BrowserSession.find(deps.db, { id: sessionId, user_id: userId, ended_at: null }).select('id')
   if (ofBrowser)
     return transaction(deps, (deps) => endBrowserSession(deps, { id: sessionId, reason: 'session.ended', withApps: true }, actor))
-  const session = await Session.findOwner(deps.db, sessionId)
+  const session = await Session.find(deps.db, { id: sessionId, ended_at: null })
   if (session?.user_id !== userId) throw new ApiError('not_found', { detail: 'The user has no such session' })
   await endSession(deps, session, 'session.ended', actor)
 }

@@ -133,11 +133,11 @@ async function retireBoth(deps: Deps<Tx>, now: number): Promise<void> {
 
 /** The current key then cannot sign any more. */
 async function retireCurrent({ db }: Deps<Tx>, now: number): Promise<void> {
-  await SigningKey.query(db).where({ stage: 'current' }).patch({ stage: 'retired', private_box: null, stage_since: now })
+  await SigningKey.update(db, { stage: 'current' }, { stage: 'retired', private_box: null, stage_since: now })
 }
 
 async function promoteNext({ db }: Deps<Tx>, now: number): Promise<void> {
-  await SigningKey.query(db).where({ stage: 'next' }).patch({ stage: 'current', stage_since: now })
+  await SigningKey.update(db, { stage: 'next' }, { stage: 'current', stage_since: now })
 }
 
 export function presentSigningKeys(rows: readonly SigningKeyRow[]): z.output<typeof signingKeyList> {

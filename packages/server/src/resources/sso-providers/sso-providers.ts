@@ -117,12 +117,12 @@ export const providerPage = page(providerRecord)
 
 /** Throws `not_found`. */
 export async function getProvider(deps: Deps, code: string): Promise<SsoProvider> {
-  return found(await SsoProvider.query(deps.db).findOne({ code }))
+  return found(await SsoProvider.find(deps.db, { code }))
 }
 
 /** Gets the provider and locks it until the transaction ends. No user can be linked with it meanwhile. */
 async function getProviderForUpdate(deps: Deps<Tx>, code: string): Promise<SsoProvider> {
-  return found(await forUpdate(deps.db, SsoProvider.query(deps.db).findOne({ code })))
+  return found(await forUpdate(deps.db, SsoProvider.find(deps.db, { code })))
 }
 
 /** A provider that users may log in with. Throws `not_found`, `sso_provider_disabled`. */
@@ -144,7 +144,7 @@ export async function findKeptProvider(deps: Deps<Tx>, id: string): Promise<SsoP
 
 /** The providers that users may log in to the app with. */
 export async function listProvidersOf(deps: Deps, app: Pick<App, 'code'>): Promise<SsoProvider[]> {
-  const providers = await SsoProvider.query(deps.db).where({ enabled: 1 }).orderBy('code')
+  const providers = await SsoProvider.list(deps.db, { enabled: true }).orderBy('code')
   return providers.filter((provider) => serves(provider, app))
 }
 
@@ -252,7 +252,7 @@ export async function updateProvider(
 
 /** Whether any user is linked with the provider. */
 async function isLinked(deps: Deps, { id }: SsoProvider): Promise<boolean> {
-  return (await UserIdentity.query(deps.db).where({ provider_id: id }).select('id').limit(1)).length > 0
+  return (await UserIdentity.list(deps.db, { provider_id: id }).select('id').limit(1)).length > 0
 }
 
 type ProviderSettings = Pick<
@@ -293,7 +293,7 @@ export async function deleteProvider(deps: Deps<Pool>, code: string, { force }: 
     const provider = await getProviderForUpdate(deps, code)
     if (!force && (await isLinked(deps, provider)))
       throw new ApiError('sso_provider_in_use', { detail: 'Disable it, or delete it with ?force=true, which unlinks its users' })
-    const unlinked = await UserIdentity.query(deps.db).where({ provider_id: provider.id }).delete()
+    const unlinked = await UserIdentity.remove(deps.db, { provider_id: provider.id })
     await SsoProvider.query(deps.db).deleteById(provider.id)
     const details = { before: presentProvider(provider, deps.config.publicUrl), after: null, unlinked }
     await recordEvent(deps, { event: 'sso_provider.deleted', actor, details })

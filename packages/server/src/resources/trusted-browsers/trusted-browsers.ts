@@ -110,7 +110,7 @@ export async function revokeTrust(
 ): Promise<void> {
   await transaction(deps, async (deps) => {
     await lockUserRow(deps, userId)
-    const revoked = await TrustedBrowser.query(deps.db).where({ id: browserId, user_id: userId }).delete()
+    const revoked = await TrustedBrowser.remove(deps.db, { id: browserId, user_id: userId })
     if (revoked === 0) throw new ApiError('not_found', { detail: 'The user has no such trusted browser' })
     await recordEvent(deps, { event: 'browser.untrusted', actor, userId, details: { id: browserId } })
   })

@@ -140,11 +140,11 @@ export async function eraseUser(deps: Deps<Pool>, userId: string, actor: Actor):
   }
   await erase({ userId }, ({ details }) => blankDetails(details, addresses, true))
   await erase({ reasonsOf: userId, addresses: [...addresses] }, () => ({ audit_reason: null }))
-  await UserApp.query(deps.db).where({ user_id: userId }).whereNotNull('reason').patch({ reason: null })
-  await AccessRequest.query(deps.db).where({ user_id: userId }).delete()
-  await AuthorizationCode.query(deps.db).where({ user_id: userId }).delete()
-  await BrowserSession.query(deps.db).where({ user_id: userId }).patch({ ip: null, user_agent: null })
-  await Session.query(deps.db).where({ user_id: userId }).patch({ ip: null, user_agent: null })
+  await UserApp.list(deps.db, { user_id: userId }).whereNotNull('reason').patch({ reason: null })
+  await AccessRequest.list(deps.db, { user_id: userId }).delete()
+  await AuthorizationCode.list(deps.db, { user_id: userId }).delete()
+  await BrowserSession.list(deps.db, { user_id: userId }).patch({ ip: null, user_agent: null })
+  await Session.list(deps.db, { user_id: userId }).patch({ ip: null, user_agent: null })
   await transaction(deps, async (deps) => {
     const isErased = await User.erase(deps.db, userId, deps.clock())
     if (isErased) await recordEvent(deps, { event: 'user.erased', actor, userId })

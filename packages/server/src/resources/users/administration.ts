@@ -36,7 +36,7 @@ export async function resolveGlobalRoles(deps: Deps<Tx>, codes: readonly string[
 
 /** The codes of a user's global roles, by name. */
 export async function listGlobalRoles(deps: Deps, userId: string): Promise<string[]> {
-  const roles = await UserRole.query(deps.db).where({ user_id: userId }).orderBy('role_code').select('role_code')
+  const roles = await UserRole.list(deps.db, { user_id: userId }).orderBy('role_code').select('role_code')
   return roles.map(({ role_code }) => role_code)
 }
 

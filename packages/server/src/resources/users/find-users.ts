@@ -121,7 +121,9 @@ export async function assertEmailFree(
  * whose provider is disabled or serves no app. Throws `last_sign_in_method`.
  */
 export async function assertCanStillSignIn(deps: Deps<Tx>, { id, password_hash }: PooledUser): Promise<void> {
-  if (password_hash !== null || (await UserIdentity.hasUsable(deps.db, id))) return
+  if (password_hash !== null) return
+  const usable = UserIdentity.query(deps.db).joinRelated('provider').where({ user_id: id, 'provider.enabled': 1 })
+  if ((await usable.whereNot({ 'provider.app_codes': '[]' }).resultSize()) > 0) return
   const party = relyingPartyOf(deps.config.publicUrl)
   if (party && (await Passkey.isOwned(deps.db, { user_id: id, rp_id: party.id }))) return
   throw new ApiError('last_sign_in_method', { detail: 'Set a password first, link a provider, or add a passkey' })

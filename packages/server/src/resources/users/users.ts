@@ -32,6 +32,7 @@ import { changedMembers, type SentBack } from '../../lib/sent-back.ts'
 import { iso, isoOrNull } from '../../lib/timestamps.ts'
 import { newId } from '../../lib/uuid.ts'
 import { App } from '../../models/app.ts'
+import { withPage } from '../../models/list-query.ts'
 import { Lockout } from '../../models/lockout.ts'
 import { Passkey } from '../../models/passkey.ts'
 import { Role } from '../../models/role.ts'
@@ -180,7 +181,7 @@ async function usersOfPool(deps: Deps, filters: UserFilters, namespace: string):
 export async function describeUser(deps: Deps, id: string): Promise<z.output<typeof userDetail>> {
   const user = await getUser(deps, id)
   const apps = await UserApp.listStates(deps.db, id)
-  const [newest] = await Session.query(deps.db).where({ user_id: id }).orderBy('id', 'desc').limit(1).select('created_at')
+  const [newest] = await Session.list(deps.db, { user_id: id }).orderBy('id', 'desc').limit(1).select('created_at')
   const now = deps.clock()
   return {
     ...presentUser(user),
@@ -189,7 +190,7 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
     roles: await listGlobalRoles(deps, id),
     organizations: await listMemberships(deps, id),
     two_factor: (await SecondFactor.findActive(deps.db, id)) !== undefined,
-    passkeys: await Passkey.query(deps.db).where({ user_id: id }).resultSize(),
+    passkeys: await Passkey.list(deps.db, { user_id: id }).resultSize(),
     identities: await listIdentitiesOf(deps, id),
     locked_until: isoOrNull(await lockedUntil(deps, user, now)),
     last_login_at: isoOrNull(newest?.created_at ?? null),
@@ -201,7 +202,8 @@ export async function describeUser(deps: Deps, id: string): Promise<z.output<typ
 const mostIdentities = 200
 
 async function listIdentitiesOf(deps: Deps, userId: string): Promise<z.output<typeof userDetail>['identities']> {
-  const { items } = await UserIdentity.listPage(deps.db, userId, { limit: mostIdentities })
+  const linked = UserIdentity.full(deps.db).where({ user_id: userId })
+  const { items } = await withPage(linked, { limit: mostIdentities }, 'user_identities.id')
   return items.map(({ id, provider, created_at }) => ({ id, provider: provider.code, created_at: iso(created_at) }))
 }
 
